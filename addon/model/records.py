@@ -1,0 +1,179 @@
+"""What a mechanism is: bodies, joints and their degrees of freedom, in one neutral vocabulary.
+
+Units are the file's own for length, mass and time; angles are radians. Poses are 4x4 float64
+matrices acting on column vectors, in the file's own axes. Every joint, whatever its format, obeys
+
+    X_child = X_parent @ joint.frame_parent @ J(q) @ inverse(joint.frame_child)
+
+where ``J`` is the product of its degrees of freedom in their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+ShapeType = Literal[
+    "box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "plane", "mesh", "multi_sphere", "axes", "none"
+]
+DofKind = Literal["rotation", "translation", "ball", "free"]
+
+#: How many numbers one degree-of-freedom block of each kind takes in a joint's coordinate vector.
+#: A ball is a rotation vector (rad), a free block a rotation vector followed by a translation.
+DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "ball": 3, "free": 6}
+
+
+def identity() -> Array:
+    """A fresh 4x4 identity pose."""
+    return np.eye(4)
+
+
+@dataclass
+class Shape:
+    """A piece of geometry on a body, visual, collision or both.
+
+    ``size`` by type: box ``x y z`` (full lengths), sphere ``radius``, cylinder and capsule
+    ``length radius`` (along local Z; a capsule's length excludes its caps).
+    """
+
+    type: ShapeType
+    size: dict[str, float] = field(default_factory=dict)
+    pose: Array = field(default_factory=identity)  # in the body
+    visual: bool = True
+    collision: bool = True
+    color: tuple[float, float, float, float] | None = None
+    mesh: str | None = None
+
+
+@dataclass
+class Body:
+    """A rigid body. ``pose`` is its frame in the world at design; ``com`` and ``inertia`` are in
+    that frame (inertia about the centre of mass). ``inertia`` None: to be taken from the shapes."""
+
+    id: str
+    name: str
+    pose: Array = field(default_factory=identity)
+    mass: float = 1.0
+    com: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array | None = None
+    shapes: list[Shape] = field(default_factory=list)
+    twin: str | None = None
+    gravity: bool = True
+    collidable: bool = True
+    immobile: bool = False
+    assembly: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)  # fields of the format that nothing else holds
+    line: int | None = None
+
+
+@dataclass
+class Dof:
+    """One degree of freedom of a joint; its axis is in the joint frame.
+
+    ``lower`` and ``upper`` are None where there is no stop. ``file_sign`` relates the coordinate
+    to the one that the file counts in: ``file = file_sign * coordinate`` (Juice turns some hinges
+    the other way round)."""
+
+    kind: DofKind
+    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    lower: float | None = None
+    upper: float | None = None
+    position: float = 0.0
+    velocity: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    armature: float = 0.0
+    gain: float = 0.0
+    max_force: float = 0.0
+    actuator: str = "servo"
+    file_sign: float = 1.0
+
+
+@dataclass
+class Joint:
+    """A joint between ``parent`` (the body that stays) and ``child`` (the body that a positive
+    coordinate moves), body ids; None is the world. An inactive joint is kept, drawn and written
+    but neither poses nor simulates; where it lacks a body, that frame is in the world."""
+
+    id: str
+    name: str
+    type: str
+    parent: str | None
+    child: str | None
+    frame_parent: Array = field(default_factory=identity)
+    frame_child: Array = field(default_factory=identity)
+    dofs: list[Dof] = field(default_factory=list)
+    active: bool = True
+    twin: str | None = None
+    assembly: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+    line: int | None = None
+
+
+@dataclass
+class World:
+    """What surrounds the mechanism. ``erp`` and ``cfm`` are ODE's joint softness (share of the
+    error removed per step, and compliance), None where the format has none."""
+
+    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    friction: float | None = None
+    erp: float | None = None
+    cfm: float | None = None
+    time_step: float | None = None
+    ground: float | None = None  # height of a ground plane, None for none
+
+
+@dataclass
+class Trajectory:
+    """The keys of one servo: times in seconds, values in rad or length units, both shape (n,)."""
+
+    name: str
+    times: Array
+    values: Array
+    interpolation: Literal["linear", "constant"] = "linear"
+
+
+@dataclass
+class Motion:
+    """A named set of trajectories with the attributes that its file gave it."""
+
+    name: str
+    trajectories: list[Trajectory] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def duration(self) -> float:
+        """Time of the last key (s); 0 for an empty motion."""
+        return max((float(t.times[-1]) for t in self.trajectories if len(t.times)), default=0.0)
+
+
+@dataclass
+class Source:
+    """Where a mechanism came from. ``text`` is the whole document as read: it is what an unedited
+    save gives back."""
+
+    format: str = ""
+    dialect: str = ""
+    path: str = ""
+    text: str = ""
+
+
+@dataclass
+class Mechanism:
+    """A model: everything the file said about bodies, joints and what moves them."""
+
+    name: str = "Mechanism"
+    world: World = field(default_factory=World)
+    bodies: list[Body] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    motions: list[Motion] = field(default_factory=list)
+    behaviours: Any = None  # model.behaviours.Behaviours, where the file carries a gait
+    source: Source = field(default_factory=Source)
+    report: Any = None  # model.report.Report of the reading

@@ -1,0 +1,74 @@
+"""What happened to a file: read, kept, approximated, repaired, dropped. Nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing worth saying. ``code`` is a short stable word (``repaired-name``), ``where`` the
+    element's path, ``line`` the line in the file (1 is the first)."""
+
+    severity: Severity
+    code: str
+    message: str
+    line: int | None = None
+    where: str = ""
+
+    def __str__(self) -> str:
+        place = f"line {self.line}: " if self.line else ""
+        where = f" [{self.where}]" if self.where else ""
+        return f"{self.severity}: {place}{self.message}{where}"
+
+
+@dataclass
+class Report:
+    """Entries in the order in which they happened. Every load, save, build and extract returns one."""
+
+    entries: list[Entry] = field(default_factory=list)
+
+    def add(self, severity: Severity, code: str, message: str, line: int | None = None, where: str = "") -> None:
+        """Append one entry."""
+        self.entries.append(Entry(severity, code, message, line, where))
+
+    def info(self, code: str, message: str, line: int | None = None, where: str = "") -> None:
+        """Something was read, kept or chosen."""
+        self.add("info", code, message, line, where)
+
+    def warn(self, code: str, message: str, line: int | None = None, where: str = "") -> None:
+        """Something was repaired, approximated or dropped."""
+        self.add("warning", code, message, line, where)
+
+    def extend(self, other: Report | None) -> None:
+        """Append another report's entries."""
+        if other is not None:
+            self.entries.extend(other.entries)
+
+    def count(self, severity: Severity) -> int:
+        """How many entries have this severity."""
+        return sum(entry.severity == severity for entry in self.entries)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.entries))
+
+
+class FormatError(ValueError):
+    """A file that cannot be read or written: what is wrong, where, and what to do.
+
+    ``str(error)`` reads ``path:line: <where>: message. remedy`` with the parts that are known."""
+
+    def __init__(
+        self, message: str, *, path: str = "", line: int | None = None, where: str = "", remedy: str = ""
+    ) -> None:
+        self.message, self.path, self.line, self.where, self.remedy = message, path, line, where, remedy
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.path, self.line) if part)
+        parts = [part for part in (place, f"<{self.where}>" if self.where else "", self.message) if part]
+        text = ": ".join(parts)
+        return f"{text.rstrip('.')}. {self.remedy}" if self.remedy else text
