@@ -1,0 +1,111 @@
+"""What makes a Juice model move by itself: its engine, and behaviours that turn it into servo commands.
+
+Numbers are kept as the file has them: degrees for hinges, length units for sliders, phases in
+degrees, in the file's own sense of each joint. ``model.gait`` evaluates them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: Motion sources by their number in the file. Controls are named as a user types them.
+ENGINE = 1
+BODY_YAW, BODY_PITCH, BODY_ROLL = 6, 7, 8
+CONTROL_OF_SOURCE: dict[int, str] = {
+    2: "joystick 1 x", 3: "joystick 1 y", 4: "joystick 1 z", 5: "joystick 1 r",
+    10: "joystick 2 x", 11: "joystick 2 y", 12: "joystick 2 z", 13: "joystick 2 r",
+    14: "key up/down", 15: "key left/right",
+}  # fmt: skip
+#: Amplitude modulation sources; any other number means none (real files hold uninitialised integers).
+CONTROL_OF_AMP_MOD: dict[int, str] = {1: "joystick 1 x", 2: "joystick 1 y", 3: "joystick 1 z", 4: "joystick 1 r"}
+
+
+@dataclass
+class Engine:
+    """The clock of a gait: ``standard_speed`` cycles per minute times ``speed_factor``; it holds
+    ``pose_phase`` (degrees) for the first ``pose_delay`` seconds."""
+
+    standard_speed: float = 15.0
+    speed_factor: float = 1.0
+    pose_delay: float = 1.0
+    pose_phase: float = 0.0
+
+
+@dataclass
+class ClockworkMotor:
+    """One joint's share of a clockwork. ``motion``: 0 none, 1 sine, 2 double sine, 3 step, 4 continuous."""
+
+    joint: str | None
+    enabled: bool = True
+    offset: float = 0.0
+    motion: int = 0
+    phase: float = 0.0
+    amplitude: float = 0.0
+
+
+@dataclass
+class Clockwork:
+    """A behaviour that drives every motor from one source."""
+
+    name: str = ""
+    enabled: bool = True
+    gain: float = 100.0
+    motors: list[ClockworkMotor] = field(default_factory=list)
+    source: int = ENGINE
+    amp_mod: int = 0
+    feedback_body: str | None = None
+
+
+@dataclass
+class Node:
+    """A node of a network. ``kind`` says which of the other fields count:
+
+    ``source`` (source, body), ``constant`` (value), ``multiply``, ``limit`` (minimum, maximum),
+    ``arithmetic`` (add, multiply, add_first), ``wave`` (duty_cycle, output_range, output_offset),
+    ``absolute``, ``motor`` (joint, velocity)."""
+
+    id: str
+    kind: Literal["source", "constant", "multiply", "limit", "arithmetic", "wave", "absolute", "motor"]
+    name: str = ""
+    source: int = 0
+    body: str | None = None
+    value: float = 0.0
+    minimum: float = -1.0
+    maximum: float = 1.0
+    add: float = 0.0
+    multiply: float = 1.0
+    add_first: bool = False
+    duty_cycle: float = 100.0
+    output_range: float = 45.0
+    output_offset: float = 0.0
+    joint: str | None = None
+    velocity: bool = False
+
+
+@dataclass
+class Edge:
+    """Carries ``source``'s activation times ``factor`` to ``destination`` (node ids, None: dangling)."""
+
+    source: str | None
+    destination: str | None
+    factor: float = 1.0
+
+
+@dataclass
+class Network:
+    """A behaviour wired from nodes. Its gain is stored by the program but has no effect there."""
+
+    name: str = ""
+    enabled: bool = True
+    gain: float = 100.0
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+
+@dataclass
+class Behaviours:
+    """An engine and the behaviours in file order."""
+
+    engine: Engine = field(default_factory=Engine)
+    items: list[Clockwork | Network] = field(default_factory=list)
