@@ -1,0 +1,338 @@
+"""Where the bodies are: the spanning tree of a mechanism, forward kinematics and its inverse by joint.
+
+A mechanism is a graph. ``spanning_tree`` walks it breadth first from one root per connected part and
+tells which joints close loops; ``Tree.forward`` poses all bodies for many sets of coordinates at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a body hangs in the tree: by which joint, from which body, and whether the joint points
+    the other way (its ``child`` is the body nearer to the root)."""
+
+    joint: Joint
+    body: str
+    carrier: str | None
+    against: bool
+
+
+@dataclass
+class Tree:
+    """A spanning tree. ``links`` come parents first; ``roots`` are the bodies without a link."""
+
+    mechanism: Mechanism
+    roots: list[Body]
+    links: list[Link]
+    loop_joints: set[str]
+    index: dict[str, int] = field(default_factory=dict)  # body id -> its place in mechanism.bodies
+
+    def forward(self, coordinates: Mapping[str, Array], poses: int = 1, root_poses: Array | None = None) -> Array:
+        """World pose of every body, shape (poses, bodies, 4, 4), in the order of the mechanism.
+
+        ``coordinates`` maps joint ids to arrays of shape (poses,) or (poses, size of the joint);
+        joints that it does not name stay at zero. ``root_poses``, shape (poses, roots, 4, 4) or
+        (roots, 4, 4), moves the roots from where they were designed. Bodies are relative to their
+        joints as the file says; a root stands at its design pose."""
+        count = len(self.mechanism.bodies)
+        columns = np.empty((count, 3, 3, poses))  # [body, column of R, row, pose]: one gemm turns all poses
+        origins = np.empty((count, 3, poses))
+        for number, root in enumerate(self.roots):
+            pose = root.pose[None] if root_poses is None else np.broadcast_to(root_poses, (poses, *root_poses.shape[-3:]))[:, number]
+            at = self.index[root.id]
+            columns[at] = pose[:, :3, :3].transpose(2, 1, 0)
+            origins[at] = pose[:, :3, 3].T
+        for link in self.links:
+            carrier = link.carrier
+            if carrier is None:
+                start = np.broadcast_to(np.eye(3)[:, :, None], (3, 3, poses)), np.zeros((3, poses))
+            else:
+                start = columns[self.index[carrier]], origins[self.index[carrier]]
+            at = self.index[link.body]
+            columns[at], origins[at] = _carry(start, link, coordinates.get(link.joint.id))
+        world = np.zeros((poses, count, 4, 4))
+        world[..., :3, :3] = columns.transpose(3, 0, 2, 1)
+        world[..., :3, 3] = origins.transpose(2, 0, 1)
+        world[..., 3, 3] = 1.0
+        return world
+
+
+def spanning_tree(mechanism: Mechanism) -> Tree:
+    """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop.
+
+    The root of a connected part is what is joined to the world, else the one body that no joint
+    claims as its child, else (Juice counts its bodies either way round) the heaviest body, the
+    first in the file among equals."""
+    index: dict[str, int] = {}
+    for number, body in enumerate(mechanism.bodies):
+        index.setdefault(body.id, number)
+    touching: dict[str | None, list[Joint]] = {body_id: [] for body_id in index}
+    touching[None] = []
+    for joint in mechanism.joints:
+        if joint.active and joint.parent in touching and joint.child in touching and joint.parent != joint.child:
+            touching[joint.parent].append(joint)
+            touching[joint.child].append(joint)
+
+    placed: set[str | None] = {None}
+    used: set[str] = set()
+    links: list[Link] = []
+    loops: set[str] = set()
+
+    def grow(start: str | None) -> None:
+        queue = deque([start])
+        while queue:
+            body = queue.popleft()
+            for joint in touching[body]:
+                if joint.id in used:
+                    continue
+                used.add(joint.id)
+                other = joint.child if joint.parent == body else joint.parent
+                if other in placed:
+                    loops.add(joint.id)
+                    continue
+                placed.add(other)
+                assert other is not None
+                links.append(Link(joint, other, body, against=joint.child == body))
+                queue.append(other)
+
+    grow(None)
+    roots = []
+    for part in _parts(mechanism, touching, placed):
+        root = _choose_root(part, touching)
+        roots.append(root)
+        placed.add(root.id)
+        grow(root.id)
+    return Tree(mechanism, roots, links, loops, index)
+
+
+def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed: set[str | None]) -> list[list[Body]]:
+    """The connected parts of what is not placed yet, each in file order."""
+    part_of: dict[str, int] = {}
+    parts: list[list[Body]] = []
+    for body in mechanism.bodies:
+        if body.id in placed:
+            continue
+        if body.id not in part_of:
+            number = len(parts)
+            parts.append([])
+            part_of[body.id] = number
+            stack = [body.id]
+            while stack:
+                here = stack.pop()
+                for joint in touching[here]:
+                    for other in (joint.parent, joint.child):
+                        if other is not None and other not in part_of:
+                            part_of[other] = number
+                            stack.append(other)
+        parts[part_of[body.id]].append(body)
+    return parts
+
+
+def _choose_root(part: list[Body], touching: dict[str | None, list[Joint]]) -> Body:
+    unclaimed = [body for body in part if all(joint.child != body.id for joint in touching[body.id])]
+    if len(unclaimed) == 1:
+        return unclaimed[0]
+    return max(part, key=lambda body: body.mass)
+
+
+def _carry(start: tuple[Array, Array], link: Link, value: Array | None) -> tuple[Array, Array]:
+    """Pose the body of a link from its carrier: through one frame, the coordinates, the other frame back."""
+    joint = link.joint
+    entry, leave = (joint.frame_child, joint.frame_parent) if link.against else (joint.frame_parent, joint.frame_child)
+    state = _fixed(start, entry)
+    if value is not None:
+        steps = _split(joint, np.asarray(value, dtype=np.float64))
+        for dof, amount in reversed(steps) if link.against else steps:
+            state = _move(state, dof, -amount if link.against else amount, link.against)
+    return _fixed(state, inverse(leave))
+
+
+def _split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
+    """A joint's coordinates dealt out to its degrees of freedom, each (poses,) or (poses, size)."""
+    if value.ndim < 2:
+        value = value.reshape(-1, 1)
+    out, at = [], 0
+    for dof in joint.dofs:
+        size = DOF_SIZE[dof.kind]
+        out.append((dof, value[:, at] if size == 1 else value[:, at : at + size]))
+        at += size
+    return out
+
+
+def _fixed(state: tuple[Array, Array], pose: Array) -> tuple[Array, Array]:
+    columns, origin = state
+    poses = columns.shape[-1]
+    turned = (pose[:3, :3].T @ columns.reshape(3, -1)).reshape(3, 3, poses)
+    moved = origin + (pose[:3, 3] @ columns.reshape(3, -1)).reshape(3, poses)
+    return turned, moved
+
+
+def _move(state: tuple[Array, Array], dof: Dof, amount: Array, backwards: bool) -> tuple[Array, Array]:
+    columns, origin = state
+    poses = columns.shape[-1]
+    if dof.kind == "translation":
+        return columns, origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, poses) * amount
+    if dof.kind == "rotation":
+        align = frame_with_z(dof.axis)
+        aligned = (align.T @ columns.reshape(3, -1)).reshape(3, 3, poses)
+        cos, sin = np.cos(amount), np.sin(amount)
+        spun = np.stack([aligned[0] * cos + aligned[1] * sin, aligned[1] * cos - aligned[0] * sin, aligned[2]])
+        return (align @ spun.reshape(3, -1)).reshape(3, 3, poses), origin
+    turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (poses, 3, 3))
+    if dof.kind == "free" and not backwards:
+        origin = origin + np.einsum("jip,pj->ip", columns, np.broadcast_to(amount[..., 3:], (poses, 3)))
+    columns = np.einsum("kip,pkj->jip", columns, turn)
+    if dof.kind == "free" and backwards:
+        origin = origin + np.einsum("jip,pj->ip", columns, np.broadcast_to(amount[..., 3:], (poses, 3)))
+    return columns, origin
+
+
+def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
+    """Joint coordinates from body poses of shape (n, bodies, 4, 4): id -> (n, size of the joint).
+
+    Angles are in (-pi, pi]. What the bodies do beyond the joint's freedom (a pivot gap) is left out."""
+    index = {body.id: number for number, body in reversed(list(enumerate(mechanism.bodies)))}
+    out: dict[str, Array] = {}
+    for joint in mechanism.joints:
+        if joint.active:
+            out[joint.id] = joint_coordinates(joint, joint_transform(joint, poses, index))
+    return out
+
+
+def joint_transform(joint: Joint, poses: Array, index: Mapping[str, int]) -> Array:
+    """``J`` of a joint, shape (n, 4, 4): the child's side of it seen from the parent's."""
+
+    def side(body: str | None, frame: Array) -> Array:
+        return frame[None] if body is None else poses[:, index[body]] @ frame
+
+    return inverse(side(joint.parent, joint.frame_parent)) @ side(joint.child, joint.frame_child)
+
+
+def joint_coordinates(joint: Joint, transform: Array) -> Array:
+    """The coordinates whose ``J`` comes nearest to ``transform`` (n, 4, 4): shape (n, size)."""
+    n = len(transform)
+    kinds = [dof.kind for dof in joint.dofs]
+    if not kinds:
+        return np.zeros((n, 0))
+    if kinds == ["rotation"]:
+        align = frame_with_z(joint.dofs[0].axis)
+        turn = align.T @ transform[:, :3, :3] @ align
+        return np.arctan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1])[:, None]
+    if kinds == ["translation"]:
+        return (transform[:, :3, 3] @ joint.dofs[0].axis)[:, None]
+    if kinds == ["ball"]:
+        return rotation_vector(transform[:, :3, :3])
+    if kinds == ["free"]:
+        return np.concatenate([rotation_vector(transform[:, :3, :3]), transform[:, :3, 3]], axis=1)
+    return _nearest_coordinates(joint, transform)
+
+
+def joint_motion(joint: Joint, value: Array) -> Array:
+    """``J(q)`` for coordinates of shape (n, size): (n, 4, 4)."""
+    value = np.asarray(value, dtype=np.float64).reshape(len(value), -1)
+    poses = len(value)
+    state = np.broadcast_to(np.eye(3)[:, :, None], (3, 3, poses)), np.zeros((3, poses))
+    for dof, amount in _split(joint, value):
+        state = _move(state, dof, amount, False)
+    out = np.zeros((poses, 4, 4))
+    out[:, :3, :3] = state[0].transpose(2, 1, 0)
+    out[:, :3, 3] = state[1].T
+    out[:, 3, 3] = 1.0
+    return out
+
+
+def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Array:
+    """Gauss-Newton on several coordinates at once, all poses together, from zero."""
+    size = sum(DOF_SIZE[dof.kind] for dof in joint.dofs)
+    n = len(transform)
+    value = np.zeros((n, size))
+    step = 1e-7
+
+    def residual(at: Array) -> Array:
+        return (joint_motion(joint, at) - transform)[:, :3, :].reshape(n, 12)
+
+    for _ in range(rounds):
+        here = residual(value)
+        slope = np.empty((n, 12, size))
+        for k in range(size):
+            moved = value.copy()
+            moved[:, k] += step
+            slope[:, :, k] = (residual(moved) - here) / step
+        change = np.einsum("nij,nj->ni", np.linalg.pinv(slope), -here)
+        value += change
+        if np.abs(change).max(initial=0.0) < 1e-13:
+            break
+    return value
+
+
+def inverse(pose: Array) -> Array:
+    """The inverse of rigid poses of shape (..., 4, 4)."""
+    out = np.zeros_like(pose)
+    turn = np.swapaxes(pose[..., :3, :3], -1, -2)
+    out[..., :3, :3] = turn
+    out[..., :3, 3] = -np.einsum("...ij,...j->...i", turn, pose[..., :3, 3])
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def frame_with_z(axis: Array) -> Array:
+    """A rotation matrix whose Z column is ``axis`` (made a unit vector); the identity for +Z."""
+    z = np.asarray(axis, dtype=np.float64)
+    z = z / np.linalg.norm(z)
+    if z[2] > 1.0 - 1e-15:
+        return np.eye(3)
+    helper = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = np.cross(helper, z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def rotation_matrix(vector: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3) in radians (Rodrigues)."""
+    vector = np.asarray(vector, dtype=np.float64)
+    angle = np.linalg.norm(vector, axis=-1)[..., None, None]
+    cross = np.zeros((*vector.shape[:-1], 3, 3))
+    cross[..., 0, 1], cross[..., 0, 2], cross[..., 1, 2] = -vector[..., 2], vector[..., 1], -vector[..., 0]
+    cross -= np.swapaxes(cross, -1, -2).copy()
+    half = np.sinc(angle / (2.0 * np.pi))  # sin(a/2) / (a/2), steady at zero
+    return np.eye(3) + np.sinc(angle / np.pi) * cross + 0.5 * half**2 * (cross @ cross)
+
+
+def rotation_vector(matrix: Array) -> Array:
+    """Rotation vectors (..., 3) of rotation matrices (..., 3, 3), length in [0, pi]."""
+    matrix = np.asarray(matrix, dtype=np.float64)
+    twice_sine = np.stack(
+        [
+            matrix[..., 2, 1] - matrix[..., 1, 2],
+            matrix[..., 0, 2] - matrix[..., 2, 0],
+            matrix[..., 1, 0] - matrix[..., 0, 1],
+        ],
+        axis=-1,
+    )
+    length = np.linalg.norm(twice_sine, axis=-1)
+    trace = np.trace(matrix, axis1=-2, axis2=-1)
+    angle = np.arctan2(length, trace - 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        usual = twice_sine * (angle / length)[..., None]
+    # near half a turn the sine part vanishes: the axis is the largest column of R + 1
+    symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2)) + np.eye(3) * (1.0 - trace[..., None, None]) / 2.0
+    column = np.argmax(np.diagonal(symmetric, axis1=-2, axis2=-1), axis=-1)
+    axis = np.take_along_axis(symmetric, column[..., None, None], axis=-1)[..., 0]
+    norm = np.linalg.norm(axis, axis=-1, keepdims=True)
+    axis = axis / np.where(norm > 0, norm, 1.0)
+    sign = np.where(np.einsum("...i,...i->...", axis, twice_sine) < 0, -1.0, 1.0)[..., None]
+    return np.where((length < 1e-6)[..., None], np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine), usual)
+
+
+def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
+    """Design pose of a joint's frame in the world, (4, 4). Without a parent its frame is in the world."""
+    return bodies[joint.parent].pose @ joint.frame_parent if joint.parent in bodies else joint.frame_parent
