@@ -1,0 +1,43 @@
+"""What all tests share.
+
+There is one Blender per process: ``bpy`` is a module with one global state. A test that touches it asks
+for the fixture ``blank`` and gets an empty scene with the extension registered, whatever the test before
+left behind; never rely on objects from another test, and never run Blender tests in threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORPUS = ROOT.parent / "shared" / "corpus"
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of real files from other programs. They are not ours to publish: tests skip without them."""
+    if not CORPUS.is_dir():
+        pytest.skip(f"real files are not here: {CORPUS}")
+    return CORPUS
+
+
+@pytest.fixture(scope="session")
+def sample_models() -> Path:
+    """The folder of our own models."""
+    return ROOT / "sample_models"
+
+
+@pytest.fixture
+def blank() -> Iterator[Any]:
+    """Blender's context with an empty scene and the extension registered. The registration stays."""
+    bpy = pytest.importorskip("bpy", reason="Blender is not here")
+    bpy.ops.wm.read_factory_settings(use_empty=True)  # unregisters nothing that was registered from a script
+    import addon
+
+    if not addon.is_registered():
+        addon.register()
+    yield bpy.context

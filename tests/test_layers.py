@@ -1,0 +1,209 @@
+"""The house has one direction: ui -> (build | extract | physics | animation | edit | render) -> formats -> model.
+
+Imports are read, not run, so the rules hold for every module on every machine.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ADDON = ROOT / "addon"
+
+ROOMS = {"build", "extract", "physics", "animation", "edit", "render"}
+BLENDERS_OWN = {"bpy", "bpy_extras", "bl_ext", "bl_math", "bl_ui", "addon_utils", "aud", "blf", "bmesh", "freestyle"}
+BLENDERS_OWN |= {"gpu", "gpu_extras", "idprop", "imbuf", "mathutils", "nodeitems_utils", "rna_keymap_ui"}
+
+#: Which of our layers, and which third parties, each layer may import.
+MAY_IMPORT = {
+    "model": {"model"},
+    "formats": {"formats", "model"},
+    "blender": {"blender", "formats", "model"},
+    "room": {"room", "blender", "formats", "model"},
+    "ui": {"ui", "room", "blender", "formats", "model"},
+    "registration": {"ui", "room", "blender", "door", "formats", "model"},
+    "door": {"door", "registration", "room", "blender", "formats", "model"},
+}
+MAY_USE = {
+    "model": {"numpy"},
+    "formats": {"numpy", "lxml"},
+    "blender": {"numpy", "lxml"} | BLENDERS_OWN,
+    "room": {"numpy", "lxml"} | BLENDERS_OWN,
+    "ui": {"numpy"} | BLENDERS_OWN,
+    "registration": BLENDERS_OWN,
+    "door": {"numpy"},
+}
+
+
+def layer(parts: tuple[str, ...]) -> str:
+    """The layer of a module inside the package: ("blender", "build", "rig") is in a room.
+
+    The top of the package (command line, register) is the door. ``blender/registration.py`` is the one module
+    that reaches into the interface, to hand it to Blender; what lies loose beside it serves all rooms.
+    """
+    if parts[:1] in {("model",), ("formats",)}:
+        return parts[0]
+    if parts[:1] != ("blender",):
+        return "door"
+    if parts[1:2] in {("ui",), ("registration",)}:
+        return parts[1]
+    return "room" if parts[1:2] and parts[1] in ROOMS else "blender"
+
+
+def violations(path: str, source: str) -> list[str]:
+    """What the module at ``path`` (below addon/, with slashes) imports against the rules, a sentence each."""
+    module = tuple(path.removesuffix(".py").split("/"))
+    package = module[:-1]
+    tree = ast.parse(source)
+    inner = {inside for node in ast.walk(tree) if isinstance(node, FUNCTIONS) for inside in ast.walk(node)}
+    found = []
+    for node in ast.walk(tree):
+        for target, absolute in imported(node, package):
+            problem = judge(module, target, absolute, at_top=node not in inner)
+            if problem:
+                found.append(f"addon/{path}:{node.lineno}: {problem}")
+    return found
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def imported(node: ast.AST, package: tuple[str, ...]) -> list[tuple[tuple[str, ...], bool]]:
+    """Each module or name that the statement imports, and whether it is named absolutely."""
+    if isinstance(node, ast.Import):
+        return [(tuple(alias.name.split(".")), True) for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    named = tuple(node.module.split(".")) if node.module else ()
+    if node.level == 0:
+        return [(named, True)]
+    if node.level - 1 > len(package):
+        return [(("..",), False)]
+    base = package[: len(package) - (node.level - 1)]
+    return [((*base, *named, alias.name), False) for alias in node.names]
+
+
+def judge(module: tuple[str, ...], target: tuple[str, ...], absolute: bool, at_top: bool) -> str | None:
+    """Why this import is against the rules, else None."""
+    here = layer(module)
+    if absolute:
+        name = target[0]
+        if name in sys.stdlib_module_names or name in MAY_USE[here]:
+            return None
+        if name in {"addon", "knuckle"} or (ADDON / name).is_dir() or (ADDON / f"{name}.py").is_file():
+            return f"imports {'.'.join(target)} absolutely: Blender gives the package another name"
+        return f"{here} may not import {name}"
+    if target == ("..",):
+        return "a relative import leaves the package"
+    there = layer(target)
+    if there not in MAY_IMPORT[here]:
+        return f"{here} may not import {there} ({'.'.join(target)})"
+    if here == "door" and there in {"registration", "blender", "room"} and at_top:
+        return f"imports {'.'.join(target)} at the top: the package has to be importable without bpy"
+    return None
+
+
+def modules() -> list[str]:
+    return sorted(path.relative_to(ADDON).as_posix() for path in ADDON.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", modules())
+def test_module_imports_only_what_its_layer_may(path: str) -> None:
+    assert violations(path, (ADDON / path).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "complaint"),
+    [
+        ("model/records.py", "from ..formats import load", "model may not import formats"),
+        ("model/records.py", "from .. import formats", "model may not import formats"),
+        ("model/records.py", "def f():\n    from ..blender.build import rig", "model may not import room"),
+        ("model/records.py", "import lxml.etree", "model may not import lxml"),
+        ("model/records.py", "import scipy", "model may not import scipy"),
+        ("model/records.py", "from mathutils import Matrix", "model may not import mathutils"),
+        ("formats/juice.py", "import bpy", "formats may not import bpy"),
+        ("formats/juice.py", "try:\n    import bpy\nexcept ImportError:\n    pass", "formats may not import bpy"),
+        ("formats/juice.py", "from ..blender import compat", "formats may not import blender"),
+        ("formats/juice.py", "from .. import cli", "formats may not import door"),
+        ("formats/juice.py", "from ... import cli", "leaves the package"),
+        ("blender/compat.py", "from .build import bodies", "blender may not import room"),
+        ("blender/compat.py", "from . import ui", "blender may not import ui"),
+        ("blender/build/rig.py", "from ..ui.operators import X", "room may not import ui"),
+        ("blender/build/rig.py", "from ... import cli", "room may not import door"),
+        ("blender/build/rig.py", "import requests", "room may not import requests"),
+        ("blender/ui/panels.py", "from lxml import etree", "ui may not import lxml"),
+        ("blender/ui/panels.py", "from addon.model import records", "absolutely"),
+        ("formats/juice.py", "from model.records import Body", "absolutely"),
+        ("cli.py", "import bpy", "door may not import bpy"),
+        ("cli.py", "def main():\n    import bpy", "door may not import bpy"),
+        ("cli.py", "from .blender import build", "importable without bpy"),
+        ("cli.py", "def main():\n    from .blender.ui import operators", "door may not import ui"),
+        ("__init__.py", "def register():\n    from .blender import ui", "door may not import ui"),
+        ("__init__.py", "from .blender import registration", "importable without bpy"),
+        ("blender/build/rig.py", "from .. import registration", "room may not import registration"),
+        ("blender/registration.py", "import numpy", "registration may not import numpy"),
+    ],
+)
+def test_each_rule_can_fail(path: str, source: str, complaint: str) -> None:
+    found = violations(path, source)
+    assert len(found) == 1
+    assert complaint in found[0]
+    assert found[0].startswith(f"addon/{path}:")
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("model/kinematics.py", "import math\nimport numpy as np\nfrom . import records\nfrom .report import Report"),
+        ("formats/juice.py", "from lxml import etree\nfrom ..model.records import Body\nfrom . import xml_table"),
+        ("blender/build/rig.py", "import bpy\nfrom mathutils import Matrix\nfrom ...model import records"),
+        ("blender/build/rig.py", "from .. import compat\nfrom ..physics import world\nfrom . import bodies"),
+        ("blender/ui/panels.py", "import bpy\nfrom ..build import build\nfrom ...formats import load"),
+        ("cli.py", "import argparse\nfrom . import formats\ndef main():\n    from .blender import build"),
+        ("__init__.py", "def register():\n    from .blender import registration"),
+        ("blender/registration.py", "from . import properties, ui\nfrom .. import cli\nfrom .physics import handlers"),
+    ],
+)
+def test_what_the_design_allows_passes(path: str, source: str) -> None:
+    assert violations(path, source) == []
+
+
+#: Imports all that has to work without Blender, where Blender cannot be imported.
+WITHOUT_BLENDER = """
+import importlib, pathlib, sys
+for name in ("bpy", "mathutils", "gpu"):
+    sys.modules[name] = None
+import addon
+home = pathlib.Path(addon.__file__).parent
+for path in sorted(home.rglob("*.py")):
+    parts = path.relative_to(home).with_suffix("").parts
+    if parts[0] != "blender" and parts != ("__main__",):
+        importlib.import_module(".".join(("addon", *parts)).removesuffix(".__init__"))
+print("imported")
+"""
+
+
+def import_without_blender(root: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT_BLENDER]
+    return subprocess.run(command, cwd=root, env={"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+                          capture_output=True, text=True, check=False)  # fmt: skip
+
+
+def test_all_but_the_blender_rooms_import_without_bpy() -> None:
+    done = import_without_blender(ROOT)
+    assert (done.stdout, done.stderr) == ("imported\n", "")
+
+
+def test_a_module_that_needs_bpy_is_caught(tmp_path: Path) -> None:
+    formats = tmp_path / "addon" / "formats"
+    formats.mkdir(parents=True)
+    (tmp_path / "addon" / "__init__.py").write_text("")
+    (formats / "__init__.py").write_text("")
+    assert import_without_blender(tmp_path).stdout == "imported\n"
+    (formats / "juice.py").write_text("import bpy\n")
+    assert "ModuleNotFoundError" in import_without_blender(tmp_path).stderr
