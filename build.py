@@ -1,0 +1,499 @@
+#!/usr/bin/env python3
+"""The one door for developers of Knuckle: demo, test, bench, zip, check.
+
+Needs nothing but Python: it finds one that Blender's module is made for, sets up an environment in a
+cache folder outside the tree (KNUCKLE_CACHE, or the platform's own), and uses it again the next time.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info < (3, 9):  # noqa: UP036 - said here, before anything below fails in a way that nobody understands
+    sys.exit("build.py itself needs Python 3.9 or newer, not {}.{}. Run it with: python3.11".format(*sys.version_info))
+
+import argparse
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+ROOT = Path(__file__).resolve().parent
+Version = tuple[int, int]
+
+
+class Trouble(Exception):
+    """Something that the user can put right; the message says how."""
+
+
+# ---- What is installed, pinned in this one place ----------------------------------------------------
+
+LXML = "lxml==6.1.3"
+TEST_TOOLS = ("pytest==9.2.0", "hypothesis==6.170.15")
+
+
+class Recipe(NamedTuple):
+    """An environment: its name, the Pythons it can be made with (best first), what is installed."""
+
+    name: str
+    pythons: tuple[Version, ...]
+    requirements: tuple[str, ...]
+
+
+def blender_recipe(series: str, python: Version, bpy: str, numpy: str) -> Recipe:
+    return Recipe(f"blender-{series}", (python,), (f"bpy=={bpy}", f"numpy=={numpy}", LXML, *TEST_TOOLS))
+
+
+#: numpy is the one that each Blender brings (or, for 4.2, whose module asks for none, the 1.x of its time).
+BLENDERS = {
+    "4.2": blender_recipe("4.2", (3, 11), "4.2.23", "1.26.4"),
+    "4.5": blender_recipe("4.5", (3, 11), "4.5.15", "1.26.4"),
+    "5.0": blender_recipe("5.0", (3, 11), "5.0.1", "1.26.4"),
+    "5.2": blender_recipe("5.2", (3, 13), "5.2.3", "2.5.5"),
+}
+#: Tried in this order where the user names none.
+DEFAULT_BLENDERS = ("5.0", "5.2")
+
+#: For `check`: Blender's API as type stubs, no Blender. Newer numpy has stubs that only Python 3.12 can read.
+TOOLS = Recipe(
+    "tools",
+    ((3, 11), (3, 13), (3, 12)),
+    (
+        "ruff==0.17.5",
+        "mypy==2.4.1",
+        "fake-bpy-module-5.0==20260730",
+        "numpy==1.26.4; python_version < '3.13'",
+        "numpy==2.2.6; python_version >= '3.13'",
+        LXML,
+        *TEST_TOOLS,
+    ),
+)
+
+
+class Platform(NamedTuple):
+    """A kind of machine in Blender's words, its wheels' tag, and the Pythons of the Blenders that run on it."""
+
+    wheel_tag: str
+    pythons: tuple[str, ...] = ("3.11", "3.13")
+
+
+#: Linux has Python 3.14 too: distributions build Blender with their own Python. There is no Blender for ARM Linux.
+PLATFORMS = {
+    "linux-x64": Platform("manylinux_2_28_x86_64", ("3.11", "3.13", "3.14")),
+    "windows-x64": Platform("win_amd64"),
+    "windows-arm64": Platform("win_arm64"),
+    "macos-x64": Platform("macosx_11_0_x86_64"),
+    "macos-arm64": Platform("macosx_11_0_arm64"),
+}
+
+
+# ---- Saying what happens -----------------------------------------------------------------------------
+
+
+def paint(text: str, colour: int) -> str:
+    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+        return text
+    return f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+@contextlib.contextmanager
+def step(title: str, *, announce: bool = False) -> Iterator[None]:
+    """One line when done, with the seconds it took; ``announce`` says so beforehand too, for long work."""
+    if announce:
+        say(paint(f"{title} ...", 36))
+    start = time.monotonic()
+    try:
+        yield
+    except BaseException:
+        say(paint(f"{title}: failed after {time.monotonic() - start:.1f} s", 31))
+        raise
+    say(paint(f"{title}: {time.monotonic() - start:.1f} s", 32))
+
+
+def run_quietly(command: Sequence[str], failure: str) -> None:
+    """Runs a command whose output matters only if it fails."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise Trouble(f"{failure}\n{done.stdout.rstrip()}")
+
+
+# ---- Finding a Python --------------------------------------------------------------------------------
+
+PROBE = "import sys, venv, ensurepip; print('%d.%d.%d' % (*sys.version_info[:2], sys.maxsize > 2**32))"
+
+
+def probe(command: Sequence[str]) -> Optional[Version]:
+    """The version of a Python that can make environments and is a 64-bit one, else None.
+
+    It is run rather than believed: pyenv puts commands on the path for versions that are not switched on,
+    and Debian has Pythons without ensurepip.
+    """
+    try:
+        done = subprocess.run([*command, "-c", PROBE], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.fullmatch(r"(\d+)\.(\d+)\.1", done.stdout.strip()) if done.returncode == 0 else None
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def candidates(version: Version, environ: Mapping[str, str], home: Path, windows: bool) -> Iterator[list[str]]:
+    """Commands that may be the wanted Python, likely ones first."""
+    dotted = "{}.{}".format(*version)
+    if sys.version_info[:2] == version:
+        yield [sys.executable]
+    for folder in filter(None, environ.get("PATH", "").split(os.pathsep)):
+        yield [os.path.join(folder, f"python{dotted}.exe" if windows else f"python{dotted}")]
+    pyenv = Path(environ.get("PYENV_ROOT") or home / ".pyenv") / "versions"
+    uv = Path(environ["APPDATA"], "uv/python") if windows else home / ".local/share/uv/python"
+    uv = Path(environ.get("UV_PYTHON_INSTALL_DIR") or uv)
+    for installation in [*sorted(pyenv.glob(f"{dotted}.*")), *sorted(uv.glob(f"cpython-{dotted}.*"))]:
+        yield [str(installation / ("python.exe" if windows else "bin/python3"))]
+    if windows:
+        yield ["py", f"-{dotted}"]
+    else:
+        yield from ([f"{prefix}/bin/python{dotted}"] for prefix in ("/opt/homebrew", "/usr/local", "/usr"))
+        yield [f"/Library/Frameworks/Python.framework/Versions/{dotted}/bin/python3"]
+
+
+def find_python(version: Version) -> Optional[list[str]]:
+    commands = candidates(version, os.environ, Path.home(), os.name == "nt")
+    return next((command for command in commands if probe(command) == version), None)
+
+
+def no_python(recipes: Sequence[Recipe]) -> Trouble:
+    wanted = " or ".join(sorted({"{}.{}".format(*version) for recipe in recipes for version in recipe.pythons}))
+    return Trouble(
+        f"No suitable Python: {recipes[0].name} needs a 64-bit Python {wanted} with venv and ensurepip.\n"
+        f"This is {sys.version.split()[0]} ({sys.executable}). Looked on PATH, in pyenv, uv and the usual places.\n"
+        "Install one and try again, with whichever of these you have:\n"
+        "  apt install python3.11-venv | dnf install python3.11 | brew install python@3.11\n"
+        "  winget install Python.Python.3.11 | pyenv install 3.11 | uv python install 3.11"
+    )
+
+
+# ---- The environments --------------------------------------------------------------------------------
+
+
+def cache_dir(environ: Mapping[str, str], home: Path, platform: str) -> Path:
+    """Where environments and downloads live: KNUCKLE_CACHE, or the platform's place for caches."""
+    if environ.get("KNUCKLE_CACHE"):
+        return Path(environ["KNUCKLE_CACHE"]).expanduser().resolve()
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData/Local") / "knuckle"
+    if platform == "darwin":
+        return home / "Library/Caches/knuckle"
+    return Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "knuckle"
+
+
+PIP_FAILED = """pip could not install what is needed; its message is above. It needs the network this once.
+If it knows no such bpy: Blender has an index of its own, so set
+  PIP_EXTRA_INDEX_URL=https://download.blender.org/pypi/
+and try again."""
+
+
+def cache() -> Path:
+    return cache_dir(os.environ, Path.home(), sys.platform)
+
+
+def env_name(recipe: Recipe, python: Version) -> str:
+    digest = hashlib.sha256("\n".join(recipe.requirements).encode()).hexdigest()[:10]
+    return "{}-py{}.{}-{}".format(recipe.name, *python, digest)
+
+
+def env_python(env: Path) -> Path:
+    return env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def is_ready(env: Path) -> bool:
+    """The marker is written last, and a Python that was uninstalled since leaves a dangling link."""
+    return (env / "knuckle-ready").is_file() and env_python(env).exists()
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds a lock that the operating system frees if this process dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a+b") as handle:
+        waited = False
+        while not try_lock(handle.fileno()):
+            if not waited:
+                say(f"Another build.py is at work on {path.with_suffix('')}; waiting for it.")
+                waited = True
+            time.sleep(0.5)
+        yield
+
+
+def try_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415 - exists on Windows only
+
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415 - exists everywhere else
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def environment(*recipes: Recipe) -> Path:
+    """The Python of the first recipe that is ready or can be made ready; makes the environment if need be."""
+    home = cache() / "envs"
+    for recipe in recipes:
+        for version in recipe.pythons:
+            if is_ready(home / env_name(recipe, version)):
+                return env_python(home / env_name(recipe, version))
+        for version in recipe.pythons:
+            command = find_python(version)
+            if command:
+                return make_environment(home / env_name(recipe, version), recipe, command)
+    raise no_python(recipes)
+
+
+def make_environment(env: Path, recipe: Recipe, python: Sequence[str]) -> Path:
+    with locked(env.with_name(env.name + ".lock")):
+        if is_ready(env):
+            return env_python(env)
+        say(f"Setting up {recipe.name} with {' '.join(python)} in {env}")
+        if env.exists():
+            say("(an earlier attempt was interrupted; starting anew)")
+            shutil.rmtree(env)
+        with step("making the environment"):
+            run_quietly([*python, "-m", "venv", str(env)], "The environment cannot be made.")
+        with step(f"installing {', '.join(recipe.requirements)}", announce=True):
+            pip = [str(env_python(env)), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "on"]
+            if subprocess.call([*pip, *recipe.requirements], cwd=env):
+                raise Trouble(PIP_FAILED)
+        (env / "knuckle-ready").write_text("\n".join(recipe.requirements) + "\n", encoding="utf-8")
+    return env_python(env)
+
+
+def blender_python(series: Optional[str]) -> Path:
+    return environment(*(BLENDERS[name] for name in ([series] if series else DEFAULT_BLENDERS)))
+
+
+def call(python: Path, *arguments: str) -> int:
+    """Runs the environment's Python in the repository's root, on our package, and on nobody's Blender settings."""
+    settings = python.parent.parent / "blender-user"
+    settings.mkdir(exist_ok=True)
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONNOUSERSITE": "1"}
+    environ.setdefault("BLENDER_USER_RESOURCES", str(settings))
+    return subprocess.call([str(python), *arguments], cwd=ROOT, env=environ)
+
+
+# ---- Packaging ---------------------------------------------------------------------------------------
+
+
+def manifest_value(manifest: str, key: str) -> str:
+    """Python 3.9 reads no TOML; the keys asked for are plain strings, each on a line of its own."""
+    found = re.search(rf'^{key}\s*=\s*"([^"]*)"', manifest, re.MULTILINE)
+    if not found:
+        raise Trouble(f'blender_manifest.toml has no line {key} = "..."')
+    return found[1]
+
+
+def platform_manifest(manifest: str, platform: str, wheels: Sequence[str]) -> str:
+    """The manifest with ``platforms`` and ``wheels`` put before its first table: keys after it would belong to that."""
+    listed = "".join(f'  "./wheels/{name}",\n' for name in wheels)
+    added = f'platforms = ["{platform}"]\nwheels = [\n{listed}]\n\n'
+    head = re.search(r"^\[", manifest, re.MULTILINE)
+    at = head.start() if head else len(manifest)
+    return manifest[:at] + added + manifest[at:]
+
+
+def packaged_files(root: Path) -> dict[str, Path]:
+    """Name in the zip -> file: the package at the zip's root, where Blender wants it; samples; licence."""
+    files = {"LICENSE": root / "LICENSE"}
+    for folder, base in ((root / "addon", root / "addon"), (root / "sample_models", root)):
+        for path in filter(Path.is_file, folder.rglob("*")):
+            name = path.relative_to(base)
+            if path.suffix != ".blend1" and not any(part.startswith((".", "__pycache__")) for part in name.parts):
+                files[name.as_posix()] = path
+    return files
+
+
+def write_zip(target: Path, content: Mapping[str, bytes], timestamp: int) -> None:
+    """The same content gives the same bytes: sorted names, one date for all, the same permissions on every system."""
+    date = time.gmtime(max(timestamp, 315532800))[:6]  # zip knows no time before 1980-01-01
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(target.name + ".partial")
+    with zipfile.ZipFile(partial, "w") as archive:
+        for name in sorted(content):
+            entry = zipfile.ZipInfo(name, date)
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            entry.compress_type = zipfile.ZIP_STORED if name.endswith(".whl") else zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content[name])
+    partial.replace(target)
+
+
+def platform_zip(target: Path, root: Path, platform: str, wheels: Sequence[Path], timestamp: int) -> None:
+    manifest = (root / "blender_manifest.toml").read_text(encoding="utf-8")
+    names = sorted(wheel.name for wheel in wheels)
+    content = {name: path.read_bytes() for name, path in packaged_files(root).items()}
+    content.update({f"wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels})
+    content["blender_manifest.toml"] = platform_manifest(manifest, platform, names).encode()
+    write_zip(target, content, timestamp)
+
+
+def fetch_wheel(python: Path, platform: str, python_version: str) -> Path:
+    """lxml's wheel for that platform and Python, from the cache or through pip."""
+    folder = cache() / "wheels" / LXML / f"{platform}-{python_version}"
+    with locked(folder.with_name(folder.name + ".lock")):
+        if not folder.is_dir():
+            partial = folder.with_name(folder.name + ".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            target = ("--platform", PLATFORMS[platform].wheel_tag, "--python-version", python_version)
+            pip = [str(python), "-m", "pip", "download", LXML, "--no-deps", "--only-binary=:all:", "-d", str(partial)]
+            with step(f"downloading {LXML} for {platform}, Python {python_version}"):
+                run_quietly([*pip, "--implementation", "cp", *target], f"pip finds no {LXML} for {' '.join(target)}:")
+            partial.replace(folder)
+    return next(folder.glob("*.whl"))
+
+
+def validate_zip(python: Path, target: Path) -> None:
+    """Blender's own validator and its own list of tags, as its module brings them along."""
+    find = "import importlib.util as u; print(u.find_spec('bpy').submodule_search_locations[0])"
+    module = Path(subprocess.check_output([str(python), "-c", find], text=True).strip())
+    scripts = next(path.parent for path in module.glob("*/scripts/addons_core"))
+    tags = f"--valid-tags={scripts / 'modules/_bpy_internal/extensions/tags.py'}"
+    validator = [str(python), str(scripts / "addons_core/bl_pkg/cli/blender_ext.py"), "validate", tags, str(target)]
+    run_quietly(validator, f"Blender's validator rejects {target.name}:")
+
+
+# ---- The verbs ---------------------------------------------------------------------------------------
+
+
+def demo(options: argparse.Namespace) -> int:
+    python = blender_python(options.blender)
+    model, inputs = Path(options.file or ROOT / "sample_models/hexapod/hexapod.jm"), options.input
+    if not options.file and not inputs:
+        inputs = ["joystick 1 y=-1"]
+    out = Path(options.out).resolve() if options.out else ROOT / "out"
+    words = ["demo", str(model.resolve()), "--seconds", str(options.seconds), "--out", str(out)]
+    start, clock = time.time(), time.monotonic()
+    code = call(python, "-m", "addon", *words, *(word for text in inputs for word in ("--input", text)))
+    if code == 0:
+        made = [path for path in sorted(out.rglob("*")) if path.is_file() and path.stat().st_mtime > start - 2]
+        for path in made:
+            say(f"{path.stat().st_size / 1e6:9.3f} MB  {path}")
+        say(paint(f"demo: {len(made)} files, {(time.monotonic() - clock) / 60:.1f} minutes", 32))
+    return code
+
+
+def test(options: argparse.Namespace) -> int:
+    return call(blender_python(options.blender), "-m", "pytest", "-q", *options.rest)
+
+
+def bench(options: argparse.Namespace) -> int:
+    return call(blender_python(options.blender), str(ROOT / "tests/bench/run.py"), *options.rest)
+
+
+def make_zips(options: argparse.Namespace) -> int:
+    python = blender_python(options.blender)
+    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    name = f"{manifest_value(manifest, 'id')}-{manifest_value(manifest, 'version')}"
+    out = Path(options.out).resolve() if options.out else ROOT / "dist"
+    timestamp = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    for platform in options.platform or PLATFORMS:
+        wheels = [fetch_wheel(python, platform, version) for version in PLATFORMS[platform].pythons]
+        target = out / f"{name}-{platform}.zip"
+        with step(f"{target} made and validated"):
+            platform_zip(target, ROOT, platform, wheels, timestamp)
+            validate_zip(python, target)
+        say(f"  {target.stat().st_size / 1e6:.1f} MB, with {', '.join(wheel.name for wheel in wheels)}")
+    return 0
+
+
+def check(_options: argparse.Namespace) -> int:
+    python = str(environment(TOOLS))
+    checks = {
+        "ruff": ["ruff", "check", "."],
+        "mypy": ["mypy"],
+        "layers": ["pytest", "-q", "tests/test_layers.py"],
+    }
+    failures = 0
+    for title, words in checks.items():
+        try:
+            with step(title):
+                run_quietly([python, "-m", *words], f"{title} has findings:")
+        except Trouble as trouble:
+            say(str(trouble))
+            failures += 1
+    return 1 if failures else 0
+
+
+EXAMPLES = """examples:
+  python3 build.py demo
+  python3 build.py demo walker.jm --input "joystick 1 y=-1" --seconds 8 --out /tmp/walk
+  python3 build.py test tests/formats -k juice
+  python3 build.py test --blender 4.2
+  python3 build.py bench
+  python3 build.py zip --platform linux-x64
+  python3 build.py check
+
+The first run sets up an environment (about 1 GB, a minute or two) in {cache}.
+KNUCKLE_CACHE names another place."""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="build.py",
+        description=__doc__,
+        epilog=EXAMPLES.format(cache=cache()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="demo|test|bench|zip|check")
+
+    def verb(name: str, action: object, text: str) -> argparse.ArgumentParser:
+        made = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
+        made.set_defaults(action=action)
+        if name != "check":
+            made.add_argument("--blender", choices=list(BLENDERS), help="default: 5.0, or 5.2 without a Python 3.11")
+        return made
+
+    words = verb("demo", demo, "a model walks under physics, is filmed, and goes out again")
+    words.add_argument("file", nargs="?", help="a Juice model; default: our hexapod, walking")
+    words.add_argument("--input", action="append", default=[], metavar='"joystick 1 y=-1"', help="hold a control")
+    words.add_argument("--seconds", type=float, default=8.0)
+    words.add_argument("--out", metavar="DIR", help="default: out/ in the tree")
+    verb("test", test, "the tests; further words go to pytest, paths counted from the tree's root")
+    verb("bench", bench, "how long things take; further words go to tests/bench/run.py")
+    words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")
+    words.add_argument("--platform", action="append", choices=list(PLATFORMS), help="only this one (repeatable)")
+    words.add_argument("--out", metavar="DIR", help="default: dist/ in the tree")
+    verb("check", check, "ruff, mypy and the layering test")
+    return top
+
+
+def main(words: Optional[Sequence[str]] = None) -> int:
+    arguments = parser()
+    options, rest = arguments.parse_known_args(words)
+    if rest and options.verb not in ("test", "bench"):
+        arguments.error(f"{options.verb} does not know {' '.join(rest)}")
+    options.rest = [word for word in rest if word != "--"]
+    try:
+        return int(options.action(options))
+    except Trouble as trouble:
+        print(paint(f"build.py: {trouble}", 31), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

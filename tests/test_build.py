@@ -1,0 +1,356 @@
+"""What build.py decides: where it looks, what it keeps, what it packs. Nothing here makes an environment."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import stat
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BLENDER_TAGS = {"Import-Export", "Animation", "Physics", "Rigging"}  # those of Blender's fixed list that we are
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("knuckle_build", ROOT / "build.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_build(*words: str, python: str = sys.executable, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [python, str(ROOT / "build.py"), *words], env=environ, capture_output=True, text=True, check=False
+    )
+
+
+# ---- pins
+
+
+def test_every_requirement_is_pinned(build: ModuleType) -> None:
+    for recipe in (*build.BLENDERS.values(), build.TOOLS):
+        for requirement in recipe.requirements:
+            assert "==" in requirement.split(";")[0], requirement
+
+
+def test_blenders_have_the_python_that_their_wheels_are_made_for(build: ModuleType) -> None:
+    assert {series: recipe.pythons for series, recipe in build.BLENDERS.items()} == {
+        "4.2": ((3, 11),),
+        "4.5": ((3, 11),),
+        "5.0": ((3, 11),),
+        "5.2": ((3, 13),),
+    }
+
+
+def test_an_environment_is_named_after_what_it_holds(build: ModuleType) -> None:
+    recipe = build.BLENDERS["5.0"]
+    name = build.env_name(recipe, (3, 11))
+    assert name.startswith("blender-5.0-py3.11-")
+    assert name == build.env_name(recipe, (3, 11))
+    changed = recipe._replace(requirements=(*recipe.requirements[:-1], "hypothesis==1"))
+    assert build.env_name(changed, (3, 11)) != name
+
+
+# ---- finding Pythons
+
+
+def fake_python(path: Path, answer: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{answer}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def fake_maker(path: Path, pip: str) -> list[str]:
+    """Stands in for a Python: ``-m venv ENV`` makes an environment, whose own Python stands in for pip."""
+    fake_python(path, f'mkdir -p "$3/bin"; printf "#!/bin/sh\n{pip}\n" > "$3/bin/python"; chmod +x "$3/bin/python"')
+    return [str(path)]
+
+
+needs_sh = pytest.mark.skipif(os.name == "nt", reason="the stand-ins for Python are shell scripts")
+
+
+@needs_sh
+@pytest.mark.parametrize(
+    ("answer", "version"),
+    [
+        ("echo 3.11.1", (3, 11)),
+        ("echo 3.13.1", (3, 13)),
+        ("echo 3.11.0", None),  # 32 bits
+        ("echo 3.11.1; exit 1", None),  # no ensurepip
+        ("echo 'command not found' >&2; exit 127", None),  # pyenv's, of a version not switched on
+        ("echo Python was not found", None),
+    ],
+)
+def test_a_python_is_asked_not_believed(
+    build: ModuleType, tmp_path: Path, answer: str, version: tuple[int, int] | None
+) -> None:
+    fake_python(tmp_path / "python3.11", answer)
+    assert build.probe([str(tmp_path / "python3.11")]) == version
+
+
+def test_what_is_not_there_is_no_python(build: ModuleType, tmp_path: Path) -> None:
+    assert build.probe([str(tmp_path / "python3.11")]) is None
+
+
+def test_this_python_is_suitable(build: ModuleType) -> None:
+    assert build.probe([sys.executable]) == sys.version_info[:2]
+
+
+def test_pythons_are_sought_on_path_in_pyenv_and_in_uv(build: ModuleType, tmp_path: Path) -> None:
+    fake_python(tmp_path / ".pyenv/versions/3.7.9/bin/python3", "")
+    fake_python(tmp_path / ".pyenv/versions/3.8.1/bin/python3", "")
+    fake_python(tmp_path / ".local/share/uv/python/cpython-3.7.4-linux-x86_64-gnu/bin/python3", "")
+    found = list(build.candidates((3, 7), {"PATH": os.pathsep.join(("/a", "", "/b"))}, tmp_path, windows=False))
+    assert found[:4] == [
+        [os.path.join("/a", "python3.7")],
+        [os.path.join("/b", "python3.7")],
+        [str(tmp_path / ".pyenv/versions/3.7.9/bin/python3")],
+        [str(tmp_path / ".local/share/uv/python/cpython-3.7.4-linux-x86_64-gnu/bin/python3")],
+    ]
+    assert not any("3.8" in word for command in found for word in command)
+
+
+def test_on_windows_the_launcher_is_asked_too(build: ModuleType, tmp_path: Path) -> None:
+    assert ["py", "-3.7"] in list(build.candidates((3, 7), {"APPDATA": str(tmp_path)}, tmp_path, windows=True))
+
+
+def test_this_python_comes_first_where_it_fits(build: ModuleType, tmp_path: Path) -> None:
+    assert next(build.candidates(sys.version_info[:2], {}, tmp_path, windows=False)) == [sys.executable]
+
+
+@needs_sh
+def test_a_default_blender_is_chosen_by_the_pythons_there_are(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
+    made = []
+    monkeypatch.setattr(build, "make_environment", lambda env, recipe, python: made.append((env.name, python)))
+    for there, series in (({(3, 11), (3, 13)}, "5.0"), ({(3, 13)}, "5.2")):
+        monkeypatch.setattr(build, "find_python", lambda version, there=there: ["py"] if version in there else None)
+        build.blender_python(None)
+        assert made.pop()[0].startswith(f"blender-{series}-")
+
+
+def test_no_python_at_all_says_what_to_install(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
+    monkeypatch.setattr(build, "find_python", lambda version: None)
+    assert build.main(["test"]) == 1
+    message = capsys.readouterr().err
+    assert "3.11 or 3.13" in message
+    assert "apt install python3.11-venv" in message
+    assert "winget install" in message
+
+
+# ---- the cache
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "place"),
+    [
+        ({}, "linux", "/home/me/.cache/knuckle"),
+        ({"XDG_CACHE_HOME": "/fast"}, "linux", "/fast/knuckle"),
+        ({}, "darwin", "/home/me/Library/Caches/knuckle"),
+        ({"LOCALAPPDATA": "/local"}, "win32", "/local/knuckle"),
+        ({"KNUCKLE_CACHE": os.path.abspath("/mine")}, "win32", os.path.abspath("/mine")),
+    ],
+)
+def test_the_cache_is_outside_the_tree(
+    build: ModuleType, environ: Mapping[str, str], platform: str, place: str
+) -> None:
+    assert build.cache_dir(environ, Path("/home/me"), platform) == Path(place)
+
+
+def test_a_half_made_environment_is_not_ready(build: ModuleType, tmp_path: Path) -> None:
+    assert not build.is_ready(tmp_path)
+    python = build.env_python(tmp_path)
+    python.parent.mkdir()
+    python.write_text("")
+    assert not build.is_ready(tmp_path)
+    (tmp_path / "knuckle-ready").write_text("")
+    assert build.is_ready(tmp_path)
+    python.unlink()  # its Python was uninstalled
+    assert not build.is_ready(tmp_path)
+
+
+@needs_sh
+def test_a_half_made_environment_is_made_anew(build: ModuleType, tmp_path: Path) -> None:
+    env = tmp_path / "envs" / "it"
+    (env / "bin").mkdir(parents=True)
+    (env / "left over").write_text("")
+    recipe = build.Recipe("it", ((3, 11),), ("thing==1",))
+    assert build.make_environment(env, recipe, fake_maker(tmp_path / "python", "exit 0")) == env / "bin/python"
+    assert build.is_ready(env)
+    assert not (env / "left over").exists()
+    assert (env / "knuckle-ready").read_text() == "thing==1\n"
+
+
+@needs_sh
+def test_an_environment_that_pip_could_not_fill_is_not_ready(build: ModuleType, tmp_path: Path) -> None:
+    recipe = build.Recipe("it", ((3, 11),), ("thing==1",))
+    with pytest.raises(build.Trouble, match="pip could not install"):
+        build.make_environment(tmp_path / "it", recipe, fake_maker(tmp_path / "python", "exit 1"))
+    assert not build.is_ready(tmp_path / "it")
+
+
+def test_two_at_once_take_turns(build: ModuleType, tmp_path: Path) -> None:
+    holder = (
+        "import importlib.util as u, pathlib, sys, time\n"
+        "spec = u.spec_from_file_location('b', sys.argv[1]); b = u.module_from_spec(spec)\n"
+        "sys.modules['b'] = b; spec.loader.exec_module(b)\n"
+        "with b.locked(pathlib.Path(sys.argv[2])):\n"
+        "    print('held', flush=True); time.sleep(0.6)\n"
+    )
+    lock = tmp_path / "it.lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(ROOT / "build.py"), str(lock)], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout and other.stdout.readline() == "held\n"
+        start = time.monotonic()
+        with build.locked(lock):
+            assert time.monotonic() - start > 0.3
+    with build.locked(lock):  # free again
+        pass
+
+
+# ---- packaging
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small source tree with everything that must and must not be packed, and two wheels."""
+    root = tmp_path / "tree"
+    for name in (
+        "addon/__init__.py",
+        "addon/model/records.py",
+        "addon/__pycache__/x.pyc",
+        "addon/.hidden",
+        "sample_models/crab/crab.jm",
+        "sample_models/crab/crab.blend1",
+        "tests/test_x.py",
+        "LICENSE",
+        "build.py",
+        "wheels/b-1-cp313.whl",
+        "wheels/a-1-cp311.whl",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    (root / "blender_manifest.toml").write_text(manifest, encoding="utf-8")
+    return root
+
+
+def pack(build: ModuleType, tree: Path, target: Path, timestamp: int = 0) -> bytes:
+    build.platform_zip(target, tree, "linux-x64", sorted((tree / "wheels").iterdir(), reverse=True), timestamp)
+    return target.read_bytes()
+
+
+def test_the_zip_holds_the_package_and_nothing_else(build: ModuleType, tree: Path, tmp_path: Path) -> None:
+    pack(build, tree, tmp_path / "k.zip")
+    with zipfile.ZipFile(tmp_path / "k.zip") as archive:
+        assert archive.namelist() == [
+            "LICENSE",
+            "__init__.py",
+            "blender_manifest.toml",
+            "model/records.py",
+            "sample_models/crab/crab.jm",
+            "wheels/a-1-cp311.whl",
+            "wheels/b-1-cp313.whl",
+        ]
+        assert archive.read("model/records.py") == b"addon/model/records.py"
+
+
+def test_the_zipped_manifest_names_platform_and_wheels(build: ModuleType, tree: Path, tmp_path: Path) -> None:
+    tomllib = pytest.importorskip("tomllib")
+    pack(build, tree, tmp_path / "k.zip")
+    with zipfile.ZipFile(tmp_path / "k.zip") as archive:
+        packed = tomllib.loads(archive.read("blender_manifest.toml").decode())
+    source = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
+    wheels = ["./wheels/a-1-cp311.whl", "./wheels/b-1-cp313.whl"]
+    assert packed == {**source, "platforms": ["linux-x64"], "wheels": wheels}
+    assert "wheels" not in source
+
+
+def test_the_same_tree_gives_the_same_bytes(build: ModuleType, tree: Path, tmp_path: Path) -> None:
+    first = pack(build, tree, tmp_path / "1.zip")
+    for path in tree.rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    assert pack(build, tree, tmp_path / "2.zip") == first
+    (tree / "addon/__init__.py").write_text("changed")
+    assert pack(build, tree, tmp_path / "3.zip") != first
+
+
+def test_the_date_in_the_zip_may_be_given(build: ModuleType, tree: Path, tmp_path: Path) -> None:
+    for timestamp, date in ((0, (1980, 1, 1, 0, 0, 0)), (1_000_000_000, (2001, 9, 9, 1, 46, 40))):
+        pack(build, tree, tmp_path / "k.zip", timestamp)
+        with zipfile.ZipFile(tmp_path / "k.zip") as archive:
+            assert {entry.date_time for entry in archive.infolist()} == {date}
+
+
+def test_the_manifest_is_one_that_blender_takes(build: ModuleType) -> None:
+    tomllib = pytest.importorskip("tomllib")
+    text = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    manifest = tomllib.loads(text)
+    assert build.manifest_value(text, "id") == manifest["id"] == "knuckle"
+    assert build.manifest_value(text, "version") == manifest["version"]
+    assert manifest["license"] == ["SPDX:GPL-3.0-or-later"]
+    assert set(manifest["tags"]) == BLENDER_TAGS
+    for sentence in (manifest["tagline"], *manifest["permissions"].values()):
+        assert len(sentence) <= 64
+        assert sentence[-1].isalnum()
+
+
+# ---- the command line
+
+
+def test_help_has_examples(tmp_path: Path) -> None:
+    done = run_build("--help", KNUCKLE_CACHE=str(tmp_path))
+    assert done.returncode == 0
+    for verb in ("demo", "test", "bench", "zip", "check"):
+        assert f"python3 build.py {verb}" in done.stdout
+
+
+@pytest.mark.parametrize("words", [[], ["dance"], ["zip", "--platform", "amiga"], ["zip", "extra"], ["demo", "--fast"]])
+def test_wrong_usage_is_2(tmp_path: Path, words: list[str]) -> None:
+    done = run_build(*words, KNUCKLE_CACHE=str(tmp_path))
+    assert done.returncode == 2
+    assert "usage:" in done.stderr
+
+
+def test_words_for_pytest_pass_through_in_order(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(build, "blender_python", lambda series: Path("python", series))
+    monkeypatch.setattr(build, "call", lambda python, *words: calls.append((python, *words)) or 5)
+    assert build.main(["test", "tests/formats", "--blender", "4.2", "-k", "juice and not slow", "-x"]) == 5
+    words = ("-m", "pytest", "-q", "tests/formats", "-k", "juice and not slow", "-x")
+    assert calls == [(Path("python", "4.2"), *words)]
+
+
+def test_the_demo_is_the_hexapod_walking_unless_told_otherwise(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls: list[tuple[str, ...]] = []
+    monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
+    monkeypatch.setattr(build, "call", lambda python, *words: calls.append(words) or 0)
+    monkeypatch.chdir(tmp_path)
+    build.main(["demo"])
+    inputs = ["--input", "joystick 1 x=1", "--input", "joystick 2 y=1"]
+    build.main(["demo", "my.jm", *inputs, "--seconds", "3", "--out", "o"])
+    hexapod, mine = str(ROOT / "sample_models/hexapod/hexapod.jm"), str(tmp_path / "my.jm")
+    common = ("-m", "addon", "demo")
+    assert calls == [
+        (*common, hexapod, "--seconds", "8.0", "--out", str(ROOT / "out"), "--input", "joystick 1 y=-1"),
+        (*common, mine, "--seconds", "3.0", "--out", str(tmp_path / "o"), *inputs),
+    ]
