@@ -1,0 +1,107 @@
+"""Stand-ins: what is filmed in place of the model's own objects."""
+
+from __future__ import annotations
+
+import bmesh
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from .studio import Studio
+from .take import Array, Take
+
+BEVEL_SHARE = 0.035  # of a mesh's smallest side
+BEVEL_ANGLE = np.radians(40.0)
+BEVEL_FACES = 400  # meshes with more are shaped already
+
+
+def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: bool) -> list[bpy.types.Object]:
+    """One stand-in for every object of the take, in its order, in the studio's scene."""
+    meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
+    dressed: dict[bpy.types.Material, bpy.types.Material] = {}
+    actors = []
+    for index, source in enumerate(take.objects):
+        scale = tuple(round(float(x), 6) for x in Matrix(take.poses[0, index]).to_scale())
+        deformed = source.type != "MESH" or bool(source.modifiers) or source.data.shape_keys is not None
+        key = (source if deformed else source.data, scale)
+        if key not in meshes:
+            meshes[key] = studio.own(finished_mesh(source, graph, scale, deformed))
+        actor = studio.place(f"Film {source.name}", meshes[key])
+        actor.color = source.color
+        actor.rotation_mode = "QUATERNION"
+        for slot, original in zip(actor.material_slots, source.material_slots, strict=False):
+            slot.link = "OBJECT"
+            slot.material = original.material
+            if shader_nodes and original.material is not None:
+                slot.material = dress(studio, original.material, dressed)
+        actors.append(actor)
+    return actors
+
+
+def finished_mesh(
+    source: bpy.types.Object, graph: bpy.types.Depsgraph, scale: tuple[float, ...], deformed: bool
+) -> bpy.types.Mesh:
+    """A mesh of its own in the object's true size, with its edges broken: real edges catch light."""
+    if deformed:
+        mesh = bpy.data.meshes.new_from_object(source.evaluated_get(graph), depsgraph=graph)
+    else:
+        mesh = source.data.copy()
+    mesh.transform(Matrix.Diagonal((*scale, 1.0)))
+    if not deformed and 0 < len(mesh.polygons) <= BEVEL_FACES:
+        break_edges(mesh)
+    return mesh
+
+
+def break_edges(mesh: bpy.types.Mesh) -> None:
+    """Bevel the sharp edges of a closed mesh a little."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)
+    sides = np.ptp(points.reshape(-1, 3), axis=0)
+    width = BEVEL_SHARE * float(sides.min())
+    shape = bmesh.new()
+    shape.from_mesh(mesh)
+    sharp = [edge for edge in shape.edges if edge.is_manifold and edge.calc_face_angle(0.0) > BEVEL_ANGLE]
+    if sharp and width > 0.0:
+        bmesh.ops.bevel(
+            shape, geom=sharp, offset=width, offset_type="OFFSET", segments=2, profile=0.5, affect="EDGES", clamp_overlap=True
+        )
+        shape.to_mesh(mesh)
+    shape.free()
+
+
+def pose(actors: list[bpy.types.Object], poses: Array) -> None:
+    """Put the stand-ins where their originals were: world matrices (k, 4, 4). Scale is in their meshes."""
+    for actor, matrix in zip(actors, poses, strict=True):
+        location, rotation, _ = Matrix(matrix).decompose()
+        actor.location, actor.rotation_quaternion = location, rotation
+
+
+def dress(
+    studio: Studio, material: bpy.types.Material, dressed: dict[bpy.types.Material, bpy.types.Material]
+) -> bpy.types.Material:
+    """The material for engines that shade by nodes. One that has only a viewport colour, its nodes as
+    Blender made them, is replaced by a matt paint of that colour."""
+    if material not in dressed:
+        dressed[material] = paint(studio, material) if only_viewport_color(material) else material
+    return dressed[material]
+
+
+def only_viewport_color(material: bpy.types.Material) -> bool:
+    """Whether the nodes say nothing: none, or an untouched Principled shader beside a viewport colour."""
+    tree = material.node_tree
+    shaders = [node for node in tree.nodes if node.type == "BSDF_PRINCIPLED"] if material.use_nodes and tree else []
+    if not shaders:
+        return not (material.use_nodes and tree and len(tree.nodes) > 1)
+    base = shaders[0].inputs["Base Color"]
+    untouched = len(tree.nodes) <= 2 and not base.is_linked
+    return untouched and bool(np.allclose(tuple(base.default_value)[:3], 0.8, atol=1e-3))
+
+
+def paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
+    """Matt paint of a material's viewport colour."""
+    coat = studio.own(bpy.data.materials.new(f"Film {material.name}"))
+    coat.use_nodes = True
+    shader = next(node for node in coat.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = (*material.diffuse_color[:3], 1.0)
+    shader.inputs["Roughness"].default_value = 0.45
+    return coat

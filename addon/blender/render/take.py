@@ -1,0 +1,152 @@
+"""The first pass of filming: play the user's scene once and note where everything is in each frame.
+
+Physics and drives live in the user's scene and only step from its start, one frame after the other. So
+that scene is played once and nothing is added to it; what it did is then shown by stand-ins elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.report import FormatError, Report
+
+Array = NDArray[np.float64]
+SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "META", "FONT"}
+
+
+@dataclass
+class Take:
+    """``frames`` are the n filmed frames of the scene, ``poses`` (n, k, 4, 4) the world matrices of the k
+    ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``cast`` how many of the objects (the first) are
+    the model; the others are scenery. ``fps`` is the rate of the filmed frames."""
+
+    frames: list[int]
+    objects: list[bpy.types.Object]
+    cast: int
+    poses: Array
+    boxes: Array
+    fps: float
+
+    def corners(self) -> Array:
+        """World points (n, 8 x cast, 3) that enclose the model in each frame."""
+        poses, boxes = self.poses[:, : self.cast], self.boxes[: self.cast]
+        points = np.einsum("nkij,kcj->nkci", poses[..., :3, :3], boxes) + poses[:, :, None, :3, 3]
+        return points.reshape(len(self.frames), -1, 3)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which frames to play (``first`` to ``last``, one by one) and which of them to film."""
+
+    first: int
+    filmed: range
+    fps: float
+
+    @property
+    def last(self) -> int:
+        return self.filmed[-1]
+
+    @property
+    def played(self) -> int:
+        """How many frames are played."""
+        return self.last - self.first + 1
+
+
+def schedule(
+    scene: bpy.types.Scene, start: int | None, end: int | None, fps: float, poster: bool, poster_frame: int | None
+) -> Schedule:
+    """The frames of a video, or the one of a poster. Playing begins at the scene's (and the physics
+    cache's) first frame, wherever filming begins."""
+    start = scene.frame_start if start is None else start
+    end = scene.frame_end if end is None else end
+    if end < start:
+        raise FormatError(f"frames {start} to {end} are none", remedy="Let the last frame be after the first.")
+    rate = scene.render.fps / scene.render.fps_base
+    step = max(1, round(rate / fps))
+    filmed = range(start, end + 1, step)
+    if poster:
+        frame = (start + end) // 2 if poster_frame is None else poster_frame
+        filmed = range(frame, frame + 1)
+    first = min(filmed[0], scene.frame_start)
+    if scene.rigidbody_world is not None:
+        first = min(first, scene.rigidbody_world.point_cache.frame_start)
+    return Schedule(first, filmed, rate / step)
+
+
+def visible_solids(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
+    """The objects that have a surface, with the visuals parented to them, each once, hidden ones left out."""
+    found: dict[bpy.types.Object, None] = {}
+    children: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for candidate in bpy.data.objects:  # Object.children scans all objects for each call
+        if candidate.parent is not None and candidate.parent_type == "OBJECT":
+            children.setdefault(candidate.parent, []).append(candidate)
+    waiting = list(reversed(objects))
+    while waiting:
+        candidate = waiting.pop()
+        if candidate in found:
+            continue
+        if candidate.type in SOLID_TYPES and not candidate.hide_render and candidate.display_type not in ("WIRE", "BOUNDS"):
+            found[candidate] = None
+        waiting.extend(reversed(children.get(candidate, ())))
+    return list(found)
+
+
+def record(
+    context: bpy.types.Context,
+    objects: Sequence[bpy.types.Object],
+    scenery: Sequence[bpy.types.Object],
+    plan: Schedule,
+    report: Report,
+) -> Iterator[Take | None]:
+    """Play the scene, yielding None after every frame and the take at the end. The scene's frame and the
+    range of its physics cache are put back, also when abandoned half-way."""
+    scene = context.scene
+    cast = visible_solids(objects)
+    everything = cast + [other for other in visible_solids(scenery) if other not in set(cast)]
+    if not cast:
+        raise FormatError("there is nothing to film", remedy="Choose objects that have a surface and are not hidden.")
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    poses = np.empty((len(plan.filmed), len(everything), 4, 4))
+    boxes = np.empty((len(everything), 8, 3))
+    try:
+        with long_enough_cache(scene, plan.last, report):
+            for current in range(plan.first, plan.last + 1):
+                scene.frame_set(current)
+                if current in plan.filmed:
+                    shown = plan.filmed.index(current)
+                    graph = context.evaluated_depsgraph_get()
+                    evaluated = [item.evaluated_get(graph) for item in everything]
+                    poses[shown] = [item.matrix_world for item in evaluated]
+                    if shown == 0:
+                        boxes[:] = [[tuple(corner) for corner in item.bound_box] for item in evaluated]
+                yield None
+    finally:
+        scene.frame_set(frame, subframe=subframe)
+    if not np.isfinite(poses).all():
+        raise FormatError("the simulation went out of all bounds", remedy="Film fewer frames or steady the simulation.")
+    yield Take(list(plan.filmed), everything, len(cast), poses, boxes, plan.fps)
+
+
+@contextmanager
+def long_enough_cache(scene: bpy.types.Scene, last: int, report: Report) -> Iterator[None]:
+    """Let rigid bodies move until ``last``: Blender stops them at the end of their cache."""
+    world = scene.rigidbody_world
+    cache = None if world is None else world.point_cache
+    if cache is None or cache.frame_end >= last:
+        yield
+        return
+    if cache.is_baked:
+        report.warn("film-cache-short", f"physics is baked to frame {cache.frame_end} only; it stands still from there")
+        yield
+        return
+    end = cache.frame_end
+    cache.frame_end = last
+    try:
+        yield
+    finally:
+        cache.frame_end = end
