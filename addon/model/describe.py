@@ -1,0 +1,198 @@
+"""What a mechanism holds, for programs (``describe``) and for people (``summary``)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .behaviours import Behaviours
+from .gait import Gait
+from .inertia import body_inertia
+from .kinematics import joint_frame_world, spanning_tree
+from .records import Array, Body, Dof, Joint, Mechanism, Motion, Shape
+from .report import Report
+
+
+def describe(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> dict[str, Any]:
+    """The object that ``info --json`` prints: plain lists, dicts, strings and finite numbers.
+
+    Matrices are row-major in the file's own axes, lengths in the file's units, angles in radians, all at the
+    design pose. ``motions`` are listed behind the mechanism's own. ``controls`` names the inputs that its gait
+    listens to, and ``engine`` is the clock of that gait, or None."""
+    bodies: dict[str, Body] = {}
+    for body in mechanism.bodies:
+        bodies.setdefault(body.id, body)
+    loops = spanning_tree(mechanism).loop_joints
+    behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else None
+    return {
+        "format": mechanism.source.format,
+        "dialect": mechanism.source.dialect,
+        "name": mechanism.name,
+        "gravity": _list(mechanism.world.gravity),
+        "bodies": [_body(body) for body in mechanism.bodies],
+        "joints": [_joint(joint, bodies, joint.id in loops) for joint in mechanism.joints],
+        "motions": [_motion(motion) for motion in (*mechanism.motions, *motions)],
+        "controls": Gait(mechanism).controls,
+        "engine": None if behaviours is None else {key: _number(x) for key, x in vars(behaviours.engine).items()},
+        "report": _report(mechanism.report),
+    }
+
+
+def summary(mechanism: Mechanism) -> str:
+    """Some lines about a mechanism for a person to read, the report last."""
+    source, report = mechanism.source, mechanism.report or Report()
+    origin = " ".join(part for part in (source.format, source.dialect) if part)
+    mass = sum(body.mass for body in mechanism.bodies)
+    lines = [
+        f"{mechanism.name} ({origin})" if origin else mechanism.name,
+        f"bodies   {len(mechanism.bodies)}, total mass {mass:.6g}{_size_text(mechanism)}",
+        f"joints   {_joints_text(mechanism)}",
+        f"gravity  {' '.join(f'{x:.6g}' for x in mechanism.world.gravity)}",
+    ]
+    gait = Gait(mechanism)
+    if gait.joints:
+        lines.append(f"gait     moves {_count(len(gait.joints), 'joint')}")
+    if gait.controls:
+        lines.append(f"inputs   {', '.join(gait.controls)}")
+    for motion in mechanism.motions:
+        servos = _count(len(motion.trajectories), "servo")
+        lines.append(f"motion   {motion.name}: {servos}, {motion.duration:.6g} s")
+    lines.append(f"report   {_count(report.count('error'), 'error')}, {_count(report.count('warning'), 'warning')}")
+    lines += [f"  {entry}" for entry in report.entries]
+    return "\n".join(lines)
+
+
+def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
+    """Lowest and highest corner, (3,) each, of the box along the world's axes that holds all shapes at the
+    design pose. A mesh counts as the point of its origin; planes have no end and do not count. None for nothing."""
+    boxes = [
+        (pose[:3, 3] - half, pose[:3, 3] + half)
+        for body in mechanism.bodies
+        for shape in body.shapes
+        if shape.type not in ("plane", "none")
+        for pose in [body.pose @ shape.pose]
+        for half in [_half_extent(shape, pose[:3, :3])]
+    ]
+    if not boxes:
+        return None
+    return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+
+
+def _half_extent(shape: Shape, turn: Array) -> Array:
+    """Half the size, (3,) along the outer axes, of a shape turned by ``turn``."""
+    size, along = shape.size, np.abs(turn[:, 2])
+    if shape.type == "box":
+        return np.abs(turn) @ np.array([size["x"], size["y"], size["z"]]) / 2.0
+    if shape.type == "ellipsoid":
+        return np.linalg.norm(turn * np.array([size["x"], size["y"], size["z"]]) / 2.0, axis=1)
+    if shape.type == "sphere":
+        return np.full(3, size["radius"])
+    if shape.type == "capsule":
+        return along * size["length"] / 2.0 + size["radius"]
+    if shape.type in ("cylinder", "cone"):
+        return along * size["length"] / 2.0 + size["radius"] * np.sqrt(np.maximum(1.0 - along**2, 0.0))
+    return np.zeros(3)
+
+
+def _body(body: Body) -> dict[str, Any]:
+    turn = body.pose[:3, :3]
+    return {
+        "id": body.id,
+        "name": body.name,
+        "assembly": body.assembly,
+        "mass": _number(body.mass),
+        "com_world": _list(turn @ body.com + body.pose[:3, 3]),
+        "inertia_world": _list(turn @ body_inertia(body) @ turn.T),
+        "matrix_world": _list(body.pose),
+        "twin": body.twin,
+        "shapes": [_shape(shape, body.pose) for shape in body.shapes],
+    }
+
+
+def _shape(shape: Shape, pose: Array) -> dict[str, Any]:
+    return {
+        "type": shape.type,
+        "size": {key: _number(x) for key, x in shape.size.items()},
+        "matrix_world": _list(pose @ shape.pose),
+        "visual": shape.visual,
+        "collision": shape.collision,
+        "color": None if shape.color is None else [_number(x) for x in shape.color],
+        "mesh": shape.mesh,
+    }
+
+
+def _joint(joint: Joint, bodies: Mapping[str, Body], loop: bool) -> dict[str, Any]:
+    frame = joint_frame_world(joint, bodies)
+    return {
+        "id": joint.id,
+        "name": joint.name,
+        "type": joint.type,
+        "parent": joint.parent,
+        "child": joint.child,
+        "active": joint.active,
+        "loop": loop,
+        "twin": joint.twin,
+        "frame_world": _list(frame),
+        "dofs": [_dof(dof, frame) for dof in joint.dofs],
+    }
+
+
+def _dof(dof: Dof, frame: Array) -> dict[str, Any]:
+    plain = {
+        key: value if isinstance(value, str) else _number(value) for key, value in vars(dof).items() if key != "axis"
+    }
+    return {"kind": plain.pop("kind"), "axis_world": _list(frame[:3, :3] @ dof.axis), **plain}
+
+
+def _motion(motion: Motion) -> dict[str, Any]:
+    servos = [
+        {"name": track.name, "times": _list(track.times), "values": _list(track.values)}
+        for track in motion.trajectories
+    ]
+    return {"name": motion.name, "attributes": dict(motion.attributes), "servos": servos}
+
+
+def _report(report: Report | None) -> list[dict[str, Any]]:
+    keys = ("severity", "code", "message", "line", "where")
+    return [{key: getattr(entry, key) for key in keys} for entry in (report.entries if report else ())]
+
+
+def _number(value: float | None) -> float | None:
+    """A number as JSON has it: infinite and undefined ones are null."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _list(values: Array) -> Any:
+    """Nested lists of numbers as JSON has them."""
+    array = np.asarray(values, dtype=np.float64)
+    if np.isfinite(array).all():
+        return array.tolist()
+    return [_list(row) for row in array] if array.ndim > 1 else [_number(x) for x in array]
+
+
+def _size_text(mechanism: Mechanism) -> str:
+    corners = extent(mechanism)
+    if corners is None:
+        return ""
+    return ", size " + " x ".join(f"{x:.4g}" for x in corners[1] - corners[0])
+
+
+def _joints_text(mechanism: Mechanism) -> str:
+    joints = mechanism.joints
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(joint.type for joint in joints).most_common())
+    notes = [f"{len(joints)} ({kinds})" if joints else "0"]
+    loops = len(spanning_tree(mechanism).loop_joints)
+    if loops:
+        notes.append(f"{loops} closing a loop")
+    inactive = sum(not joint.active for joint in joints)
+    if inactive:
+        notes.append(f"{inactive} inactive")
+    return ", ".join(notes)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
