@@ -56,8 +56,9 @@ def dumps(motions: list[Motion]) -> str:
 
     Numbers are the shortest that read back the same; times become frames, whole ones where they are within
     1e-6 of a whole frame. XMDI knows no interpolation but its reader's, so that is not written: whoever saves
-    a trajectory of constant steps has to say that it will be read as linear. Raises FormatError for numbers that are not finite and for names and attributes
-    that XML cannot hold."""
+    a trajectory of constant steps has to say that it will be read as linear.
+
+    Raises FormatError for numbers that are not finite and for names and attributes that XML cannot hold."""
     root = etree.Element("xmdi")
     holder = etree.SubElement(root, "motions")
     for motion in motions:
