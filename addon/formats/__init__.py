@@ -1,0 +1,187 @@
+"""Files to models and motions, and back.
+
+A format is recognised by its content, never by its name. Each is one row of ``FORMATS`` or ``MOTION_FORMATS``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from ..model.records import Mechanism, Motion
+from ..model.report import FormatError, Report
+from . import juice
+from .files import encode, read_bytes, write_whole
+from .opened import FOREIGN_ROOTS, Opened, not_ours, open_xml
+from .xml import line_of
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of model file. ``dump`` gives the text for a mechanism, a file extension (with its dot; it may decide
+    on a dialect) and a report to add to."""
+
+    id: str
+    label: str
+    extensions: tuple[str, ...]
+    detect: Callable[[Opened], bool]
+    load: Callable[[Opened], Mechanism]
+    dump: Callable[[Mechanism, str, Report], str]
+    texts: tuple[str, ...] = field(default=())  # elements that hold only text, where a bare < can be repaired
+
+
+@dataclass(frozen=True)
+class MotionFormat:
+    """A kind of motion file."""
+
+    id: str
+    label: str
+    extensions: tuple[str, ...]
+    detect: Callable[[Opened], bool]
+    loads: Callable[[bytes, str], tuple[list[Motion], Report]]
+    dumps: Callable[[list[Motion]], str]
+
+
+def _loads_xmdi(data: bytes, path: str) -> tuple[list[Motion], Report]:
+    from . import xmdi
+
+    return xmdi.loads(data, path)
+
+
+def _dumps_xmdi(motions: list[Motion]) -> str:
+    from . import xmdi
+
+    return xmdi.dumps(motions)
+
+
+def _is_xmdi(opened: Opened) -> bool:
+    return next((True for motion in opened.root.iter("motion") if motion.find("servo") is not None), False)
+
+
+FORMATS: dict[str, Format] = {
+    "juice": Format(
+        "juice", "Juice", (".jm", ".jm3", ".jpm", ".xml"), juice.detect, juice.load, juice.dump, juice.TEXTS
+    ),
+}
+MOTION_FORMATS: dict[str, MotionFormat] = {
+    "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), _is_xmdi, _loads_xmdi, _dumps_xmdi),
+}
+
+
+def load(path: str | os.PathLike[str]) -> Mechanism:
+    """Read a model. Its ``report`` says what was read, repaired and left out, its ``source`` keeps the document.
+    FormatError, naming file, line and element, where the file is no model or no sound one."""
+    return loads(read_bytes(path), os.fspath(path))
+
+
+def loads(data: bytes, path: str = "") -> Mechanism:
+    """Read a model from a file's bytes; ``path`` is for messages and the model's name."""
+    opened = open_xml(data, path, tuple(text for row in FORMATS.values() for text in row.texts))
+    row = next((row for row in FORMATS.values() if row.detect(opened)), None)
+    if row is None:
+        raise _refusal(opened, "model")
+    mechanism = row.load(opened)
+    mechanism.source.encoding = opened.encoding
+    return mechanism
+
+
+def save(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> Report:
+    """Write a model, in the format given, or that of the path's extension, or that which it was read in. A file that
+    is there already stays whole until the new one is."""
+    name = os.fspath(path)
+    suffix = PurePath(name).suffix.lower()
+    report = Report()
+    text = _row(_format_id(mechanism, suffix, format)).dump(mechanism, suffix, report)
+    write_whole(name, encode(text, mechanism.source.encoding))
+    return report
+
+
+def dumps(mechanism: Mechanism, format: str | None = None) -> tuple[str, Report]:
+    """The text of a model in a format (its own, if None is given), and what was lost in it."""
+    report = Report()
+    return _row(_format_id(mechanism, "", format)).dump(mechanism, "", report), report
+
+
+def load_motion(path: str | os.PathLike[str]) -> Motion:
+    """Read a motion; of a file with several, the first."""
+    return load_motions(path)[0]
+
+
+def load_motions(path: str | os.PathLike[str]) -> list[Motion]:
+    """Read every motion of a file."""
+    return read_motions(path)[0]
+
+
+def read_motions(path: str | os.PathLike[str]) -> tuple[list[Motion], Report]:
+    """Every motion of a file, and the report of the reading. FormatError where the file is no motion."""
+    name = os.fspath(path)
+    data = read_bytes(name)
+    opened = open_xml(data, name)
+    row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
+    if row is None:
+        raise _refusal(opened, "servo motion")
+    motions, report = row.loads(data, name)
+    if not motions:
+        raise FormatError("the file holds no motion", path=name)
+    return motions, report
+
+
+def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str], format: str | None = None) -> Report:
+    """Write a motion, or several, in the format given or that of the path's extension (XMDI where it has none)."""
+    name = os.fspath(path)
+    suffix = PurePath(name).suffix.lower()
+    found = format or next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), None)
+    if found is None and not suffix:
+        found = "xmdi"
+    if found not in MOTION_FORMATS:
+        raise FormatError(
+            f"there is no motion format '{format or suffix}'",
+            path=name,
+            remedy=f"Use one of {', '.join(sorted({e for row in MOTION_FORMATS.values() for e in row.extensions}))}.",
+        )
+    motions = [motion] if isinstance(motion, Motion) else list(motion)
+    write_whole(name, encode(MOTION_FORMATS[found].dumps(motions), "utf-8"))
+    report = Report()
+    report.info("written", f"{len(motions)} motion{'' if len(motions) == 1 else 's'} written")
+    return report
+
+
+def _format_id(mechanism: Mechanism, suffix: str, format: str | None) -> str:
+    """The format asked for; else that of the extension, the mechanism's own where several share it."""
+    own = mechanism.source.format
+    if format:
+        return format
+    fitting = [row.id for row in FORMATS.values() if suffix in row.extensions]
+    if own in FORMATS and (own in fitting or not fitting):
+        return own
+    return fitting[0] if fitting else suffix or own
+
+
+def _row(format: str) -> Format:
+    if format not in FORMATS:
+        known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
+        raise FormatError(f"there is no model format '{format}'", remedy=f"Give one of: {known}.")
+    return FORMATS[format]
+
+
+def _refusal(opened: Opened, wanted: str) -> FormatError:
+    """What a sound XML file is, if it is not what was wanted."""
+    root, path = opened.root, opened.path
+    line = line_of(root)
+    rows: list[Format | MotionFormat] = [*FORMATS.values(), *MOTION_FORMATS.values()]
+    found = next((row for row in rows if row.detect(opened)), None)
+    if found is not None:
+        kind = "servo motion" if isinstance(found, MotionFormat) else "model"
+        return FormatError(
+            f"this is a {kind} ({found.label}), not a {wanted}",
+            path=path,
+            line=line,
+            where=str(root.tag),
+            remedy=f"Open it with File > Import > {'Servo Motion' if kind == 'servo motion' else 'Mechanism'}.",
+        )
+    what = FOREIGN_ROOTS.get(str(root.tag), f"XML of a kind that is not known, beginning with <{root.tag}>")
+    reads = MOTION_FORMATS if wanted == "servo motion" else FORMATS
+    labels = ", ".join(f"{row.label} ({', '.join(row.extensions)})" for row in reads.values())
+    return not_ours(what, path, line, str(root.tag), f"A {wanted} can be: {labels}.")

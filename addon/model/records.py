@@ -163,6 +163,7 @@ class Source:
     dialect: str = ""
     path: str = ""
     text: str = ""
+    encoding: str = ""  # how the text stood in the file; UTF-8 where nothing says so
 
 
 @dataclass

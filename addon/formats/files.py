@@ -1,0 +1,117 @@
+"""Bytes on disk and the text in them: reading, decoding, and writing so that a failure leaves the old file whole."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from ..model.report import FormatError, Report
+
+#: Nobody's mechanism is larger; a file that is would only fill the memory.
+LARGEST_FILE = 256 * 2**20
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_DECLARED = re.compile(r"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The whole file; FormatError where there is no readable, non-empty file of sensible size."""
+    name = os.fspath(path)
+    try:
+        if os.path.isdir(name):
+            raise FormatError("this is a folder, not a file", path=name, remedy="Choose a file inside it.")
+        if os.path.getsize(name) > LARGEST_FILE:
+            raise FormatError(f"the file is larger than {LARGEST_FILE // 2**20} MB", path=name)
+        with open(name, "rb") as file:
+            data = file.read()
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FormatError(f"the file cannot be read: {reason}", path=name) from error
+    if not data.strip():
+        raise FormatError("the file is empty", path=name, remedy="Save the model again in the program it came from.")
+    return data
+
+
+def decode(data: bytes, report: Report) -> tuple[str, str]:
+    """The text of a document and the name of its encoding: by its mark, its declaration, UTF-8, or else
+    the 8-bit code page of Windows, in which Juice writes names (reported)."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace"), encoding
+    declared = declared_encoding(data[:200].decode("latin-1"))
+    for encoding in filter(None, (declared, "utf-8")):
+        try:
+            return data.decode(encoding), encoding
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+    report.warn("decoded-8-bit", "the text is not UTF-8; it was read in the Windows code page 1252", line)
+    return data.decode("cp1252", "knuckle.latin"), "cp1252"
+
+
+def declared_encoding(text: str) -> str | None:
+    """The codec that an XML declaration names, where Python knows it and it can hold markup in 8 bits."""
+    match = _DECLARED.match(text)
+    if match is None:
+        return None
+    try:
+        codec = codecs.lookup(match[1]).name
+        return codec if "<".encode(codec) == b"<" else None
+    except (LookupError, UnicodeError):
+        return None
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """The text as bytes in the encoding that it declares, else in the one given, else in UTF-8. A character that the
+    encoding lacks becomes a character reference."""
+    marked = encoding.lower().replace("_", "-") in {"utf-8-sig", "utf-16"}
+    codec = encoding if marked else declared_encoding(text) or encoding or "utf-8"
+    try:
+        return text.encode(codec, "xmlcharrefreplace")
+    except LookupError:
+        return text.encode("utf-8", "replace")
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write beside the file, then put it in its place: after a failure the old file is still whole."""
+    target = Path(os.path.realpath(os.fspath(path)))
+    if target.is_dir():
+        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    temporary = None
+    try:
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FormatError(f"the file cannot be written: {reason}", path=str(path)) from error
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _latin(error: UnicodeError) -> tuple[str, int]:
+    """The five bytes that code page 1252 leaves free, read as Latin-1."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error("knuckle.latin", _latin)

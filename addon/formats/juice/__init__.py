@@ -1,0 +1,42 @@
+"""Juice: walkers and vehicles for ODE, an XML format with bodies, joints and what makes them move."""
+
+from __future__ import annotations
+
+from ...model.records import Mechanism
+from ...model.report import FormatError, Report
+from ..opened import Opened
+from .document import TEXTS, is_juice, read
+from .patch import patched
+from .write import new_document
+
+__all__ = ["TEXTS", "detect", "dump", "load"]
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is a Juice model."""
+    return is_juice(opened.root)
+
+
+def load(opened: Opened) -> Mechanism:
+    """The mechanism of a document. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.root).mechanism
+
+
+def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
+    """The text of a Juice file: the mechanism's own document with its edits, where it has one in the dialect of the
+    extension, else a new one."""
+    source = mechanism.source
+    if source.format != "juice" or not source.text:
+        return new_document(mechanism, report)
+    if suffix == ".jm" and source.dialect != "jm":
+        report.warn(
+            "new-dialect", f"written anew as .jm from .{source.dialect}; what only the document held is left out"
+        )
+        return new_document(mechanism, report)
+    try:
+        return patched(mechanism, report)
+    except FormatError as error:
+        if error.path != source.path or error.line is None:
+            raise
+        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        return new_document(mechanism, report)

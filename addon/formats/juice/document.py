@@ -1,0 +1,77 @@
+"""A Juice document read: its XML, the rows of its objects, and the mechanism they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lxml import etree
+
+from ...model.records import Mechanism, Source
+from ...model.report import FormatError, Report
+from ..xml import parse
+from . import gait_read, mechanism
+from .read import Placed, Reader, Resolver, identified, model_of, objects_of
+from .table import BODY, CONTAINERS, MODEL
+
+#: Elements that hold nothing but text, where a bare ``<`` can be repaired.
+TEXTS = ("Name",)
+_KNOWN = {*CONTAINERS, *(table.tag for table in CONTAINERS.values()), *(item.path for item in MODEL), "Behaviors"}
+
+
+@dataclass
+class Document:
+    """What a text holds. ``settings`` is the model's row (world and engine); ``behaviours`` the behaviours,
+    their motors, nodes and edges in order."""
+
+    text: str
+    root: etree._Element
+    settings: Placed
+    bodies: list[Placed]
+    joints: list[Placed]
+    behaviours: list[gait_read.PlacedRecord]
+    mechanism: Mechanism
+
+
+def is_juice(root: etree._Element) -> bool:
+    """Whether a root element begins a Juice model."""
+    if root.tag == "JuiceFile":
+        return root.find(MODEL.tag) is not None
+    if root.tag != MODEL.tag:
+        return False
+    odd_version = any(str(name).startswith("FileVersion") for name in root.attrib)
+    return odd_version or not len(root) or any(child.tag in _KNOWN for child in root)
+
+
+def dialect_of(root: etree._Element) -> str:
+    """``jm``, ``jm3`` (a JuiceFile) or ``jpm`` (the older, flat list of objects)."""
+    if root.tag == "JuiceFile":
+        return "jm3"
+    objects = {table.tag for table in CONTAINERS.values()}
+    return "jpm" if any(child.tag in objects for child in root) else "jm"
+
+
+def read(text: str, path: str = "", report: Report | None = None, root: etree._Element | None = None) -> Document:
+    """Read a document (``root`` where its text is parsed already). FormatError names the line and element of what
+    cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's report."""
+    report = Report() if report is None else report
+    if root is None:
+        root, text = parse(text, path, report, TEXTS)
+    if not is_juice(root):
+        raise FormatError(f"<{root.tag}> does not begin a Juice model", path=path, line=1, where=str(root.tag))
+    model = model_of(root)
+    reader = Reader(path, report)
+    settings = reader.place(root, MODEL)
+    placed = [reader.place(element, table) for element, table in objects_of(model)]
+    bodies = [item for item in placed if item.table is BODY]
+    joints = [item for item in placed if item.table is not BODY]
+    identified(bodies, "bodies", path)
+    identified(joints, "joints", path)
+    body_of, joint_of = Resolver(bodies), Resolver(joints)
+    behaviours = gait_read.read_behaviours(model, reader, body_of, joint_of)
+    strengths = gait_read.motor_strengths(model, reader, joint_of)
+    result = mechanism.build(settings, bodies, joints, body_of, joint_of, strengths, path, report)
+    result.behaviours = gait_read.gather(settings, behaviours)
+    reader.tell_defaults()
+    result.report = report
+    result.source = Source("juice", dialect_of(root), path, text)
+    return Document(text, root, settings, bodies, joints, behaviours, result)

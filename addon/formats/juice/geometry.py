@@ -1,0 +1,116 @@
+"""How Juice turns things: yaw, pitch and roll in degrees, and the axes it hands to its dynamics.
+
+A pose is ``Rz(yaw) @ Rx(pitch) @ Ry(roll)`` at a position. A joint is drawn along that frame's z, and this design axis
+is the one to go by; but the program gives ODE another vector, whose sense decides which way a coordinate counts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from ...model.records import Array, identity
+
+Angles = tuple[float, float, float]  # yaw, pitch, roll in degrees
+
+SAME_POSE = 1e-12
+SAME_ANGLE = 1e-9  # degrees
+SAME_LINE = 1e-6
+
+
+def rotations(angles: Array) -> Array:
+    """Rotation matrices (n, 3, 3) of yaw, pitch and roll (n, 3) in degrees."""
+    (cy, cp, cr), (sy, sp, sr) = _cos(angles).T, _sin(angles).T
+    result = np.empty((len(angles), 3, 3))
+    result[:, 0] = np.stack([cy * cr - sy * sp * sr, -sy * cp, cy * sr + sy * sp * cr], axis=1)
+    result[:, 1] = np.stack([sy * cr + cy * sp * sr, cy * cp, sy * sr - cy * sp * cr], axis=1)
+    result[:, 2] = np.stack([-cp * sr, sp, cp * cr], axis=1)
+    return result
+
+
+def poses(positions: Array, angles: Array) -> Array:
+    """Poses (n, 4, 4) from positions (n, 3) and angles (n, 3) in degrees."""
+    result = np.tile(identity(), (len(positions), 1, 1))
+    result[:, :3, :3] = rotations(angles)
+    result[:, :3, 3] = positions
+    return result
+
+
+def inverses(transforms: Array) -> Array:
+    """Inverses of rigid transforms (n, 4, 4)."""
+    result = np.tile(identity(), (len(transforms), 1, 1))
+    turned = np.swapaxes(transforms[:, :3, :3], 1, 2)
+    result[:, :3, :3] = turned
+    result[:, :3, 3] = -np.einsum("nij,nj->ni", turned, transforms[:, :3, 3])
+    return result
+
+
+def senses(angles: Array, kind: Literal["revolute", "prismatic"]) -> tuple[Array, Array]:
+    """For joints of one kind at angles (n, 3): the factor (n,) from our coordinate (the second body's motion about or
+    along the design axis) to the file's, and whether ODE's axis lies on the design axis (n,)."""
+    yaw, pitch, roll = angles.T
+    # ODE counts the first body's motion along the axis that it is given, so the second body moves against it.
+    second_moves = -_axes(yaw, pitch, -roll) if kind == "revolute" else _axes(-yaw, pitch, roll)
+    along = np.einsum("ni,ni->n", second_moves, _axes(yaw, pitch, roll))
+    return np.where(along > SAME_LINE, 1.0, -1.0), np.abs(np.abs(along) - 1.0) < SAME_LINE
+
+
+def angles_of(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Angles:
+    """Yaw, pitch and roll in degrees of a rotation matrix: of all that give it, those nearest to ``near``, and
+    exactly ``near``'s where they are the same."""
+    flat = math.hypot(rotation[2, 0], rotation[2, 2])
+    pitch = math.atan2(rotation[2, 1], flat)
+    if flat < 1e-8:  # looking straight up or down: yaw and roll turn about one line, so roll stays
+        roll = math.radians(near[2])
+        sense = math.copysign(1.0, rotation[2, 1])
+        yaw = math.atan2(rotation[1, 0], rotation[0, 0]) - sense * roll
+        choices = [(yaw, sense * math.pi / 2, roll)]
+    else:
+        roll = math.atan2(-rotation[2, 0], rotation[2, 2])
+        yaw = math.atan2(-rotation[0, 1], rotation[1, 1])
+        choices = [(yaw, pitch, roll), (yaw + math.pi, math.pi - pitch, roll + math.pi)]
+    wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
+    best = min(wound, key=lambda choice: sum((a - b) ** 2 for a, b in zip(choice, near, strict=True)))
+    yaw, pitch, roll = (b if abs(a - b) < SAME_ANGLE else a for a, b in zip(best, near, strict=True))
+    return yaw, pitch, roll
+
+
+def hinge_angles(axis: Array) -> Angles:
+    """Angles whose z is an axis and that Juice hands to ODE as the same line: a hinge without roll."""
+    flat = math.hypot(axis[0], axis[1])
+    yaw = math.atan2(axis[0], -axis[1]) if flat > SAME_POSE else 0.0
+    return _tidy(math.degrees(yaw)), _tidy(math.degrees(math.atan2(flat, axis[2]))), 0.0
+
+
+def slider_angles(axis: Array) -> Angles:
+    """The same for a slider: one without yaw."""
+    pitch = math.atan2(-axis[1], axis[2]) if math.hypot(axis[1], axis[2]) > SAME_POSE else 0.0
+    return 0.0, _tidy(math.degrees(pitch)), _tidy(math.degrees(math.atan2(axis[0], math.hypot(axis[1], axis[2]))))
+
+
+def same_pose(a: Array, b: Array) -> bool:
+    """Whether two poses are equal but for rounding."""
+    return bool((np.abs(a - b) <= SAME_POSE * (1.0 + np.abs(b))).all())
+
+
+def _axes(yaw: Array, pitch: Array, roll: Array) -> Array:
+    return rotations(np.stack([yaw, pitch, roll], axis=1))[:, :, 2]
+
+
+def _cos(degrees: Array) -> Array:
+    return np.cos(np.radians(degrees))
+
+
+def _sin(degrees: Array) -> Array:
+    return np.sin(np.radians(degrees))
+
+
+def _wound(angle: float, near: float) -> float:
+    """The angle plus the full turns that bring it nearest to another (degrees)."""
+    return angle + 360.0 * round((near - angle) / 360.0)
+
+
+def _tidy(degrees: float) -> float:
+    return round(degrees, 10)

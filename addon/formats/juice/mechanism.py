@@ -1,0 +1,217 @@
+"""Rows of a Juice document to the records of a mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import PurePath
+
+import numpy as np
+
+from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
+from ...model.report import Report
+from . import geometry
+from .read import Placed, Resolver
+from .table import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
+
+#: Shape numbers of the file.
+INVALID, BOX, CAPSULE, SPHERE, CYLINDER = range(5)
+
+_BODY_EXTRA = tuple(
+    item.path for item in BODY if item.path.split("/")[0].endswith(("Dimensions", "Length", "Diameter"))
+)
+_STOPS = ("LoStopValue", "HiStopValue", "LoStopFlag", "HiStopFlag")
+_JOINT_EXTRA = (*_STOPS, "Length", "Diameter")
+
+
+def build(
+    settings: Placed,
+    bodies: list[Placed],
+    joints: list[Placed],
+    body_of: Resolver,
+    joint_of: Resolver,
+    strengths: Mapping[str, tuple[float, float]],
+    path: str,
+    report: Report,
+) -> Mechanism:
+    """The mechanism that a document's rows describe, without its behaviours. ``strengths`` gives gain and maximum
+    force of joints (by id) that name none themselves, as the motors of .jpm files do."""
+    result = Mechanism(name=PurePath(path).stem or "Mechanism", world=_world(settings.row))
+    result.bodies = _bodies(bodies, body_of, report)
+    result.joints = _joints(joints, result.bodies, body_of, joint_of, report)
+    for joint, placed in zip(result.joints, joints, strict=True):
+        if joint.id in strengths:
+            gain, force = strengths[joint.id]
+            dof = joint.dofs[0]
+            dof.gain = dof.gain if "Gain" in placed.places else gain
+            dof.max_force = dof.max_force if "MaxForce" in placed.places else force
+    return result
+
+
+def shape_of(row: Row) -> Shape | None:
+    """The shape that a body's row describes; None for the invalid or unknown one."""
+    number = row["Shape"]
+    if number == BOX:
+        return Shape("box", {axis: row[f"BoxDimensions/{axis.upper()}"] for axis in "xyz"})
+    if number == SPHERE:
+        return Shape("sphere", {"radius": row["BallDiameter"] / 2})
+    if number in {CAPSULE, CYLINDER}:
+        size = {"length": row["TubeLength"], "radius": row["TubeDiameter"] / 2}
+        return Shape("capsule" if number == CAPSULE else "cylinder", size)
+    return None
+
+
+def limits_of(row: Row, kind: str, sense: float) -> tuple[float | None, float | None]:
+    """Lower and upper stop (rad or length units) in our sense of the coordinate; None where there is none."""
+    unit = math.radians(1.0) if kind == "revolute" else 1.0
+    low = row["LoStopValue"] * unit if row["LoStopFlag"] else None
+    high = row["HiStopValue"] * unit if row["HiStopFlag"] else None
+    if sense > 0:
+        return low, high
+    return (None if high is None else -high), (None if low is None else -low)
+
+
+def _world(row: Row) -> World:
+    return World(
+        gravity=np.array([0.0, 0.0, -row["Gravity"] + 0.0]),
+        time_step=TIME_STEP,
+        ground=GROUND,
+        **{path.lower(): row[path] for path in WORLD_PATHS},
+    )
+
+
+def _positions(placed: list[Placed]) -> Array:
+    return np.array([[item.row[f"Position/{axis}"] for axis in "XYZ"] for item in placed]).reshape(-1, 3)
+
+
+def _angles(placed: list[Placed]) -> Array:
+    return np.array([[item.row[f"Rotation/{angle}"] for angle in "YPR"] for item in placed]).reshape(-1, 3)
+
+
+def _bodies(placed: list[Placed], body_of: Resolver, report: Report) -> list[Body]:
+    bodies = []
+    for item, pose in zip(placed, geometry.poses(_positions(placed), _angles(placed)), strict=True):
+        row = item.row
+        shape = shape_of(row)
+        if shape is None and row["Shape"] != INVALID:
+            message = f"{item.label} has the unknown shape {row['Shape']}; it has none here"
+            report.warn("unknown-shape", message, item.line, item.where)
+        bodies.append(
+            Body(
+                row["ID"],
+                row["Name"],
+                pose=pose,
+                mass=row["Mass"],
+                shapes=[shape] if shape else [],
+                twin=body_of(row["Twin"]),
+                extra={"Shape": row["Shape"], **{path: row[path] for path in _BODY_EXTRA}},
+                line=item.line,
+            )
+        )
+    _tell_twins(placed, {body.id: body.twin for body in bodies}, body_of, report)
+    return bodies
+
+
+def _joints(
+    placed: list[Placed], bodies: list[Body], body_of: Resolver, joint_of: Resolver, report: Report
+) -> list[Joint]:
+    pose_of = {body.id: body.pose for body in bodies}
+    angles = _angles(placed)
+    frames = geometry.poses(_positions(placed), angles)
+    senses = _senses(placed, angles, report)
+    ends = [[_end(item, path, body_of, report) for path in ("Body1", "Body2")] for item in placed]
+    parents, children = (
+        geometry.inverses(np.array([pose_of.get(end[i], identity()) for end in ends]).reshape(-1, 4, 4)) @ frames
+        for i in range(2)
+    )
+    joints = []
+    for i, (item, (parent, child)) in enumerate(zip(placed, ends, strict=True)):
+        row, kind = item.row, JOINT_TYPE[item.table.tag]
+        joints.append(
+            Joint(
+                row["ID"],
+                row["Name"],
+                kind,
+                parent,
+                child,
+                parents[i],
+                children[i],
+                dofs=[_dof(row, kind, float(senses[i]))],
+                active=_is_active(item, parent, child, report),
+                twin=joint_of(row["Twin"]),
+                extra={path: row[path] for path in _JOINT_EXTRA if path in row},
+                line=item.line,
+            )
+        )
+    _tell_twins(placed, {joint.id: joint.twin for joint in joints}, joint_of, report)
+    return joints
+
+
+def _dof(row: Row, kind: str, sense: float) -> Dof:
+    strength = {"gain": row["Gain"], "max_force": row["MaxForce"]}
+    if kind == "ball":
+        return Dof("ball", **strength)  # its stops are stored but never used
+    lower, upper = limits_of(row, kind, sense)
+    return Dof(
+        "rotation" if kind == "revolute" else "translation", lower=lower, upper=upper, file_sign=sense, **strength
+    )
+
+
+def _senses(placed: list[Placed], angles: Array, report: Report) -> Array:
+    """The factor from our coordinate to the file's for every joint; reports axes that the program simulates
+    otherwise than it draws."""
+    result = np.ones(len(placed))
+    tags = np.array([JOINT_TYPE[item.table.tag] for item in placed], dtype=object)
+    for kind in ("revolute", "prismatic"):
+        mine = np.flatnonzero(tags == kind)
+        result[mine], same_line = geometry.senses(angles[mine], kind)
+        for i in mine[~same_line]:
+            report.warn(
+                "axis-differs",
+                f"{placed[i].label}: Juice draws its axis along one line and simulates it along another; "
+                "the drawn one is taken",
+                placed[i].line,
+                placed[i].where,
+            )
+    return result
+
+
+def _end(item: Placed, path: str, body_of: Resolver, report: Report) -> str | None:
+    raw = item.row[path]
+    found = body_of(raw)
+    if found is None and not body_of.is_none(raw):
+        message = f"{path} of {item.label} refers to {raw.strip()}, which no body has as its ID"
+        report.warn("dangling-reference", message, item.line, item.where)
+    return found
+
+
+def _is_active(item: Placed, parent: str | None, child: str | None, report: Report) -> bool:
+    if parent is not None and child is not None and parent != child:
+        return True
+    count = (parent is not None) + (child is not None)
+    reason = "both its ends are one body" if count == 2 else "it has no body" if count == 0 else "it has one body only"
+    report.warn("inactive-joint", f"{item.label} joins nothing: {reason}", item.line, item.where)
+    return False
+
+
+def _tell_twins(placed: list[Placed], twins: dict[str, str | None], resolve: Resolver, report: Report) -> None:
+    for item in placed:
+        own, raw = item.row["ID"], item.row["Twin"]
+        twin = twins[own]
+        if twin is None:
+            if not resolve.is_none(raw):
+                message = f"{item.label} has the twin {raw.strip()}, which is not in the file"
+                report.warn("dangling-reference", message, item.line, item.where)
+        elif twins.get(twin) != own:
+            report.info("twin-not-mutual", f"{item.label} is not the twin of its twin", item.line, item.where)
+        elif own < twin and not _mirrored(item.row, resolve.by_id[twin].row):
+            report.info("twin-not-mirrored", f"{item.label} and its twin are not mirrored", item.line, item.where)
+
+
+def _mirrored(row: Row, twin: Row) -> bool:
+    """Whether two positions mirror each other across X = 0."""
+    return (
+        math.isclose(row["Position/X"], -twin["Position/X"], abs_tol=1e-6)
+        and math.isclose(row["Position/Y"], twin["Position/Y"], abs_tol=1e-6)
+        and math.isclose(row["Position/Z"], twin["Position/Z"], abs_tol=1e-6)
+    )

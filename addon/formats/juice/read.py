@@ -1,0 +1,205 @@
+"""The elements of a Juice document as rows of values: one row per object, with the place of every field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from ...model.report import FormatError, Report
+from ..xml import line_of, where_is
+from .table import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Row, Table, possible_ids
+
+_OBJECTS = {table.tag: table for table in CONTAINERS.values()}
+
+_EXAMPLE = {
+    "number": "Write a decimal number such as 0.25.",
+    "whole number": "Write a whole number such as 1.",
+    "ID": "Write a whole number that no other object has.",
+}
+
+
+@dataclass
+class Placed:
+    """An object of a document: its table, its values by field, and the elements that hold them."""
+
+    table: Table
+    element: etree._Element
+    row: Row
+    places: dict[str, etree._Element]  # by the field's path, for the fields that the document has
+    serial: str = ""  # SerializationID, a second name that some references use
+
+    @property
+    def line(self) -> int | None:
+        """The line of the object's tag."""
+        return line_of(self.element)
+
+    @property
+    def where(self) -> str:
+        """The object's path in the document."""
+        return where_is(self.element)
+
+    @property
+    def label(self) -> str:
+        """The object in words: ``Body 'Left leg'``."""
+        name = " ".join(str(self.row.get("Name", "")).split())
+        return f"{self.table.tag} '{name}'" if name else self.table.tag
+
+
+@dataclass
+class Reader:
+    """Reads rows, and remembers which defaults had to be taken."""
+
+    path: str
+    report: Report
+    missing: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def place(self, element: etree._Element, table: Table) -> Placed:
+        """One object. FormatError where a number is none."""
+        found = flattened(element)
+        row: Row = {}
+        places: dict[str, etree._Element] = {}
+        for item in table.fields:
+            path = item.path
+            source = found.get(path)
+            if source is None:
+                for old in item.old:
+                    source = found.get(old)
+                    if source is not None:
+                        break
+                else:
+                    row[path] = item.default
+                    if item.needed:
+                        self.missing[table.tag, path] += 1
+                    continue
+            places[path] = source
+            row[path] = self.value(item, source)
+        serial = found.get("SerializationID")
+        return Placed(table, element, row, places, (serial.text or "").strip() if serial is not None else "")
+
+    def value(self, item: Field, element: etree._Element) -> object:
+        """What an element says; the default where it says nothing."""
+        text = element.text
+        if item.kind.name == "text":
+            return text or ""
+        text = text.strip() if text else ""
+        if not text:
+            self.missing[element.getparent().tag, item.path] += 1
+            return item.default
+        try:
+            return item.kind.parse(text)
+        except (ValueError, OverflowError):
+            pass
+        shown = text if len(text) <= 40 else text[:40] + "..."
+        if item.kind is FLAG:
+            self.report.warn(
+                "not-a-flag",
+                f"{item.path} is '{shown}', which is neither yes nor no; {'yes' if item.default else 'no'} is taken",
+                line_of(element),
+                where_is(element),
+            )
+            return item.default
+        raise FormatError(
+            f"'{shown}' is not {'an' if item.kind.name == 'ID' else 'a finite' if item.kind.name == 'number' else 'a'}"
+            f" {item.kind.name}",
+            path=self.path,
+            line=line_of(element),
+            where=where_is(element),
+            remedy=_EXAMPLE.get(item.kind.name, ""),
+        )
+
+    def tell_defaults(self) -> None:
+        """Report the defaults that were taken, once per kind of element."""
+        for (tag, path), count in self.missing.items():
+            plural = "" if count == 1 else f" in {count} elements"
+            self.report.info("default-used", f"{tag} has no {path}{plural}; the program's default is taken")
+
+
+def flattened(element: etree._Element) -> dict[str, etree._Element]:
+    """An object's elements by path: group with a slash, transparent containers left out. The first of a name counts."""
+    found: dict[str, etree._Element] = {}
+    waiting = [element]
+    for parent in waiting:
+        for child in parent:
+            tag = child.tag
+            if tag in GROUPS:
+                for part in child:
+                    found.setdefault(f"{tag}/{part.tag}", part)
+            elif tag in TRANSPARENT and len(child):
+                waiting.append(child)
+            else:
+                found.setdefault(tag, child)
+    return found
+
+
+def model_of(root: etree._Element) -> etree._Element:
+    """The Model element; in a .jm3 it is inside the root."""
+    return root if root.tag == MODEL.tag else root.find(MODEL.tag)
+
+
+def objects_of(model: etree._Element) -> Iterable[tuple[etree._Element, Table]]:
+    """Bodies and joints, in lists or, as in a .jpm, directly in the model."""
+    for child in model:
+        if child.tag in CONTAINERS:
+            for element in child:
+                table = _OBJECTS.get(element.tag)
+                if table is not None:
+                    yield element, table
+        elif child.tag in _OBJECTS:
+            yield child, _OBJECTS[child.tag]
+
+
+class Resolver:
+    """Finds what references mean among the objects of one kind."""
+
+    def __init__(self, placed: Iterable[Placed]) -> None:
+        self.by_id: dict[str, Placed] = {}
+        self.other_names: dict[str, str] = {}
+        for item in placed:
+            self.by_id[item.row["ID"]] = item
+            if item.serial:
+                with suppress(ValueError):
+                    self.other_names.setdefault(possible_ids(item.serial)[-1], item.row["ID"])
+
+    def __call__(self, raw: str | None) -> str | None:
+        """The id that a reference's text means, None where it means nothing or nothing that is here."""
+        try:
+            choices = possible_ids(raw.strip()) if raw else ()
+        except ValueError:
+            return None
+        for choice in choices:
+            if choice in self.by_id:
+                return choice
+        return next((self.other_names[choice] for choice in choices if choice in self.other_names), None)
+
+    @staticmethod
+    def is_none(raw: str | None) -> bool:
+        """Whether a reference says that there is nothing."""
+        return not raw or not raw.strip().strip("0")
+
+
+def identified(placed: list[Placed], kind: str, path: str) -> None:
+    """FormatError unless every object has an ID that no other of its kind has."""
+    seen: dict[str, Placed] = {}
+    for item in placed:
+        own = item.row["ID"]
+        if own is None or own == "0":
+            raise FormatError(
+                f"{item.label} has no ID" if own is None else f"{item.label} has the ID 0, which means 'none'",
+                path=path,
+                line=item.line,
+                where=item.where,
+                remedy="Give it an <ID> that no other object has.",
+            )
+        first = seen.setdefault(own, item)
+        if first is not item:
+            raise FormatError(
+                f"{item.label} has the ID {own} of {first.label} on line {first.line}",
+                path=path,
+                line=item.line,
+                where=item.where,
+                remedy=f"Give one of the two {kind} (lines {first.line} and {item.line}) another ID.",
+            )

@@ -1,0 +1,212 @@
+"""What stands in a Juice file: every element, its kind, unit and default, in the order in which Juice writes them.
+
+Reading, defaults, comparing and writing all follow these tables. The names and units are those of the Juice file
+format document; the defaults, and the older spellings, are those of the program.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+Row = dict[str, Any]
+
+#: Elements whose children count as their parent's own: the nesting of .jpm and .jm3 files.
+TRANSPARENT = frozenset({"Component", "Joint", "DynamicsConstants", "ODE.Standard", "ODE.Iterative", "Model"})
+#: Elements that group the numbers of one vector.
+GROUPS = frozenset({"Position", "Rotation", "Orientation", "BoxDimensions", "Dimensions"})
+
+NO_REFERENCE = "0"
+_DECIMAL = re.compile(r"[+-]?[0-9]+\Z")
+_HEXADECIMAL = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,8})\Z")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a value is spelt: ``parse`` raises ValueError for what is none, ``spell`` is its inverse."""
+
+    name: str
+    parse: Callable[[str], Any]
+    spell: Callable[[Any], str]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One element. ``path`` is its name, with its group's before a slash; ``attr`` the record's attribute that holds
+    it as it stands, where one does (the rest is computed, or kept in the record's ``extra``); ``old`` other paths
+    under which older files have it; ``needed`` False where nothing is worth saying of its absence."""
+
+    path: str
+    kind: Kind
+    default: Any = None
+    attr: str = ""
+    unit: str = ""
+    old: tuple[str, ...] = ()
+    needed: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """The fields of one kind of object, in order, with the older spellings of its tag."""
+
+    tag: str
+    fields: tuple[Field, ...]
+    old: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def __getitem__(self, path: str) -> Field:
+        return self._by_path[path]
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._by_path
+
+    @cached_property
+    def _by_path(self) -> dict[str, Field]:
+        return {field.path: field for field in self.fields}
+
+    def defaults(self) -> Row:
+        """A row with every field at its default."""
+        return {field.path: field.default for field in self.fields}
+
+
+def parse_number(text: str) -> float:
+    """A finite number with a decimal point, as C prints it (``1e-005`` too)."""
+    value = float(text)
+    if not math.isfinite(value) or "_" in text or not text.isascii():
+        raise ValueError(text)
+    return value
+
+
+def parse_id(text: str) -> str:
+    """An ID as text: the number modulo 2**32, because Juice writes IDs signed and references unsigned. What is not
+    decimal is hexadecimal, as some files have it."""
+    if _DECIMAL.match(text):
+        return str(int(text[:40]) % 2**32)
+    match = _HEXADECIMAL.match(text)
+    if match is None:
+        raise ValueError(text)
+    return str(int(match[1], 16))
+
+
+def possible_ids(text: str) -> tuple[str, ...]:
+    """What a reference may mean: decimal, or a hexadecimal number that happens to have no letters."""
+    found = [parse_id(text)]
+    match = _HEXADECIMAL.match(text)
+    if match is not None:
+        found.append(str(int(match[1], 16)))
+    return tuple(found)
+
+
+def _parse_integer(text: str) -> int:
+    return int(parse_number(text))
+
+
+def _parse_flag(text: str) -> bool:
+    first = text[:1].lower()
+    if first in {"t", "y", "1"}:
+        return True
+    if first in {"f", "n", "0"}:
+        return False
+    raise ValueError(text)
+
+
+def _spell_signed(value: str) -> str:
+    number = int(value)
+    return str(number - 2**32 if number >= 2**31 else number)
+
+
+def spell_number(value: float) -> str:
+    """Nine significant digits: more than the program's own six, and short for what is short."""
+    return f"{float(value) + 0.0:.9g}"  # + 0.0 takes the sign off a zero
+
+
+TEXT = Kind("text", str, str)
+NUMBER = Kind("number", parse_number, spell_number)
+INTEGER = Kind("whole number", _parse_integer, lambda value: str(int(value)))
+FLAG = Kind("flag", _parse_flag, lambda value: "1" if value else "0")
+IDENTITY = Kind("ID", parse_id, _spell_signed)
+REFERENCE = Kind("reference", str, lambda value: value or NO_REFERENCE)
+MOTOR_TYPE = Kind("motor type", lambda text: _parse_integer(text) == 2, lambda value: "2" if value else "1")
+
+
+def _vector(name: str, axes: str, default: float, unit: str, *old: str) -> tuple[Field, ...]:
+    return tuple(
+        Field(f"{name}/{axis}", NUMBER, default, unit=unit, old=tuple(f"{other}/{axis}" for other in old))
+        for axis in axes
+    )
+
+
+_COMPONENT = (
+    Field("ID", IDENTITY, attr="id", old=("SerializationID",)),
+    Field("Name", TEXT, "", attr="name"),
+    *_vector("Position", "XYZ", 0.0, "length"),
+    Field("Rotation/Y", NUMBER, 0.0, unit="degrees", old=("Rotation/H", "Orientation/Y", "Orientation/H")),
+    Field("Rotation/P", NUMBER, 0.0, unit="degrees", old=("Orientation/P",)),
+    Field("Rotation/R", NUMBER, 0.0, unit="degrees", old=("Orientation/R",)),
+    Field("Twin", REFERENCE, attr="twin", needed=False),
+)
+
+BODY = Table(
+    "Body",
+    (
+        *_COMPONENT,
+        *_vector("BoxDimensions", "XYZ", 1.0, "length", "Dimensions"),
+        Field("TubeLength", NUMBER, 1.0, unit="length", needed=False),
+        Field("TubeDiameter", NUMBER, 1.0, unit="length", needed=False),
+        Field("BallDiameter", NUMBER, 1.0, unit="length", needed=False),
+        Field("Shape", INTEGER, 1),
+        Field("Mass", NUMBER, 1.0, attr="mass", unit="mass"),
+    ),
+)
+
+_JOINT = (
+    *_COMPONENT,
+    Field("Body1", REFERENCE, attr="parent"),
+    Field("Body2", REFERENCE, attr="child"),
+    Field("Gain", NUMBER, 10.0),
+    Field("MaxForce", NUMBER, 100.0, unit="force or torque"),
+    Field("LoStopValue", NUMBER, 0.0, unit="degrees or length"),
+    Field("HiStopValue", NUMBER, 0.0, unit="degrees or length"),
+    Field("LoStopFlag", FLAG, False),
+    Field("HiStopFlag", FLAG, False),
+)
+_DRAWN = (Field("Length", NUMBER, 1.0, unit="length"), Field("Diameter", NUMBER, 0.25, unit="length"))
+
+REVOLUTE = Table("RevoluteJoint", (*_JOINT, *_DRAWN))
+PRISMATIC = Table("PrismaticJoint", (*_JOINT, *_DRAWN))
+SPHERICAL = Table("SphericalJoint", (*_JOINT, _DRAWN[1]))
+
+#: Joint tables by the neutral joint type.
+JOINTS = {"revolute": REVOLUTE, "prismatic": PRISMATIC, "ball": SPHERICAL}
+JOINT_TYPE = {table.tag: type_ for type_, table in JOINTS.items()}
+#: The lists of a model, in order, with what is in them.
+CONTAINERS: dict[str, Table] = {
+    "Bodies": BODY,
+    "RevoluteJoints": REVOLUTE,
+    "PrismaticJoints": PRISMATIC,
+    "SphericalJoints": SPHERICAL,
+}
+
+MODEL = Table(
+    "Model",
+    (
+        Field("Gravity", NUMBER, 9.81, unit="length/s2, downwards"),
+        Field("Friction", NUMBER, 10.0, attr="friction"),
+        Field("ERP", NUMBER, 0.5, attr="erp"),
+        Field("CFM", NUMBER, 0.01, attr="cfm"),
+        Field("StandardSpeed", NUMBER, 15.0, attr="standard_speed", unit="cycles per minute"),
+        Field("SpeedFactor", NUMBER, 1.0, attr="speed_factor"),
+        Field("PoseDelay", NUMBER, 1.0, attr="pose_delay", unit="s"),
+        Field("PosePhase", NUMBER, 0.0, attr="pose_phase", unit="degrees"),
+    ),
+)
+WORLD_PATHS = frozenset({"Friction", "ERP", "CFM"})
+#: The seconds of one of the program's simulation steps, and the height of its ground.
+TIME_STEP = 0.01
+GROUND = 0.0
