@@ -1,0 +1,24 @@
+"""Knuckle: mechanisms in Blender. Importable without Blender; ``register`` needs it."""
+
+from __future__ import annotations
+
+
+def register() -> None:
+    """Register everything with Blender: properties, handlers, operators, panels, commands."""
+    from .blender import registration
+
+    registration.register()
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    from .blender import registration
+
+    registration.unregister()
+
+
+def is_registered() -> bool:
+    """Whether Blender knows Knuckle."""
+    from .blender import registration
+
+    return registration.is_registered()

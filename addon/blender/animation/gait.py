@@ -1,0 +1,186 @@
+"""The model's own gait in Blender: its controls as properties, and the gait baked to keys."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+
+import bpy
+import numpy as np
+
+from ...formats import loads
+from ...model.behaviours import Behaviours, Engine
+from ...model.gait import Commands, Gait, gait_of
+from ...model.records import Array, Body, Joint, Mechanism
+from ...model.report import Report
+from ..compat import action_curves, use_action
+from ..model_parts import document_bytes, parts
+from ..properties import control_property
+from ..records import read_dof, unflat
+from .keys import LINEAR, key_servos
+
+_behaviours: dict[str, Behaviours | None] = {}
+
+
+def put_gait(
+    scene: bpy.types.Scene, rig: bpy.types.Object, mechanism: Mechanism, seconds: float, report: Report
+) -> None:
+    """At import: tell the model which controls its gait reads, and bake the gait to an Action if it moves anything."""
+    gait = gait_of(mechanism)
+    if gait is None:
+        return
+    rig.data.knuckle.listens_to = ",".join(gait.controls)
+    rate = scene.render.fps / scene.render.fps_base
+    last = scene.frame_start + int(np.ceil(seconds * rate))
+    action = bake_gait(scene, rig, scene.frame_start, last, gait=gait)
+    inputs = f"; it listens to {', '.join(gait.controls)}" if gait.controls else ""
+    report.info("gait", f"The gait moves {len(gait.joints)} servos and plays as Action {action.name!r}{inputs}")
+
+
+def bake_gait(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    first: int,
+    last: int,
+    name: str | None = None,
+    gait: Gait | None = None,
+) -> bpy.types.Action | None:
+    """Write the gait's servo values as keys, one per frame, for the model's controls as they are set or keyed.
+
+    Bodies that the gait feels for are taken as they were designed. The Action becomes the model's; the one
+    it replaces stays in the file. None where the model has no gait."""
+    gait = gait or live_gait(rig)
+    if gait is None:
+        return None
+    frames = np.arange(first, last + 1, dtype=np.float64)
+    times = seconds_since_start(scene, frames)
+    commands = gait.evaluate(engine_phase(gait, rig, scene, frames), control_values(gait, rig, frames))
+    tracks = {joint: (*_thin(frames, values), LINEAR) for joint, values in servo_values(commands, times).items()}
+    action = key_servos(rig, name or f"{rig.knuckle.source_name} Gait", tracks)
+    action.knuckle.kind = "GAIT"
+    action.knuckle.checksum = checksum(rig, action)
+    return action
+
+
+def servo_values(commands: Commands, times: Array) -> dict[str, Array]:
+    """Commands as servo positions: what is told a velocity turns by its integral (trapezoid rule)."""
+    values = dict(commands.position)
+    for joint, speed in commands.velocity.items():
+        turned = np.cumsum(np.diff(times) * (speed[1:] + speed[:-1]) / 2.0)
+        values[joint] = np.concatenate([[0.0], turned])
+    return values
+
+
+def _thin(frames: Array, values: Array) -> tuple[Array, Array]:
+    """One key is enough for a servo that never moves."""
+    return (frames[:1], values[:1]) if np.ptp(values) == 0.0 else (frames, values)
+
+
+def live_gait(rig: bpy.types.Object) -> Gait | None:
+    """The gait of a model as it stands in Blender: its document's behaviours with its present engine and stops."""
+    behaviours = document_behaviours(rig)
+    if behaviours is None:
+        return None
+    model = rig.data.knuckle
+    engine = Engine(model.standard_speed, model.speed_factor, model.pose_delay, model.pose_phase)
+    mechanism = Mechanism(rig.name, behaviours=Behaviours(engine, behaviours.items))
+    mechanism.bodies = [
+        Body(obj.knuckle.source_id, obj.knuckle.source_name, unflat(obj.knuckle.built)) for obj in parts(rig, "BODY")
+    ]
+    for empty in parts(rig, "JOINT"):
+        record = empty.knuckle
+        joint = Joint(record.source_id, record.source_name, record.joint.type, None, None)
+        joint.active = record.joint.active
+        joint.dofs = [read_dof(dof) for dof in record.joint.dofs]
+        mechanism.joints.append(joint)
+    return gait_of(mechanism)
+
+
+def document_behaviours(rig: bpy.types.Object) -> Behaviours | None:
+    """The behaviours in the document that travels with the model, read once per text."""
+    data = document_bytes(rig)
+    if data is None:
+        return None
+    key = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    if key not in _behaviours:
+        if len(_behaviours) > 32:
+            _behaviours.clear()
+        _behaviours[key] = loads(data, rig.data.knuckle.path).behaviours
+    return _behaviours[key]
+
+
+def seconds_since_start(scene: bpy.types.Scene, frames: Array) -> Array:
+    """Times (s) of frames, 0 at the scene's first frame, where a gait starts."""
+    return (frames - scene.frame_start) * scene.render.fps_base / scene.render.fps
+
+
+def engine_phase(gait: Gait, rig: bpy.types.Object, scene: bpy.types.Scene, frames: Array) -> Array:
+    """Engine phase (rad) at frames; a keyed speed is summed up frame by frame."""
+    curve = settings_curves(rig).get(("knuckle.speed_factor", 0))
+    if curve is None:
+        return gait.phase(seconds_since_start(scene, frames), rig.data.knuckle.speed_factor)
+    steps = np.arange(scene.frame_start, int(frames.max(initial=scene.frame_start)) + 1)
+    factor = np.array([curve.evaluate(frame) for frame in steps])
+    moving = np.maximum(seconds_since_start(scene, steps) - gait.engine.pose_delay, 0.0)
+    run = np.concatenate([[0.0], np.cumsum(np.diff(moving) * (factor[1:] + factor[:-1]) / 2.0)])
+    # the engine's own clock at speed 1, set to the time that was run so far
+    return gait.phase(gait.engine.pose_delay + np.interp(frames, steps, run), 1.0)
+
+
+def control_values(gait: Gait, rig: bpy.types.Object, frames: Array) -> dict[str, Array | float]:
+    """The controls that a gait reads, at frames: keyed ones from their curves, others as they are set."""
+    return {control: setting_at(rig, f"controls.{control_property(control)}", frames) for control in gait.controls}
+
+
+def setting_at(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping | None = None) -> Array | float:
+    """A setting of the model at frames (n,): its curve's values (n,) where it is keyed, else its value."""
+    curve = (settings_curves(rig) if curves is None else curves).get((f"knuckle.{name}", 0))
+    if curve is not None:
+        return np.array([curve.evaluate(frame) for frame in frames])
+    return rig.data.knuckle.path_resolve(name)
+
+
+def settings_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """The curves that key the model's settings, by data path and index. They live on the armature's data."""
+    return {(curve.data_path, curve.array_index): curve for curve in _curves(rig.data)}
+
+
+def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """The curves of the rig's Action that pose bones, by data path and index."""
+    return {
+        (curve.data_path, curve.array_index): curve
+        for curve in _curves(rig)
+        if curve.data_path.startswith("pose.bones")
+    }
+
+
+def _curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
+    data = owner.animation_data
+    if data is not None and data.action is not None:
+        yield from action_curves(owner, data.action, create=False) or ()
+
+
+def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
+    """A digest of an Action's keys on bones: tells whether a baked gait was edited since."""
+    digest = hashlib.sha1(usedforsecurity=False)
+    for curve in action_curves(rig, action, create=False) or ():
+        if curve.data_path.startswith("pose.bones"):
+            points = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
+            curve.keyframe_points.foreach_get("co", points)
+            digest.update(f"{curve.data_path}[{curve.array_index}]".encode())
+            digest.update(points.tobytes())
+    return digest.hexdigest()
+
+
+def plays_own_gait(rig: bpy.types.Object) -> bool:
+    """Whether the rig's Action is its gait as it was baked, or it has none while there is a gait to play."""
+    data = rig.animation_data
+    action = data.action if data is not None else None
+    if action is None:
+        return document_behaviours(rig) is not None
+    return action.knuckle.kind == "GAIT" and action.knuckle.checksum == checksum(rig, action)
+
+
+def restore_action(rig: bpy.types.Object, action: bpy.types.Action | None) -> None:
+    """Make an Action the rig's again."""
+    use_action(rig, action)

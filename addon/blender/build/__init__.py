@@ -1,0 +1,153 @@
+"""Model -> Blender: one collection with an armature, bodies, joints and what drives them.
+
+``build`` decides a plan and then runs named passes on it, filling collections that are not in the scene
+yet and linking them once: Blender evaluates the whole scene at every link, mode switch and operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...model.records import Mechanism
+from ...model.report import Report
+from .. import properties
+from ..animation.gait import put_gait
+from ..physics import handlers
+from ..physics.simulation import build_physics
+from ..physics.world import FRAME_RATE
+from .bodies import make_bodies
+from .joints import make_joints
+from .plan import Plan, UpAxis, plan
+from .rig import make_rig, pose_bones
+
+if TYPE_CHECKING:
+    from ...model.behaviours import Behaviours
+
+__all__ = ["BuildOptions", "build"]
+
+
+@dataclass
+class BuildOptions:
+    """What an import makes.
+
+    ``physics``: rigid bodies and constraints. ``gait``: the file's gait as an Action of ``gait_seconds``.
+    ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
+    holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender."""
+
+    physics: bool = True
+    gait: bool = True
+    gait_seconds: float = 10.0
+    adapt_scene: bool = True
+    ground: bool = True
+    up_axis: UpAxis = "AUTO"
+
+
+def build(
+    mechanism: Mechanism, context: bpy.types.Context | None = None, options: BuildOptions | None = None
+) -> bpy.types.Collection:
+    """Create a model in the context's scene and return its collection.
+
+    What was approximated is added to ``mechanism.report`` and kept with the model. On an error nothing
+    that was begun is left behind."""
+    context = context or bpy.context
+    options = options or BuildOptions()
+    properties.register()
+    handlers.register()
+    report = mechanism.report = mechanism.report or Report()
+    scene = context.scene
+    decided = plan(mechanism, options.up_axis)
+    before = _datablocks()
+    try:
+        with properties.quiet():
+            rig, collection, bone_names = _make_objects(context, decided)
+            _keep_settings(rig, collection, mechanism, options)
+            if options.adapt_scene:
+                _adapt_scene(scene, FRAME_RATE, options.gait_seconds if options.gait else 0.0, report)
+            if options.physics:
+                report.extend(build_physics(scene, rig))
+            scene.collection.children.link(collection)
+            pose_bones(rig, bone_names, decided)
+        if options.gait and mechanism.behaviours is not None:
+            put_gait(scene, rig, mechanism, options.gait_seconds, report)
+        _keep_report(rig, report)
+        context.view_layer.update()
+    except Exception:
+        _remove_new(before)
+        raise
+    return collection
+
+
+def _make_objects(context: bpy.types.Context, decided: Plan) -> tuple[bpy.types.Object, bpy.types.Collection, list[str]]:
+    mechanism = decided.mechanism
+    rig, bone_names = make_rig(context, decided)
+    collection = bpy.data.collections.new(mechanism.name)
+    children = {name: bpy.data.collections.new(name) for name in ("Bodies", "Joints", "Collision", "Frames")}
+    for child in children.values():
+        collection.children.link(child)
+    children["Collision"].hide_render = True
+    bodies = make_bodies(decided, rig, bone_names, children["Bodies"])
+    make_joints(decided, rig, bone_names, bodies, children["Joints"])
+    collection.objects.link(rig)
+    return rig, collection, bone_names
+
+
+def _keep_settings(
+    rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism, options: BuildOptions
+) -> None:
+    rig.knuckle.role = "MODEL"
+    rig.knuckle.source_name = mechanism.name
+    rig.knuckle.model = rig
+    model = rig.data.knuckle
+    model.collection, model.rig = collection, rig
+    source = mechanism.source
+    model.format, model.dialect, model.path = source.format, source.dialect, source.path
+    model.encoding = source.encoding
+    if source.text:
+        text = bpy.data.texts.new(source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name)
+        text.from_string(source.text)
+        model.document = text
+    world = mechanism.world
+    model.gravity = [float(part) for part in world.gravity]
+    model.friction = world.friction if world.friction is not None else 0.0
+    model.erp = world.erp if world.erp is not None else 0.0
+    model.cfm = world.cfm if world.cfm is not None else 0.0
+    model.time_step = world.time_step or 0.0
+    model.has_ground = options.ground and world.ground is not None
+    behaviours: Behaviours | None = mechanism.behaviours
+    if behaviours is not None:
+        engine = behaviours.engine
+        model.standard_speed, model.speed_factor = engine.standard_speed, engine.speed_factor
+        model.pose_delay, model.pose_phase = engine.pose_delay, engine.pose_phase
+
+
+def _adapt_scene(scene: bpy.types.Scene, rate: int, seconds: float, report: Report) -> None:
+    if (scene.render.fps, scene.render.fps_base) != (rate, 1.0):
+        old = scene.render.fps / scene.render.fps_base
+        scene.render.fps, scene.render.fps_base = rate, 1.0
+        report.info("frame-rate", f"The scene now runs at {rate} frames per second (it was {old:g})")
+    scene.frame_end = max(scene.frame_end, scene.frame_start + round(seconds * rate))
+
+
+def _keep_report(rig: bpy.types.Object, report: Report) -> None:
+    kept = rig.data.knuckle.report
+    kept.clear()
+    for entry in report.entries:
+        line = kept.add()
+        line.severity, line.code, line.message = entry.severity, entry.code, entry.message
+        line.line, line.where = entry.line or 0, entry.where
+
+
+_KINDS = ("objects", "meshes", "armatures", "collections", "materials", "texts", "actions")
+
+
+def _datablocks() -> dict[str, set[int]]:
+    return {kind: {block.as_pointer() for block in getattr(bpy.data, kind)} for kind in _KINDS}
+
+
+def _remove_new(before: dict[str, set[int]]) -> None:
+    """Leave nothing half made: remove every datablock that came since."""
+    new = [block for kind in _KINDS for block in getattr(bpy.data, kind) if block.as_pointer() not in before[kind]]
+    bpy.data.batch_remove(new)

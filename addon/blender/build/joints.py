@@ -1,0 +1,76 @@
+"""Joints: one empty each at the joint frame, with the joint's record. Physics puts the constraint on it."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.kinematics import frame_with_z
+from ...model.records import Array, Joint
+from ..records import flat, write_dof
+from .plan import Plan, joint_axis
+from .rig import hang, tail_inverse
+
+def make_joints(
+    plan: Plan,
+    rig: bpy.types.Object,
+    bone_names: list[str],
+    bodies: dict[str, bpy.types.Object],
+    collection: bpy.types.Collection,
+) -> dict[str, bpy.types.Object]:
+    """Joint empties by id. Each hangs on the bone of its parent body, so that it goes where the joint goes."""
+    made: dict[str, bpy.types.Object] = {}
+    against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
+    tails: dict[int, Matrix] = {}
+    for joint in plan.mechanism.joints:
+        if joint.id in made:
+            continue
+        empty = bpy.data.objects.new(joint.name or joint.id, None)
+        empty.empty_display_type = "ARROWS" if joint.active else "SPHERE"
+        empty.empty_display_size = 0.02 * plan.size
+        empty.rotation_mode = "QUATERNION"
+        anchor = joint.parent if joint.parent in bodies else joint.child
+        number = plan.bone_of_body.get(anchor or "")
+        if number is not None and number not in tails:
+            tails[number] = tail_inverse(rig, bone_names[number])
+        pose = plan.frames[joint.id] @ constraint_turn(joint)
+        hang(empty, rig, bone_names[number] if number is not None else None, tails.get(number) if number is not None else None, pose)
+        _record(empty, joint, rig, bodies)
+        record = empty.knuckle.joint
+        record.loop = joint.id in plan.tree.loop_joints
+        record.against = against.get(joint.id, False)
+        collection.objects.link(empty)
+        made[joint.id] = empty
+    return made
+
+
+def constraint_turn(joint: Joint | bpy.types.PropertyGroup) -> Array:
+    """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it."""
+    axis = joint_axis(joint) if isinstance(joint, Joint) else _record_axis(joint)
+    turn = np.eye(4)
+    turn[:3, :3] = frame_with_z(axis)
+    if [dof.kind for dof in joint.dofs] == ["translation"]:
+        turn[:3, :3] = turn[:3, :3] @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    return turn
+
+
+def _record_axis(record: bpy.types.PropertyGroup) -> Array:
+    for dof in record.dofs:
+        if dof.kind in {"rotation", "translation"}:
+            return np.array(dof.axis, dtype=np.float64)
+    return np.array([0.0, 0.0, 1.0])
+
+
+def _record(empty: bpy.types.Object, joint: Joint, rig: bpy.types.Object, bodies: dict[str, bpy.types.Object]) -> None:
+    record = empty.knuckle
+    record.role = "JOINT"
+    record.source_name, record.source_id = joint.name, joint.id
+    record.twin = joint.twin or ""
+    record.model = rig
+    record.built, record.built_name = flat(empty.matrix_basis), empty.name
+    part = record.joint
+    part.type, part.active = joint.type, joint.active
+    part.parent, part.child = bodies.get(joint.parent or ""), bodies.get(joint.child or "")
+    for dof in joint.dofs:
+        write_dof(part.dofs.add(), dof)

@@ -1,0 +1,54 @@
+"""What differs between the Blender versions that Knuckle supports (4.2 LTS to 5.2), each in one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+VERSION = bpy.app.version
+
+
+def action_curves(id_block: bpy.types.ID, action: bpy.types.Action, create: bool = True) -> Any:
+    """The F-curve collection of ``action`` for ``id_block``, or None when there is none and ``create`` is off.
+
+    Actions got layers and slots in 4.4 and lost ``Action.fcurves`` in 5.0. The id must already use
+    the action when its slot is wanted back."""
+    if VERSION < (4, 4):
+        return action.fcurves
+    slot = _slot(id_block, action, create)
+    if slot is None:
+        return None
+    if not action.layers:
+        if not create:
+            return None
+        action.layers.new("Layer").strips.new(type="KEYFRAME")
+    bag = action.layers[0].strips[0].channelbag(slot, ensure=create)
+    return bag.fcurves if bag is not None else None
+
+
+def _slot(id_block: bpy.types.ID, action: bpy.types.Action, create: bool) -> Any:
+    data = id_block.animation_data
+    if data is not None and data.action == action and data.action_slot is not None:
+        return data.action_slot
+    for slot in action.slots:
+        if slot.target_id_type in {id_block.id_type, "UNSPECIFIED"}:
+            return slot
+    return action.slots.new(id_type=id_block.id_type, name=id_block.name) if create else None
+
+
+def use_action(id_block: bpy.types.ID, action: bpy.types.Action | None) -> None:
+    """Make ``action`` the active one of ``id_block``, with its slot where actions have slots."""
+    data = id_block.animation_data_create()
+    data.action = action
+    if action is not None and VERSION >= (4, 4):
+        data.action_slot = _slot(id_block, action, create=True)
+
+
+def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurve:
+    """A new F-curve in its group. (4.5's channel bags cannot group at creation.)"""
+    if VERSION >= (5, 0):
+        return curves.new(path, index=index, group_name=group)
+    if VERSION < (4, 4):
+        return curves.new(path, index=index, action_group=group)
+    return curves.new(path, index=index)

@@ -1,0 +1,267 @@
+"""Whole tasks for the command line: each begins with an empty scene of its own and ends with a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from .. import formats
+from ..model.report import FormatError, Report
+from . import registration
+from .animation import apply
+from .animation.gait import live_gait
+from .build import build
+from .extract import extract
+from .model_parts import parts, rig_in, rigs_in
+from .physics.bake import Recording, bake, record, recorded_motion, write_keys
+from .physics.simulation import build_physics, clear_physics
+from .physics.world import frame_rate
+from .properties import control_property
+from .render import FilmOptions, film
+
+Inputs = Mapping[str, float]
+Say = Callable[[str], None]
+
+
+def fresh_scene() -> bpy.types.Scene:
+    """An empty file with Knuckle registered."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    registration.register()
+    return bpy.context.scene
+
+
+def load_into(scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0) -> tuple[bpy.types.Object, Report]:
+    """Import a model file: its armature and its report."""
+    from .build import BuildOptions
+
+    mechanism = formats.load(path)
+    collection = build(mechanism, bpy.context, BuildOptions(gait_seconds=gait_seconds))
+    rig = rig_in(collection)
+    assert rig is not None
+    return rig, mechanism.report
+
+
+def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
+    """Hold controls of a model at values; the report warns of those that it does not listen to."""
+    gait = live_gait(rig)
+    heard = gait.controls if gait is not None else []
+    for name, value in inputs.items():
+        setattr(rig.data.knuckle.controls, control_property(name), value)
+        if name not in heard:
+            listens = f"it listens to {', '.join(heard)}" if heard else "it listens to none"
+            report.warn("input-unheard", f"The model does not listen to {name!r}: {listens}")
+
+
+def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
+    """Load a motion file and key it on a model."""
+    _action, report = apply(formats.load_motion(path), rig.data.knuckle.collection, scene)
+    return report
+
+
+def save_blend(path: Path) -> None:
+    """Save the present file as a .blend."""
+    path = path.resolve()
+    if not path.parent.is_dir():
+        raise FormatError("there is no such folder", path=str(path.parent), remedy="Make it, or name another one.")
+    try:
+        bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+    except RuntimeError as error:
+        raise FormatError(f"Blender could not save it: {error}".strip(), path=str(path)) from error
+
+
+def import_to_blend(files: Sequence[Path], blend: Path, motion: Path | None) -> list[Report]:
+    """Import model files into one new .blend."""
+    mechanisms = [formats.load(path) for path in files]  # a bad file stops us before anything is made
+    scene = fresh_scene()
+    collections = [build(mechanism, bpy.context) for mechanism in mechanisms]
+    reports = [mechanism.report for mechanism in mechanisms]
+    if motion is not None:
+        rig = rig_in(collections[0])
+        assert rig is not None
+        reports.append(key_motion(rig, motion, scene))
+    save_blend(blend)
+    return reports
+
+
+def run_physics(
+    scene: bpy.types.Scene, rig: bpy.types.Object, seconds: float, drive: str, progress: bool = True
+) -> Recording:
+    """Run a model under physics for so many seconds from the scene's start."""
+    build_physics(scene, rig)
+    rig.data.knuckle.drive = drive
+    last = scene.frame_start + round(seconds * frame_rate(scene))
+    scene.frame_end = last
+    return record(scene, rig, last, _Ticker("simulating") if progress else None)
+
+
+def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording, report: Report) -> None:
+    """Say in the report where the model went and how well it held together."""
+    bodies = parts(rig, "BODY")
+    if not bodies:
+        return
+    heaviest = int(np.argmax([obj.knuckle.mass for obj in bodies]))
+    path = recording.poses[:, heaviest, :3, 3]
+    travel = path[-1] - path[0]
+    seconds = (len(path) - 1) / frame_rate(scene)
+    report.info(
+        "run",
+        f"{bodies[heaviest].name} travelled ({travel[0]:.2f}, {travel[1]:.2f}, {travel[2]:.2f}) in {seconds:g} s; "
+        f"the worst pivot gap was {recording.worst_gap():.3g}",
+    )
+
+
+def simulate_to_file(
+    model: Path, out: Path, seconds: float, drive: str, motion: Path | None, inputs: Inputs
+) -> Report:
+    """Run a model under physics; write its servo motion, or a .blend that plays it without physics."""
+    scene = fresh_scene()
+    rig, report = load_into(scene, model, seconds)
+    if motion is not None:
+        report.extend(key_motion(rig, motion, scene))
+    set_inputs(rig, inputs, report)
+    recording = run_physics(scene, rig, seconds, drive)
+    describe_run(scene, rig, recording, report)
+    name = f"{rig.knuckle.source_name} {drive.title()}"
+    if out.suffix.lower() == ".blend":
+        write_keys(rig, recording, name)
+        clear_physics(scene, rig)
+        scene.frame_set(scene.frame_start)
+        save_blend(out)
+    else:
+        report.extend(formats.save_motion(recorded_motion(scene, recording, name), out))
+    return report
+
+
+@dataclass
+class RenderJob:
+    """What ``render`` was asked for; None leaves the choice to us."""
+
+    engine: str | None = None
+    size: tuple[int, int] | None = None
+    seconds: float | None = None
+    drive: str | None = None
+    motion: Path | None = None
+    inputs: Inputs = field(default_factory=dict)
+
+    def options(self) -> FilmOptions:
+        """The film's options."""
+        options = FilmOptions(progress=_Ticker("filming"))
+        options.engine = self.engine or options.engine  # type: ignore[assignment]
+        options.size = self.size or options.size
+        return options
+
+
+def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
+    """Film a model file, or the models of a .blend, to a video or a picture."""
+    if model.suffix.lower() == ".blend":
+        return _render_blend(model, out, job)
+    seconds = job.seconds or 8.0
+    scene = fresh_scene()
+    rig, report = load_into(scene, model, seconds)
+    if job.motion is not None:
+        report.extend(key_motion(rig, job.motion, scene))
+    set_inputs(rig, job.inputs, report)
+    drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
+    if drive != "KEYS":
+        recording = run_physics(scene, rig, seconds, drive)
+        describe_run(scene, rig, recording, report)
+        write_keys(rig, recording, f"{rig.knuckle.source_name} {drive.title()}")
+        rig.data.knuckle.drive = "KEYS"
+    elif job.inputs and job.motion is None:
+        from .animation.gait import bake_gait
+
+        bake_gait(scene, rig, scene.frame_start, scene.frame_start + round(seconds * frame_rate(scene)))
+    scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
+    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), job.options()))
+    return report
+
+
+def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
+    if not model.is_file():
+        raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
+    registration.register()
+    try:
+        bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
+    except RuntimeError as error:
+        raise FormatError(f"Blender could not open it: {error}".strip(), path=str(model)) from error
+    scene = bpy.context.scene
+    rigs = list(rigs_in(scene))
+    if not rigs:
+        raise FormatError(
+            "its scene holds no mechanism", path=str(model), remedy="Import one with `knuckle import` first."
+        )
+    report = Report()
+    for rig in rigs:
+        if job.motion is not None:
+            report.extend(key_motion(rig, job.motion, scene))
+        set_inputs(rig, job.inputs, report)
+        if job.drive is not None:
+            rig.data.knuckle.drive = job.drive
+    if job.seconds is not None:
+        scene.frame_end = scene.frame_start + round(job.seconds * frame_rate(scene))
+    bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
+    report.extend(film(bpy.context, bodies, str(out), job.options()))
+    return report
+
+
+def demo(
+    model: Path, folder: Path, seconds: float, inputs: Inputs, motion: Path | None, say: Say
+) -> Report:
+    """Take a model the whole way: import, run under physics, film, and write everything out again."""
+    started = time.perf_counter()
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = model.stem
+
+    def step(text: str) -> None:
+        say(f"[{time.perf_counter() - started:5.1f} s] {text}")
+
+    step(f"importing {model.name}")
+    scene = fresh_scene()
+    rig, report = load_into(scene, model, seconds)
+    if motion is not None:
+        report.extend(key_motion(rig, motion, scene))
+    set_inputs(rig, inputs, report)
+    step(f"running {seconds:g} s under physics")
+    build_physics(scene, rig)
+    rig.data.knuckle.drive = "SERVO"
+    last = scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
+    _action, recording = bake(scene, rig, last, progress=_Ticker("simulating"))
+    describe_run(scene, rig, recording, report)
+    step("writing the servo motion and the model")
+    report.extend(
+        formats.save_motion(recorded_motion(scene, recording, f"{stem} under physics"), folder / f"{stem}.xmdi")
+    )
+    exported = extract(rig.data.knuckle.collection)
+    report.extend(exported.report)
+    report.extend(formats.save(exported, folder / f"{stem}.jm"))
+    scene.frame_set(scene.frame_start)
+    save_blend(folder / f"{stem}.blend")
+    bodies = parts(rig, "BODY")
+    step("filming the poster")
+    report.extend(film(bpy.context, bodies, str(folder / f"{stem}.png"), FilmOptions(engine="EEVEE", size=(1280, 720))))
+    step("filming the video")
+    report.extend(film(bpy.context, bodies, str(folder / f"{stem}.mp4"), FilmOptions(progress=_Ticker("filming"))))
+    step("done")
+    return report
+
+
+class _Ticker:
+    """Progress on standard error: a line that counts on a terminal, a line per tenth in a log."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._last = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        tenth = 10 * done // max(total, 1)
+        if sys.stderr.isatty():
+            print(f"\r{self._what} {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        elif tenth != self._last:
+            self._last = tenth
+            print(f"{self._what} {done}/{total}", file=sys.stderr, flush=True)

@@ -1,0 +1,80 @@
+"""Finding a model and its parts from anything that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+
+from ..formats.files import encode
+
+
+def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
+    """The armature of the model that an object belongs to, or None."""
+    if obj is None:
+        return None
+    record = obj.knuckle
+    if record.role == "MODEL":
+        return obj
+    return record.model
+
+
+def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The model that the user means: the active object's, a selected one's, or the only one in the scene."""
+    rig = rig_of(getattr(context, "object", None) or context.view_layer.objects.active)
+    if rig is not None:
+        return rig
+    for obj in getattr(context, "selected_objects", None) or ():
+        rig = rig_of(obj)
+        if rig is not None:
+            return rig
+    rigs = list(rigs_in(context.scene))
+    return rigs[0] if len(rigs) == 1 else None
+
+
+def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    """The models of a scene. Looks through the armatures, which are few, and not the objects."""
+    for armature in bpy.data.armatures:
+        rig = armature.knuckle.rig
+        if rig is not None and rig.data == armature and scene in rig.users_scene:
+            yield rig
+
+
+def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
+    """The armature of the model that a collection holds."""
+    return next((obj for obj in collection.all_objects if obj.knuckle.role == "MODEL"), None)
+
+
+def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
+    """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
+    collection = rig.data.knuckle.collection
+    if collection is None:
+        return []
+    return [obj for obj in collection.all_objects if obj.knuckle.role == role and obj.knuckle.model == rig]
+
+
+def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
+    """The model's child collection ``Bodies``, ``Joints``, ``Collision`` or ``Frames``, made when missing."""
+    parent = rig.data.knuckle.collection
+    for child in parent.children:
+        if child.name.split(".")[0] == name:
+            return child
+    made = bpy.data.collections.new(name)
+    parent.children.link(made)
+    return made
+
+
+def document_bytes(rig: bpy.types.Object) -> bytes | None:
+    """The document that travels with a model, as the file had it; None where there is none."""
+    model = rig.data.knuckle
+    return None if model.document is None else encode(model.document.as_string(), model.encoding)
+
+
+def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
+    """Bone names by the id of the joint that they turn."""
+    return {bone.knuckle.joint: bone.name for bone in rig.data.bones if bone.knuckle.joint}
+
+
+def root_bones(rig: bpy.types.Object) -> dict[str, str]:
+    """Bone names by the id of the root body that they carry."""
+    return {bone.knuckle.root: bone.name for bone in rig.data.bones if bone.knuckle.root}

@@ -1,0 +1,154 @@
+"""What physics did, recorded and turned into keys: servo values and the path of each root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.records import Array, Motion, Trajectory
+from ..animation.gait import seconds_since_start
+from ..animation.keys import LINEAR, key_bone_paths, key_servos, servo_names
+from .plant import Plant, design_pose, gather
+from .simulation import build_physics
+from .world import reset_cache
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Recording:
+    """A run: frames (n,), world poses of all bodies (n, bodies, 4, 4), servo values (n, joints) unwrapped."""
+
+    plant: Plant
+    frames: Array
+    poses: Array
+    values: Array
+
+    def worst_gap(self) -> float:
+        """The largest distance by which any joint's two sides came apart (length units)."""
+        return max((float(self.plant.gaps(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
+
+
+def record(
+    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, progress: Progress | None = None
+) -> Recording:
+    """Run the scene's physics from its first frame to ``last`` and record the model's bodies.
+
+    The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind."""
+    if scene.rigidbody_world is None:
+        build_physics(scene, rig)
+    cache = scene.rigidbody_world.point_cache
+    first = min(cache.frame_start, scene.frame_start)
+    last = scene.frame_end if last is None else last
+    before = scene.frame_current, scene.frame_subframe
+    frames = np.arange(first, last + 1, dtype=np.float64)
+    with _cache_range(cache, first, last):
+        try:
+            reset_cache(scene)
+            poses = []
+            for number, frame in enumerate(range(first, last + 1)):
+                scene.frame_set(frame)
+                if number == 0:
+                    plant = gather(rig)
+                poses.append(plant.poses())
+                if progress is not None:
+                    progress(number + 1, len(frames))
+        finally:
+            scene.frame_set(before[0], subframe=before[1])
+    values = np.array([plant.coordinates(pose) for pose in poses]).reshape(len(poses), len(plant.joints))
+    values[:, plant.turns] = np.unwrap(values[:, plant.turns], axis=0)
+    return Recording(plant, frames, np.array(poses), values)
+
+
+@contextmanager
+def _cache_range(cache: bpy.types.PointCache, first: int, last: int) -> Iterator[None]:
+    kept = cache.frame_start, cache.frame_end
+    cache.frame_start, cache.frame_end = min(first, kept[0]), max(last, kept[1])
+    try:
+        yield
+    finally:
+        if (cache.frame_start, cache.frame_end) != kept:
+            cache.frame_start, cache.frame_end = kept
+
+
+def bake(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    last: int | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[bpy.types.Action, Recording]:
+    """Simulate and write what happened as keys of a new Action; the model then plays on keys.
+
+    The Action that was there is not touched and stays in the file."""
+    recording = record(scene, rig, last, progress)
+    action = write_keys(rig, recording, name or f"{rig.knuckle.source_name} Bake")
+    rig.data.knuckle.drive = "KEYS"
+    return action, recording
+
+
+def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.types.Action:
+    """A new Action with a recording's servo values, ball joints and root paths; it becomes the rig's."""
+    plant = recording.plant
+    tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
+    action = key_servos(rig, name, tracks)
+    key_bone_paths(rig, action, recording.frames, bone_paths(rig, recording))
+    action.knuckle.kind = "BAKE"
+    return action
+
+
+def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
+    """Channels of the bones that are not one servo: name -> locations (n, 3) of roots, quaternions (n, 4).
+
+    They put the root bodies, and what hangs on ball joints, where the recording has them."""
+    bodies = recording.plant.bodies.objects
+    place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
+    to_model = np.linalg.inv(np.array(rig.matrix_world, dtype=np.float64))
+
+    def posed(bone: bpy.types.Bone) -> Array:
+        number = place[bone.name]
+        rest = np.array(bone.matrix_local, dtype=np.float64)
+        return to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number])) @ rest
+
+    paths: dict[str, tuple[Array | None, Array]] = {}
+    for bone in rig.data.bones:
+        pose = rig.pose.bones[bone.name]
+        if bone.name not in place or pose.rotation_mode != "QUATERNION":
+            continue
+        rest, carrier = np.array(bone.matrix_local, dtype=np.float64), np.eye(4)
+        local = posed(bone)
+        if bone.parent is not None and bone.parent.name in place:
+            carrier = np.array(bone.parent.matrix_local, dtype=np.float64)
+            local = np.linalg.inv(posed(bone.parent)) @ local
+        channels = np.linalg.inv(rest) @ carrier @ local
+        is_root = bool(bone.knuckle.root)
+        paths[bone.name] = channels[:, :3, 3] if is_root else None, _quaternions(channels[:, :3, :3])
+    return paths
+
+
+def _quaternions(turns: Array) -> Array:
+    """Quaternions (n, 4) of rotations (n, 3, 3), each the nearer of its two to the one before: no jumps between keys."""
+    out = np.array([Matrix(turn.tolist()).to_quaternion() for turn in turns])
+    flips = np.cumprod(np.sign(np.einsum("ni,ni->n", out[1:], out[:-1])))
+    out[1:] *= flips[:, None]
+    return out
+
+
+def recorded_motion(scene: bpy.types.Scene, recording: Recording, name: str) -> Motion:
+    """A recording's servo values as a Motion, time 0 at the scene's first frame."""
+    names = servo_names(recording.plant.rig)
+    times = seconds_since_start(scene, recording.frames)
+    return Motion(
+        name,
+        [
+            Trajectory(names[joint], times.copy(), recording.values[:, number].copy())
+            for number, joint in enumerate(recording.plant.joints)
+        ],
+    )
+
+

@@ -1,0 +1,122 @@
+"""From a joint's record to Blender's rigid-body constraint: types, sides, stops, softness, motors.
+
+The signs are Blender's as measured: hinges, generic rotations and motors count the way the child moves
+when the child is the *first* object, slides when the parent is. Limits count from the pose in which the
+simulation starts, and hinge limits of half a turn and beyond mean none.
+"""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+
+from ..records import stops
+
+#: Constraint types whose limits and targets hold for the child when the child is ``object1``.
+CHILD_FIRST = {"HINGE", "GENERIC", "GENERIC_SPRING", "MOTOR", "POINT", "FIXED"}
+#: Above this CFM a joint of ODE gives visibly under load and is built from springs.
+SOFT_ABOVE = 5e-5
+#: Below this CFM the two other rotations of a hinge are locked: springs that stiff only shake.
+LOCK_TILT_BELOW = 0.008
+_HALF_TURN = math.pi - 1e-3
+
+
+def constraint_type(joint: bpy.types.PropertyGroup, cfm: float) -> str:
+    """The rigid-body constraint type for a joint's record."""
+    kinds = [dof.kind for dof in joint.dofs]
+    soft = cfm > SOFT_ABOVE
+    if kinds == ["rotation"]:
+        return "GENERIC_SPRING" if soft else "HINGE"
+    if kinds == ["translation"]:
+        return "SLIDER"
+    if kinds == ["ball"]:
+        return "GENERIC_SPRING" if soft else "POINT"
+    return "GENERIC" if kinds else "FIXED"
+
+
+def put_constraint(empty: bpy.types.Object, model: bpy.types.PropertyGroup) -> None:
+    """Set the empty's rigid-body constraint from its record and the model's softness."""
+    joint = empty.knuckle.joint
+    constraint = empty.rigid_body_constraint
+    kind = constraint_type(joint, model.cfm)
+    constraint.type = kind
+    put_sides(constraint, joint)
+    constraint.disable_collisions = True
+    if kind == "GENERIC_SPRING":
+        put_softness(constraint, model, hinge=joint.dofs[0].kind == "rotation")
+    put_stops(empty)
+
+
+def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: bpy.types.PropertyGroup) -> None:
+    """Give the constraint its two bodies in the order that makes coordinates count the child's way."""
+    first, second = (joint.child, joint.parent) if constraint.type in CHILD_FIRST else (joint.parent, joint.child)
+    constraint.object1, constraint.object2 = first, second
+
+
+def put_softness(constraint: bpy.types.RigidBodyConstraint, model: bpy.types.PropertyGroup, hinge: bool) -> None:
+    """ODE's ERP and CFM as springs: stiffness ERP / (step * CFM), damping 1 / CFM."""
+    stiffness = model.erp / (model.time_step * model.cfm)
+    damping = 1.0 / model.cfm
+    constraint.spring_type = "SPRING2"
+    tilt = hinge and model.cfm >= LOCK_TILT_BELOW
+    for axis in "xyz":
+        setattr(constraint, f"use_limit_lin_{axis}", False)
+        setattr(constraint, f"use_spring_{axis}", True)
+        setattr(constraint, f"spring_stiffness_{axis}", stiffness)
+        setattr(constraint, f"spring_damping_{axis}", damping)
+        springy = tilt and axis != "z"
+        setattr(constraint, f"use_spring_ang_{axis}", springy)
+        if springy:
+            setattr(constraint, f"spring_stiffness_ang_{axis}", stiffness)
+            setattr(constraint, f"spring_damping_ang_{axis}", damping)
+        locked = hinge and axis != "z" and not springy
+        setattr(constraint, f"use_limit_ang_{axis}", locked)
+        if locked:
+            setattr(constraint, f"limit_ang_{axis}_lower", 0.0)
+            setattr(constraint, f"limit_ang_{axis}_upper", 0.0)
+
+
+def put_stops(empty: bpy.types.Object, start: float = 0.0) -> None:
+    """Set the stops of a one-degree joint, counted from its coordinate ``start`` when the run begins.
+
+    Writes only what differs: a write makes Blender forget its simulation."""
+    joint = empty.knuckle.joint
+    constraint = empty.rigid_body_constraint
+    if len(joint.dofs) != 1 or constraint is None or constraint.type in {"POINT", "FIXED"}:
+        return
+    lower, upper = stops(joint.dofs[0])
+    kind = joint.dofs[0].kind
+    if kind == "rotation":
+        low = -_HALF_TURN if lower is None else max(lower - start, -_HALF_TURN)
+        high = _HALF_TURN if upper is None else min(upper - start, _HALF_TURN)
+        name, wanted = "ang_z", lower is not None or upper is not None
+    elif kind == "translation":
+        low = -1e6 if lower is None else lower - start
+        high = 1e6 if upper is None else upper - start
+        name, wanted = "lin_x", lower is not None or upper is not None
+    else:
+        return
+    values = {f"use_limit_{name}": wanted}
+    if wanted:
+        values |= {f"limit_{name}_lower": low, f"limit_{name}_upper": high}
+    if constraint.type == "SLIDER" and not wanted:
+        # a slider without limits is free along its axis, and never about it
+        values |= {"use_limit_lin_x": False}
+    for key, value in values.items():
+        now = getattr(constraint, key)
+        if now != value and abs(now - value) > 1e-6:
+            setattr(constraint, key, value)
+
+
+def put_motor(empty: bpy.types.Object, joint: bpy.types.PropertyGroup) -> None:
+    """Set up a motor's empty (X on the axis) as a motor that does nothing yet."""
+    constraint = empty.rigid_body_constraint
+    constraint.type = "MOTOR"
+    put_sides(constraint, joint)
+    constraint.disable_collisions = True
+    turns = joint.dofs[0].kind == "rotation"
+    constraint.use_motor_ang, constraint.use_motor_lin = turns, not turns
+    kind = "ang" if turns else "lin"
+    setattr(constraint, f"motor_{kind}_target_velocity", 0.0)
+    setattr(constraint, f"motor_{kind}_max_impulse", 0.0)

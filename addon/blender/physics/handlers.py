@@ -1,0 +1,128 @@
+"""What Blender calls: servo control before each frame, and what follows an edit of a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from .. import properties
+from ..bone_limits import limit_bone_of
+from ..model_parts import parts, rig_of, rigs_in
+from .constraints import put_constraint
+from .servo import ServoRun
+from .simulation import build_physics, put_friction
+from .world import reset_cache, world_gravity
+
+_runs: dict[str, ServoRun] = {}
+_last: dict[str, int] = {}
+
+
+@persistent
+def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """Control the scene's models for the step to its current frame.
+
+    Blender steps physics only when the frame goes on by one, so nothing is done after a jump. At the
+    first frame the cache is dropped: what changed since, in keys or controls, must be in the next run."""
+    world = scene.rigidbody_world
+    if world is None or not world.enabled:
+        return
+    frame = scene.frame_current
+    start = world.point_cache.frame_start
+    last, _last[scene.name] = _last.get(scene.name), frame
+    if world.point_cache.is_baked:
+        return
+    if frame <= start:
+        _begin(scene, frame)
+    elif last is not None and frame == last + 1:
+        for rig in rigs_in(scene):
+            run = _runs.get(rig.name)
+            if run is not None:
+                run.step(frame, first=frame == start + 1)
+
+
+def _begin(scene: bpy.types.Scene, frame: int) -> None:
+    for rig in rigs_in(scene):
+        if rig.data.knuckle.collection is None or not is_simulated(rig):
+            continue
+        run = _runs[rig.name] = ServoRun(scene, rig)
+        run.begin(frame)
+        if run.drive != "KEYS" or ("knuckle.drive", 0) in run.settings:
+            reset_cache(scene)
+
+
+def is_simulated(rig: bpy.types.Object) -> bool:
+    """Whether a model's physics was built."""
+    return any(obj.rigid_body is not None for obj in parts(rig, "BODY"))
+
+
+def drive_changed(armature: bpy.types.Armature) -> None:
+    """The user threw the switch: build physics if need be and hand the bodies over."""
+    rig = armature.knuckle.rig
+    if rig is None:
+        return
+    for scene in rig.users_scene:
+        if armature.knuckle.drive != "KEYS" and not is_simulated(rig):
+            build_physics(scene, rig)
+        run = _runs[rig.name] = ServoRun(scene, rig)
+        run.set_drive(armature.knuckle.drive)
+        reset_cache(scene)
+
+
+def joint_changed(empty: bpy.types.Object) -> None:
+    """A joint's record was edited: derive its bone's limits and its constraint anew."""
+    limit_bone_of(empty)
+    rig = rig_of(empty)
+    if rig is not None and empty.rigid_body_constraint is not None:
+        put_constraint(empty, rig.data.knuckle)
+
+
+def world_changed(armature: bpy.types.Armature) -> None:
+    """The model's gravity or friction was edited."""
+    rig = armature.knuckle.rig
+    if rig is None or not is_simulated(rig):
+        return
+    for scene in rig.users_scene:
+        if armature.knuckle.before.made_world:
+            scene.gravity = world_gravity(rig)
+        put_friction(rig)
+        reset_cache(scene)
+
+
+@persistent
+def forget(*_args: Any) -> None:
+    """After undo or another file: what was gathered points at data that is gone."""
+    _runs.clear()
+    _last.clear()
+
+
+_HANDLERS = (("frame_change_pre", before_frame), ("load_post", forget), ("undo_post", forget), ("redo_post", forget))
+_LISTENERS = (
+    (properties.on_joint_change, joint_changed),
+    (properties.on_drive_change, drive_changed),
+    (properties.on_world_change, world_changed),
+)
+
+
+def register() -> None:
+    """Hang the handlers in; does nothing the second time."""
+    for name, act in _HANDLERS:
+        calls = getattr(bpy.app.handlers, name)
+        if act not in calls:
+            calls.append(act)
+    for listeners, act in _LISTENERS:
+        if act not in listeners:
+            listeners.append(act)
+
+
+def unregister() -> None:
+    """Take them out again."""
+    for name, act in _HANDLERS:
+        calls = getattr(bpy.app.handlers, name)
+        if act in calls:
+            calls.remove(act)
+    for listeners, act in _LISTENERS:
+        if act in listeners:
+            listeners.remove(act)
+    forget()

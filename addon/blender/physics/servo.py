@@ -1,0 +1,196 @@
+"""Servo control: once per frame each motor gets the speed that brings it towards its target.
+
+A motor of Blender's has a speed and a force limit and no idea of a position: the position loop is here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import bpy
+import numpy as np
+
+from ...model.gait import Gait, feedback_angles
+from ...model.records import Array
+from ..animation import gait as gaits
+from ..animation.keys import servo_channels
+from ..model_parts import parts, servo_bones
+from .constraints import put_stops
+from .plant import Plant, ensure_motors, gather
+from .world import frame_rate
+
+#: The largest share of an error that a servo corrects within one frame under Juice's law. Real walkers
+#: walked with 0.5 to 0.95; at 1 and above a motor overshoots.
+JUICE_SHARE = 0.5
+#: The same when tracking keys, on top of the keys' own speed.
+TRACK_SHARE = 0.8
+_DEGREES = 180.0 / math.pi
+
+
+class ServoRun:
+    """One run of a model under physics, from the frame it was started at. Steps go one frame at a time."""
+
+    def __init__(self, scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+        self.scene, self.rig = scene, rig
+        self.plant: Plant = gather(rig)
+        self.settings = gaits.settings_curves(rig)
+        self.drive = ""
+        self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None]
+        if self.plant.empties and self._ever_servo():
+            ensure_motors(scene, self.plant)
+        self.motors = [
+            empty.knuckle.joint.motor.rigid_body_constraint if empty.knuckle.joint.motor is not None else None
+            for empty in self.plant.empties
+        ]
+        self.gait: Gait | None = gaits.live_gait(rig) if self._wants_gait() else None
+        self._feel = self._feedback_places()
+        self._keys = self._key_sources()
+        self._written = np.full((len(self.motors), 2), np.nan)
+
+    def _ever_servo(self) -> bool:
+        return self.rig.data.knuckle.drive == "SERVO" or ("knuckle.drive", 0) in self.settings
+
+    def _wants_gait(self) -> bool:
+        target = self.rig.data.knuckle.target
+        return target == "GAIT" or (target == "AUTO" and gaits.plays_own_gait(self.rig))
+
+    def _feedback_places(self) -> dict[str, int]:
+        if self.gait is None:
+            return {}
+        place = {obj.knuckle.source_id: number for number, obj in enumerate(self.plant.bodies.objects)}
+        return {body: place[body] for body in self.gait.feedback_bodies if body in place}
+
+    def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
+        curves = gaits.pose_curves(self.rig)
+        bones = servo_bones(self.rig)
+        out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
+        channels = servo_channels(self.rig)
+        for joint in self.plant.joints:
+            if joint not in channels:
+                out.append((None, None, ""))  # closes a loop: no bone, nothing to chase
+                continue
+            path, kind = channels[joint]
+            channel = "rotation_euler" if kind == "rotation" else "location"
+            out.append((curves.get((path, 2)), self.rig.pose.bones[bones[joint]], channel))
+        return out
+
+    # ---------------------------------------------------------------- each frame
+
+    def drive_at(self, frame: int) -> str:
+        """KEYS, SERVO or LIMP at a frame: the switch may be keyed."""
+        curve = self.settings.get(("knuckle.drive", 0))
+        if curve is None:
+            return self.rig.data.knuckle.drive
+        names = [item.identifier for item in self.rig.data.knuckle.bl_rna.properties["drive"].enum_items]
+        return names[min(max(int(curve.evaluate(frame)), 0), len(names) - 1)]
+
+    def begin(self, frame: int) -> None:
+        """At the first frame. Under physics a gait begins from the design pose, as in its own program, and
+        keys from the pose that they hold."""
+        self.set_drive(self.drive_at(frame))
+        rest = self.drive != "KEYS" and self.gait is not None
+        data = self.rig.data
+        if rest != data.knuckle.at_rest:
+            data.knuckle.at_rest = rest
+            data.pose_position = "REST" if rest else "POSE"
+
+    def set_drive(self, drive: str) -> None:
+        """Let the bodies follow their bones, or physics."""
+        if drive != self.drive:
+            self.drive = drive
+            kinematic = drive == "KEYS"
+            for body in self.bodies:
+                if body.kinematic != kinematic:
+                    body.kinematic = kinematic
+            if kinematic and self.rig.data.knuckle.at_rest:
+                self.rig.data.knuckle.at_rest = False
+                self.rig.data.pose_position = "POSE"
+
+    def start(self, poses: Array) -> None:
+        """Before the first step: count the stops from where the joints stand, as Blender does."""
+        for empty, value in zip(self.plant.empties, self.plant.coordinates(poses), strict=True):
+            put_stops(empty, value)
+
+    def step(self, frame: int, first: bool) -> None:
+        """Command all motors for the step from ``frame - 1`` to ``frame``."""
+        self.set_drive(self.drive_at(frame))
+        if not self.motors:
+            return
+        poses = self.plant.poses()
+        if first:
+            self.start(poses)
+        if self.motors[0] is None:
+            return
+        if self.drive == "SERVO":
+            self._command(frame, poses)
+        else:
+            free = np.zeros(len(self.motors))
+            self._write(free, free)
+
+    def _command(self, frame: int, poses: Array) -> None:
+        actual = self.plant.coordinates(poses)
+        law = self.rig.data.knuckle.law
+        rate = frame_rate(self.scene)
+        if self.gait is not None:
+            wanted, speed, spin = self._gait_targets(frame, poses)
+            before = wanted
+        else:
+            before, wanted = self._key_targets(frame - 1), self._key_targets(frame)
+            speed, spin = np.zeros(len(actual)), np.zeros(len(actual), dtype=bool)
+        if law == "JUICE" or (law == "AUTO" and self.gait is not None):
+            error = self._error(wanted, actual)
+            gain = np.where(self.plant.turns, self.plant.gain / 10.0 * _DEGREES, self.plant.gain / 10.0)
+            velocity = error * np.minimum(gain, JUICE_SHARE * rate)
+        else:
+            velocity = rate * (self._error(wanted, before) + TRACK_SHARE * self._error(before, actual))
+        told = ~np.isnan(wanted) | spin
+        velocity = np.where(spin, speed, np.where(told, velocity, 0.0))
+        self._write(np.nan_to_num(velocity), np.where(told, self.plant.max_force, 0.0))
+
+    def _error(self, wanted: Array, actual: Array) -> Array:
+        error = wanted - actual
+        return np.where(self.plant.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
+
+    def _gait_targets(self, frame: int, poses: Array) -> tuple[Array, Array, Array]:
+        """Wanted positions (nan: not told), wanted speeds, and which joints are told a speed."""
+        assert self.gait is not None
+        frames = np.array([float(frame)])
+        controls = gaits.control_values(self.gait, self.rig, frames)
+        feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feel.items()}
+        commands = self.gait.evaluate(gaits.engine_phase(self.gait, self.rig, self.scene, frames), controls, feedback)
+        return (
+            self._spread(commands.position, math.nan),
+            self._spread(commands.velocity, 0.0),
+            np.array([joint in commands.velocity for joint in self.plant.joints], dtype=bool),
+        )
+
+    def _spread(self, values: Mapping[str, Array], missing: float) -> Array:
+        return np.array([float(values[j][0]) if j in values else missing for j in self.plant.joints])
+
+    def _key_targets(self, frame: float) -> Array:
+        """The bones' own values at a frame; of channels without keys, what they were set to."""
+        return np.array(
+            [
+                curve.evaluate(frame) if curve is not None else getattr(bone, channel)[2] if bone is not None else math.nan
+                for curve, bone, channel in self._keys
+            ]
+        )
+
+    def _write(self, velocity: Array, force: Array) -> None:
+        """Set the motors whose command changed: each write costs."""
+        pairs = np.stack([velocity, force], axis=1)
+        changed = ~(self._written == pairs)
+        for number in np.flatnonzero(changed.any(axis=1)):
+            motor = self.motors[number]
+            if self.plant.turns[number]:
+                if changed[number, 0]:
+                    motor.motor_ang_target_velocity = velocity[number]
+                if changed[number, 1]:
+                    motor.motor_ang_max_impulse = force[number]
+            else:
+                if changed[number, 0]:
+                    motor.motor_lin_target_velocity = velocity[number]
+                if changed[number, 1]:
+                    motor.motor_lin_max_impulse = force[number]
+        self._written = pairs

@@ -1,0 +1,127 @@
+"""Building a model's physics and clearing it again: rigid bodies, constraints, ground."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...model.report import Report
+from ..model_parts import child_collection, parts
+from .constraints import put_constraint
+from .world import clear_world, ensure_world, reset_cache
+
+#: Blender refuses less.
+LEAST_MASS = 0.001
+#: Juice's friction is a force limit per contact, not a coefficient: this many times its share of the
+#: weight, within these bounds, made real walkers walk as in ODE.
+FRICTION_SHARE = 2.5
+FRICTION_BOUNDS = (0.3, 1.0)
+_SHAPES = {"box": "BOX", "sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "cone": "CONE"}
+_GROUND = "Knuckle Ground"
+
+
+def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
+    """Give a model's bodies and joints their rigid bodies and constraints, driven by keys at first.
+
+    Does nothing to what has them already, so that it also mends a model after an edit."""
+    report = Report()
+    world = ensure_world(scene, rig, report)
+    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
+    friction = contact_friction(rig, bodies)
+    kinematic = rig.data.knuckle.drive == "KEYS"
+    for obj in bodies:
+        if obj.rigid_body is None or obj.name not in world.collection.objects:
+            world.collection.objects.link(obj)
+        _put_body(obj, friction, kinematic)
+    model = rig.data.knuckle
+    for empty in joints:
+        joint = empty.knuckle.joint
+        if not joint.active or joint.parent is None or joint.child is None:
+            continue
+        if empty.rigid_body_constraint is None:
+            world.constraints.objects.link(empty)
+        put_constraint(empty, model)
+    if model.has_ground:
+        ensure_ground(scene, rig, world)
+    reset_cache(scene)
+    return report
+
+
+def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:
+    """Coulomb coefficient for the model's bodies from the file's friction and the model's weight."""
+    model = rig.data.knuckle
+    weight = sum(obj.knuckle.mass for obj in bodies) * sum(part * part for part in model.gravity) ** 0.5
+    low, high = FRICTION_BOUNDS
+    return min(max(FRICTION_SHARE * model.friction / weight, low), high) if weight > 0 else high
+
+
+def put_friction(rig: bpy.types.Object) -> None:
+    """Give the model's bodies their friction anew, after an edit of friction or gravity."""
+    bodies = parts(rig, "BODY")
+    friction = contact_friction(rig, bodies)
+    for obj in bodies:
+        if obj.rigid_body is not None:
+            obj.rigid_body.friction = friction
+
+
+def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
+    record, body = obj.knuckle, obj.rigid_body
+    body.type = "PASSIVE" if record.immobile else "ACTIVE"
+    body.kinematic = kinematic
+    body.mass = max(record.mass, LEAST_MASS)
+    solid = [shape.type for shape in record.shapes if shape.collision]
+    if solid:
+        body.collision_shape = _SHAPES.get(solid[0], "CONVEX_HULL") if len(solid) == 1 else "CONVEX_HULL"
+    else:
+        body.collision_shape = "SPHERE"
+        body.collision_collections = [False] * 20
+    body.friction = friction
+    body.restitution = 0.0
+    body.linear_damping = body.angular_damping = 0.0
+    body.use_margin, body.collision_margin = True, 0.0
+    body.use_deactivation = False
+
+
+def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
+    """A large passive box whose top is at height 0, one for all models of the scene."""
+    if any(obj.name.startswith(_GROUND) and obj.knuckle.role == "SHAPE" for obj in world.collection.objects):
+        return
+    half, deep = 1000.0, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
+    corners = [(x, y, z) for x in (-half, half) for y in (-half, half) for z in (-deep / 2, deep / 2)]
+    mesh = bpy.data.meshes.new(_GROUND)
+    mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+    ground = bpy.data.objects.new(_GROUND, mesh)
+    ground.location = (0.0, 0.0, -deep / 2)
+    ground.knuckle.role = "SHAPE"
+    ground.knuckle.model = rig
+    ground.display_type = "WIRE"
+    ground.hide_render = True
+    ground.hide_select = True
+    child_collection(rig, "Collision").objects.link(ground)
+    ground.hide_viewport = True
+    world.collection.objects.link(ground)
+    body = ground.rigid_body
+    body.type = "PASSIVE"
+    body.collision_shape = "BOX"
+    body.friction = 1.0  # Blender multiplies the two coefficients of a contact
+    body.restitution = 0.0
+    body.use_margin, body.collision_margin = True, 0.0
+
+
+def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """Take a model's physics away; the scene is as it was before it was built."""
+    rig.data.knuckle.drive = "KEYS"
+    world = scene.rigidbody_world
+    if world is None:
+        return
+    joints = parts(rig, "JOINT")
+    motors = [empty.knuckle.joint.motor for empty in joints if empty.knuckle.joint.motor is not None]
+    for empty in joints + motors:
+        if world.constraints is not None and empty.name in world.constraints.objects:
+            world.constraints.objects.unlink(empty)
+    own_ground = [obj for obj in parts(rig, "SHAPE") if obj.name.startswith(_GROUND)]
+    for obj in parts(rig, "BODY") + own_ground:
+        if world.collection is not None and obj.name in world.collection.objects:
+            world.collection.objects.unlink(obj)
+    meshes = [obj.data for obj in own_ground]
+    bpy.data.batch_remove([*motors, *own_ground, *meshes])
+    clear_world(scene, rig)

@@ -1,0 +1,83 @@
+"""The scene's rigid-body world, what our models need of it, and putting it back as it was."""
+
+from __future__ import annotations
+
+import bpy
+from mathutils import Vector
+
+from ...model.report import Report
+
+#: Steps per second and iterations at which real walkers walked (control is once per frame, so the
+#: frame rate matters more than the substeps).
+FRAME_RATE = 60
+STEPS_PER_SECOND = 600
+ITERATIONS = 50
+
+
+def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) -> bpy.types.RigidBodyWorld:
+    """The scene's rigid-body world with its two collections, made if there is none.
+
+    A world that was there keeps its settings. What is changed is remembered on the model."""
+    model = rig.data.knuckle
+    world = scene.rigidbody_world
+    if world is None:
+        with bpy.context.temp_override(scene=scene):
+            bpy.ops.rigidbody.world_add()
+        world = scene.rigidbody_world
+        world.substeps_per_frame = max(round(STEPS_PER_SECOND / frame_rate(scene)), 1)
+        world.solver_iterations = ITERATIONS
+        model.before.made_world = True
+        model.before.gravity, model.before.use_gravity = scene.gravity, scene.use_gravity
+        scene.use_gravity = True
+        scene.gravity = world_gravity(rig)
+    elif any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity, world_gravity(rig), strict=True)):
+        wanted = ", ".join(f"{part:g}" for part in world_gravity(rig))
+        report.warn(
+            "gravity-kept",
+            f"The scene has a rigid-body world already: its gravity stays, the model wants ({wanted})",
+        )
+    if world.collection is None:
+        world.collection = bpy.data.collections.new("RigidBodyWorld")
+    if world.constraints is None:
+        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+    cache = world.point_cache
+    cache.frame_start = min(cache.frame_start, scene.frame_start)
+    cache.frame_end = max(cache.frame_end, scene.frame_end)
+    return world
+
+
+def frame_rate(scene: bpy.types.Scene) -> float:
+    """Frames per second of a scene."""
+    return scene.render.fps / scene.render.fps_base
+
+
+def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
+    """The model's gravity in the scene's axes: the file's, turned as the model was stood upright."""
+    turned = rig.matrix_basis.to_quaternion() @ Vector(rig.data.knuckle.gravity)
+    return (turned[0], turned[1], turned[2])
+
+
+def reset_cache(scene: bpy.types.Scene) -> None:
+    """Have Blender forget what it simulated: the next run from the start is computed anew."""
+    world = scene.rigidbody_world
+    if world is not None and not world.point_cache.is_baked:
+        world.time_scale = world.time_scale  # any setting written marks the cache as outdated
+
+
+def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """Undo ``ensure_world`` for one model: the world goes when it was ours and nobody uses it."""
+    world = scene.rigidbody_world
+    before = rig.data.knuckle.before
+    if world is None or not before.made_world:
+        return
+    used = any(c is not None and len(c.objects) for c in (world.collection, world.constraints))
+    if used:
+        return
+    collections = [c for c in (world.collection, world.constraints) if c is not None]
+    with bpy.context.temp_override(scene=scene):
+        bpy.ops.rigidbody.world_remove()
+    for collection in collections:
+        if collection.users == 0 or (collection.use_fake_user and collection.users == 1):
+            bpy.data.collections.remove(collection)
+    scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
+    before.made_world = False

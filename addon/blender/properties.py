@@ -1,0 +1,321 @@
+"""What Knuckle keeps on Blender's data: which object is what, the record of every joint, the model's settings.
+
+``Object.knuckle`` says what an object is (``role``) and where it came from; a joint's record lives on its
+empty, and everything that shows or enforces it is derived from it. The model's own settings live on the
+armature *data*, so that keys on its controls and its drive stay apart from the Action that poses the bones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE")
+
+#: The order in which a shape's size is kept in three numbers.
+SIZE_KEYS: dict[str, tuple[str, ...]] = {
+    "box": ("x", "y", "z"),
+    "sphere": ("radius",),
+    "ellipsoid": ("x", "y", "z"),
+    "capsule": ("length", "radius"),
+    "cylinder": ("length", "radius"),
+    "cone": ("length", "radius"),
+}
+
+#: Called with a joint's empty after its record changed, and with the armature after the drive changed.
+#: The physics room sets them when it registers: this module knows nobody.
+on_joint_change: list[Callable[[bpy.types.Object], None]] = []
+on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
+on_world_change: list[Callable[[bpy.types.Armature], None]] = []
+
+
+_quiet = {"depth": 0}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within it, setting our properties wakes nothing that is derived from them."""
+    _quiet["depth"] += 1
+    try:
+        yield
+    finally:
+        _quiet["depth"] -= 1
+
+
+def _wakes(listeners: list[Callable[..., None]]) -> Callable[..., None]:
+    """An update function that tells the listeners which data changed."""
+
+    def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+        if not _quiet["depth"]:
+            for act in listeners:
+                act(self.id_data)
+
+    return update
+
+
+_joint_changed = _wakes(on_joint_change)
+_drive_changed = _wakes(on_drive_change)
+_world_changed = _wakes(on_world_change)
+
+
+class KnuckleShape(bpy.types.PropertyGroup):
+    """A piece of a body's geometry, as the model counts it."""
+
+    type: StringProperty(name="Shape")
+    size: FloatVectorProperty(name="Size", size=3)
+    pose: FloatVectorProperty(name="Pose", size=16)
+    visual: BoolProperty(name="Visual", default=True)
+    collision: BoolProperty(name="Collision", default=True)
+    has_color: BoolProperty()
+    color: FloatVectorProperty(name="Colour", size=4, subtype="COLOR", min=0.0, max=1.0)
+    mesh: StringProperty(name="Mesh File")
+
+
+def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
+    """Getter and setter that show a dof's number as an angle, so that it reads in degrees."""
+
+    def get(self: bpy.types.PropertyGroup) -> float:
+        return getattr(self, name)
+
+    def put(self: bpy.types.PropertyGroup, value: float) -> None:
+        setattr(self, name, value)
+
+    return get, put
+
+
+_LOWER, _UPPER = _as_angle("lower"), _as_angle("upper")
+
+
+class KnuckleDof(bpy.types.PropertyGroup):
+    """One degree of freedom of a joint: rad for rotations, length units for translations."""
+
+    kind: StringProperty(name="Kind")
+    axis: FloatVectorProperty(name="Axis", size=3, default=(0.0, 0.0, 1.0))
+    use_lower: BoolProperty(name="Lower Stop", description="Stop the joint at its lower limit", update=_joint_changed)
+    lower: FloatProperty(name="Lower", description="Smallest servo value", update=_joint_changed)
+    use_upper: BoolProperty(name="Upper Stop", description="Stop the joint at its upper limit", update=_joint_changed)
+    upper: FloatProperty(name="Upper", description="Largest servo value", update=_joint_changed)
+    lower_angle: FloatProperty(
+        name="Lower", description="Smallest servo angle", subtype="ANGLE", get=_LOWER[0], set=_LOWER[1]
+    )
+    upper_angle: FloatProperty(
+        name="Upper", description="Largest servo angle", subtype="ANGLE", get=_UPPER[0], set=_UPPER[1]
+    )
+    position: FloatProperty(name="Position", description="Servo value at the start")
+    velocity: FloatProperty(name="Velocity")
+    damping: FloatProperty(name="Damping")
+    friction: FloatProperty(name="Friction")
+    stiffness: FloatProperty(name="Stiffness")
+    rest: FloatProperty(name="Spring Rest")
+    armature: FloatProperty(name="Armature Inertia")
+    gain: FloatProperty(name="Gain", description="How hard the servo corrects its error (Juice's law)")
+    max_force: FloatProperty(
+        name="Maximum Force", description="Largest torque or force that the servo may use", min=0.0
+    )
+    actuator: StringProperty(name="Actuator", default="servo")
+    file_sign: FloatProperty(name="File Sign", default=1.0)
+
+
+class KnuckleJoint(bpy.types.PropertyGroup):
+    """The record of a joint."""
+
+    type: StringProperty(name="Type")
+    parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object)
+    child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object)
+    active: BoolProperty(name="Active", default=True)
+    loop: BoolProperty(name="Closes a Loop")
+    against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
+    dofs: CollectionProperty(type=KnuckleDof)
+    motor: PointerProperty(name="Motor", type=bpy.types.Object)
+
+
+class KnuckleObject(bpy.types.PropertyGroup):
+    """What an object is to its model."""
+
+    role: EnumProperty(name="Role", items=[(role, role.title(), "") for role in ROLES])
+    source_name: StringProperty(name="Name", description="The name that files and motions use")
+    source_id: StringProperty(name="Id", description="The id in the file")
+    twin: StringProperty(name="Twin", description="Id of the part that mirrors this one")
+    model: PointerProperty(type=bpy.types.Object)
+    built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
+    built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
+    shapes: CollectionProperty(type=KnuckleShape)
+    joint: PointerProperty(type=KnuckleJoint)
+    immobile: BoolProperty(name="Immobile")
+    mass: FloatProperty(name="Mass")
+
+
+class KnuckleBone(bpy.types.PropertyGroup):
+    """Which joint a bone turns, or which root body it carries."""
+
+    joint: StringProperty(name="Joint Id")
+    root: StringProperty(name="Root Body Id")
+
+
+def _control(name: str, description: str) -> FloatProperty:
+    return FloatProperty(name=name, description=description, soft_min=-1.0, soft_max=1.0, step=10, precision=3)
+
+
+class KnuckleControls(bpy.types.PropertyGroup):
+    """The inputs that a model listens to. Set or key them like any property."""
+
+    joystick_1_x: _control("Joystick 1 X", "Left and right")
+    joystick_1_y: _control("Joystick 1 Y", "-1 is forward")
+    joystick_1_z: _control("Joystick 1 Z", "Throttle")
+    joystick_1_r: _control("Joystick 1 R", "Twist")
+    joystick_2_x: _control("Joystick 2 X", "Left and right")
+    joystick_2_y: _control("Joystick 2 Y", "-1 is forward")
+    joystick_2_z: _control("Joystick 2 Z", "Throttle")
+    joystick_2_r: _control("Joystick 2 R", "Twist")
+    key_up_down: _control("Keys Up and Down", "-1 is the up key, 1 the down key")
+    key_left_right: _control("Keys Left and Right", "-1 is the left key, 1 the right key")
+
+
+def control_property(control: str) -> str:
+    """The property of ``KnuckleControls`` that holds a control: ``joystick 1 y`` -> ``joystick_1_y``."""
+    return control.replace(" ", "_").replace("/", "_")
+
+
+class KnuckleReportLine(bpy.types.PropertyGroup):
+    """One entry of the model's report."""
+
+    severity: StringProperty()
+    code: StringProperty()
+    message: StringProperty()
+    line: IntProperty()
+    where: StringProperty()
+
+
+class KnuckleServoState(bpy.types.PropertyGroup):
+    """Scene settings that building physics changed, so that clearing it can put them back."""
+
+    made_world: BoolProperty()
+    gravity: FloatVectorProperty(size=3)
+    use_gravity: BoolProperty()
+
+
+class KnuckleModel(bpy.types.PropertyGroup):
+    """A model's settings. Lives on the armature's data."""
+
+    version: IntProperty(default=1)
+    format: StringProperty(name="Format")
+    dialect: StringProperty()
+    path: StringProperty(name="File", subtype="FILE_PATH")
+    encoding: StringProperty(description="How the file's text was encoded", default="utf-8")
+    document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
+    collection: PointerProperty(type=bpy.types.Collection)
+    rig: PointerProperty(type=bpy.types.Object)
+    controls: PointerProperty(type=KnuckleControls)
+    listens_to: StringProperty(description="The controls that the gait reads, separated by commas")
+    drive: EnumProperty(
+        name="Drive",
+        description="Who moves the bodies",
+        items=[
+            ("KEYS", "Keys", "The bodies follow the bones exactly"),
+            ("SERVO", "Servo", "The bodies are under physics; each servo chases its target within its force"),
+            ("LIMP", "Limp", "The bodies are under physics and the servos are off"),
+        ],
+        default="KEYS",
+        update=_drive_changed,
+    )
+    target: EnumProperty(
+        name="Target",
+        description="What the servos chase",
+        items=[
+            ("AUTO", "Automatic", "The gait while its own Action plays, else the keys of the bones"),
+            ("GAIT", "Gait", "The gait of the model, live, with its controls and the feedback of its bodies"),
+            ("KEYS", "Keys", "The values of the bones"),
+        ],
+    )
+    law: EnumProperty(
+        name="Servo Law",
+        description="How a servo goes after its target",
+        items=[
+            ("AUTO", "Automatic", "Juice's law for a gait, Track for keys"),
+            ("JUICE", "Juice", "Speed in proportion to the error times the servo's Gain, as Juice does"),
+            ("TRACK", "Track", "As tightly as the solver allows, with the speed of the keys fed forward"),
+        ],
+    )
+    speed_factor: FloatProperty(name="Speed", description="Speed of the gait, 1 is the file's standard", default=1.0)
+    standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
+    pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
+    pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
+    gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=_world_changed)
+    friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=_world_changed)
+    erp: FloatProperty(name="ERP", description="Share of a joint's error that is corrected per step")
+    cfm: FloatProperty(name="CFM", description="Softness of the joints; 0 is rigid")
+    time_step: FloatProperty(name="Time Step", description="Time step of the file's own program (s)")
+    has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
+    report: CollectionProperty(type=KnuckleReportLine)
+    report_index: IntProperty()
+    at_rest: BoolProperty(description="The armature shows its rest pose because a gait under physics began from it")
+    lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
+    before: PointerProperty(type=KnuckleServoState)
+
+
+class KnuckleAction(bpy.types.PropertyGroup):
+    """What an Action of ours is: a baked gait knows itself again, edited or not."""
+
+    kind: EnumProperty(items=[("NONE", "", ""), ("GAIT", "Gait", ""), ("BAKE", "Bake", ""), ("MOTION", "Motion", "")])
+    checksum: StringProperty()
+    motion: StringProperty(description="Name of the motion")
+
+
+CLASSES = (
+    KnuckleShape,
+    KnuckleDof,
+    KnuckleJoint,
+    KnuckleObject,
+    KnuckleBone,
+    KnuckleControls,
+    KnuckleReportLine,
+    KnuckleServoState,
+    KnuckleModel,
+    KnuckleAction,
+)
+POINTERS = (
+    (bpy.types.Object, KnuckleObject),
+    (bpy.types.Bone, KnuckleBone),
+    (bpy.types.Armature, KnuckleModel),
+    (bpy.types.Action, KnuckleAction),
+)
+
+FULL_TURN = 2.0 * math.pi
+
+
+def registered() -> bool:
+    """Whether Blender knows our property groups."""
+    return hasattr(bpy.types.Object, "knuckle")
+
+
+def register() -> None:
+    """Tell Blender of the property groups; does nothing the second time."""
+    if registered():
+        return
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    for owner, cls in POINTERS:
+        owner.knuckle = PointerProperty(type=cls)
+
+
+def unregister() -> None:
+    """Take them away again; what they hold in a file stays there."""
+    if not registered():
+        return
+    for owner, _cls in POINTERS:
+        del owner.knuckle
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,37 @@
+"""The explicit order in which the rooms register with Blender, and unregister in reverse."""
+
+from __future__ import annotations
+
+from . import properties
+from .physics import handlers
+
+_state = {"on": False}
+
+
+def is_registered() -> bool:
+    """Whether ``register`` ran."""
+    return _state["on"]
+
+
+def register() -> None:
+    """Register properties, handlers and the interface; does nothing the second time."""
+    if _state["on"]:
+        return
+    from . import ui
+
+    properties.register()
+    handlers.register()
+    ui.register()
+    _state["on"] = True
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    if not _state["on"]:
+        return
+    from . import ui
+
+    ui.unregister()
+    handlers.unregister()
+    properties.unregister()
+    _state["on"] = False

@@ -1,0 +1,222 @@
+"""The command line: ``python -m addon VERB …`` and ``blender --command knuckle VERB …``.
+
+Exit codes: 0 done, 1 a file is bad or could not be written (message on standard error), 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import formats
+from .model.describe import describe, summary
+from .model.gait import parse_input
+from .model.report import FormatError, Report
+
+Command = Callable[[argparse.Namespace], None]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one verb; returns the exit code."""
+    try:
+        args = _parser().parse_args(list(argv))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        args.run(args)
+    except FormatError as error:
+        print(f"knuckle: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"knuckle: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("knuckle: stopped", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="knuckle", description="Mechanisms in Blender: look at them, simulate them, film them, convert them."
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    info = _verb(verbs, "info", _info, "tell what a file holds", "info walker.jm --json")
+    info.add_argument("file", type=Path, metavar="FILE")
+    info.add_argument("--json", action="store_true", help="print one JSON object")
+
+    convert = _verb(verbs, "convert", _convert, "write a model or motion as another file", "convert old.jpm new.jm")
+    convert.add_argument("source", type=Path, metavar="IN")
+    convert.add_argument("target", type=Path, metavar="OUT")
+    convert.add_argument("--to", metavar="FORMAT", choices=sorted(formats.FORMATS), help="format (default: IN's own)")
+
+    load = _verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend")
+    load.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend")
+    load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
+
+    simulate = _verb(
+        verbs,
+        "simulate",
+        _simulate,
+        "run a model under physics and write what its servos did",
+        'simulate walker.jm --input "joystick 1 y=-1" --seconds 8 --out walk.xmdi',
+    )
+    simulate.add_argument("model", type=Path, metavar="MODEL")
+    simulate.add_argument("--drive", choices=("servo", "limp"), default="servo", help="servos on or off")
+    _run_options(simulate)
+    simulate.add_argument("--seconds", type=_seconds, required=True, metavar="S")
+    simulate.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .xmdi or a .blend")
+
+    render = _verb(
+        verbs,
+        "render",
+        _render,
+        "film a model or a .blend",
+        'render walker.jm --input "joystick 1 y=-1" --seconds 8 --out walk.mp4',
+    )
+    render.add_argument("model", type=Path, metavar="MODEL|FILE.blend")
+    render.add_argument("--drive", choices=("keys", "servo", "limp"), help="default: servo for a gait, keys for a motion")
+    _run_options(render)
+    render.add_argument("--seconds", type=_seconds, metavar="S", help="length (default: 8, or the .blend's range)")
+    render.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .mp4 or, for one picture, a .png")
+    render.add_argument("--engine", type=str.upper, choices=("WORKBENCH", "EEVEE", "CYCLES"), default=None)
+    render.add_argument("--size", type=_size, metavar="WxH", help="pixels, such as 1280x720")
+
+    demo = _verb(verbs, "demo", _demo, "take a model the whole way, into a folder", "demo walker.jm --out out")
+    demo.add_argument("model", type=Path, metavar="FILE")
+    _run_options(demo)
+    demo.add_argument("--seconds", type=_seconds, default=8.0, metavar="S")
+    demo.add_argument("--out", type=Path, required=True, metavar="DIR")
+    return parser
+
+
+def _verb(
+    verbs: argparse._SubParsersAction, name: str, run: Command, text: str, example: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", epilog=f"Example: knuckle {example}"
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--motion", type=Path, metavar="M", help="play this motion instead of the model's gait")
+    parser.add_argument(
+        "--input",
+        type=_input,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help='hold a control of the model, such as "joystick 1 y=-1" (may be given several times)',
+    )
+
+
+def _input(text: str) -> tuple[str, float]:
+    try:
+        return parse_input(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 36000.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.lower().partition("x")
+    if not (width.isdigit() and height.isdigit() and int(width) >= 16 and int(height) >= 16):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 1280x720")
+    return int(width), int(height)
+
+
+def _say(text: str = "") -> None:
+    print(text, flush=True)
+
+
+def _print_report(report: Report | None) -> None:
+    for entry in report.entries if report is not None else ():
+        _say(str(entry))
+
+
+# -------------------------------------------------------------------- verbs
+
+
+def _info(args: argparse.Namespace) -> None:
+    if formats.is_motion(args.file):
+        motions = formats.load_motions(args.file)
+        if args.json:
+            _say(json.dumps(formats.describe_motions(args.file, motions), indent=2))
+        else:
+            for motion in motions:
+                _say(f"Motion {motion.name!r}: {len(motion.trajectories)} servos, {motion.duration:g} s")
+        return
+    mechanism = formats.load(args.file)
+    if args.json:
+        _say(json.dumps(describe(mechanism), indent=2, allow_nan=False))
+    else:
+        _say(summary(mechanism))
+
+
+def _convert(args: argparse.Namespace) -> None:
+    if formats.is_motion(args.source):
+        report = formats.save_motion(formats.load_motions(args.source), args.target, args.to)
+    else:
+        mechanism = formats.load(args.source)
+        report = Report(list(mechanism.report.entries))
+        report.extend(formats.save(mechanism, args.target, args.to))
+    _print_report(report)
+    _say(f"{args.target}: {args.target.stat().st_size} bytes")
+
+
+def _import(args: argparse.Namespace) -> None:
+    from .blender import jobs
+
+    for report in jobs.import_to_blend(args.files, args.blend, args.motion):
+        _print_report(report)
+    _say(f"{args.blend}: {args.blend.stat().st_size} bytes")
+
+
+def _simulate(args: argparse.Namespace) -> None:
+    if args.out.suffix.lower() not in {".xmdi", ".xml", ".blend"}:
+        raise FormatError(
+            f"{args.out.suffix or 'no ending'} is not what simulate writes", path=str(args.out),
+            remedy="Name the output .xmdi for the servo motion or .blend for the scene.",
+        )  # fmt: skip
+    from .blender import jobs
+
+    report = jobs.simulate_to_file(args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input))
+    _print_report(report)
+    _say(f"{args.out}: {args.out.stat().st_size} bytes")
+
+
+def _render(args: argparse.Namespace) -> None:
+    if args.out.suffix.lower() not in {".mp4", ".png"}:
+        raise FormatError(
+            f"{args.out.suffix or 'no ending'} is not what render writes", path=str(args.out),
+            remedy="Name the output .mp4 for a video or .png for one picture.",
+        )  # fmt: skip
+    from .blender import jobs
+
+    drive = args.drive.upper() if args.drive else None
+    job = jobs.RenderJob(args.engine, args.size, args.seconds, drive, args.motion, dict(args.input))
+    _print_report(jobs.render_to_file(args.model, args.out, job))
+    _say(f"{args.out}: {args.out.stat().st_size} bytes")
+
+
+def _demo(args: argparse.Namespace) -> None:
+    from .blender import jobs
+
+    _print_report(jobs.demo(args.model, args.out, args.seconds, dict(args.input), args.motion, _say))
