@@ -45,6 +45,9 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
     text = _escape_ampersands(text, report)
     try:
         root = _parse(text)
+        if texts and any(len(element) for element in root.iter(*texts)):
+            text = _escape_brackets(text, texts, report)
+            root = _parse(text)
     except etree.XMLSyntaxError as error:
         repaired = _escape_brackets(text, texts, report)
         try:
@@ -339,7 +342,9 @@ def _open_at(text: str, line: int, column: int) -> list[str]:
     open_tags: list[str] = []
     for match, closes in scan(text[: place + column]):
         if closes:
-            del open_tags[-1:]
+            if open_tags[-1:] != [match[2]]:
+                break  # here is the fault
+            open_tags.pop()
         elif not match[4]:
             open_tags.append(match[2])
     return open_tags

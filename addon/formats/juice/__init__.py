@@ -34,9 +34,8 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
         )
         return new_document(mechanism, report)
     try:
-        return patched(mechanism, report)
+        document = read(source.text, source.path)
     except FormatError as error:
-        if error.path != source.path or error.line is None:
-            raise
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report)
+    return patched(document, mechanism, report)

@@ -15,6 +15,8 @@ from .table import BODY, CONTAINERS, MODEL
 
 #: Elements that hold nothing but text, where a bare ``<`` can be repaired.
 TEXTS = ("Name",)
+#: Where a .jm3 has the numbers of the world.
+SOLVERS = ("ODE.Standard", "ODE.Iterative")
 _KNOWN = {*CONTAINERS, *(table.tag for table in CONTAINERS.values()), *(item.path for item in MODEL), "Behaviors"}
 
 
@@ -61,6 +63,8 @@ def read(text: str, path: str = "", report: Report | None = None, root: etree._E
     model = model_of(root)
     reader = Reader(path, report)
     settings = reader.place(root, MODEL)
+    if all(next(root.iter(solver), None) is not None for solver in SOLVERS):
+        report.info("two-solvers", "the world is given for two solvers; what the file says first counts")
     placed = [reader.place(element, table) for element, table in objects_of(model)]
     bodies = [item for item in placed if item.table is BODY]
     joints = [item for item in placed if item.table is not BODY]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePath
 
@@ -39,6 +40,12 @@ def build(
     result = Mechanism(name=PurePath(path).stem or "Mechanism", world=_world(settings.row))
     result.bodies = _bodies(bodies, body_of, report)
     result.joints = _joints(joints, result.bodies, body_of, joint_of, report)
+    for what, named in (("bodies", result.bodies), ("joints", result.joints)):
+        shared = sum(count for count in Counter(item.name for item in named).values() if count > 1)
+        if shared:
+            report.info(
+                "shared-name", f"{shared} {what} share their name with another; they are told apart by their IDs"
+            )
     for joint, placed in zip(result.joints, joints, strict=True):
         if joint.id in strengths:
             gain, force = strengths[joint.id]

@@ -12,7 +12,7 @@ from ...model.behaviours import Behaviours, Clockwork, Network
 from ...model.records import Body, Joint, Mechanism
 from ...model.report import Report
 from ..xml import Edits
-from .document import Document, read
+from .document import Document
 from .gait_read import PlacedRecord, parts_of, table_of
 from .gait_write import Writer, turned
 from .markup import Node, fields, object_node, spelt, text_of
@@ -24,9 +24,8 @@ from .write import Plan, frame_of
 _CONTAINER = {table.tag: name for name, table in CONTAINERS.items()}
 
 
-def patched(mechanism: Mechanism, report: Report) -> str:
-    """The text of the mechanism's document with its edits. FormatError where that text cannot be read any more."""
-    document = read(mechanism.source.text, mechanism.source.path)
+def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+    """The text of the document that a mechanism was read from, with the mechanism's edits."""
     return _Patch(document, mechanism, report).text()
 
 

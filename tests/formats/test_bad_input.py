@@ -1,0 +1,253 @@
+"""A file that cannot be read is refused in words: which file, which line, which element, what is wrong, what to do."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from addon import formats
+from addon.formats import FormatError
+from addon.model.records import Motion, Trajectory
+
+CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
+
+
+def refusal(data: bytes | str) -> FormatError:
+    """The error of reading a document called leg.jm."""
+    with pytest.raises(FormatError) as caught:
+        formats.loads(data.encode() if isinstance(data, str) else data, "leg.jm")
+    error = caught.value
+    assert error.path == "leg.jm"
+    assert str(error).startswith("leg.jm")
+    return error
+
+
+def model(bodies: str, joints: str = "") -> str:
+    """A model whose bodies begin on line 3."""
+    return f"<Model>\n<Bodies>\n{bodies}\n</Bodies>\n<RevoluteJoints>\n{joints}\n</RevoluteJoints></Model>"
+
+
+def test_there_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="nothing.jm: the file cannot be read: No such file"):
+        formats.load(tmp_path / "nothing.jm")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="this is a folder, not a file. Choose a file inside it"):
+        formats.load(tmp_path)
+    with pytest.raises(FormatError, match="this is a folder"):
+        formats.save(formats.loads(model("<Body><ID>1</ID></Body>").encode()), tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt" or (hasattr(os, "geteuid") and os.geteuid() == 0), reason="root may read anything")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "secret.jm"
+    path.write_text(model(""))
+    path.chmod(0)
+    with pytest.raises(FormatError, match="Permission denied"):
+        formats.load(path)
+
+
+@pytest.mark.parametrize("data", [b"", b" \r\n\t "])
+def test_an_empty_file(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "empty.jm"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="empty.jm: the file is empty"):
+        formats.load(path)
+    assert "the file is empty" in str(refusal(data))
+
+
+@pytest.mark.parametrize("data", ["hello", "v 0 0 0\nv 1 0 0\n", "name,mass\n1,2\n", "&lt;Model&gt;"])
+def test_what_is_not_xml(data: str) -> None:
+    error = refusal(data)
+    assert (error.line, error.message) == (1, "this is not XML")
+
+
+def test_a_truncated_file_says_where_it_ends() -> None:
+    error = refusal("<Model>\n<Bodies>\n<Body>\n<ID>1</ID>\n<Na")
+    assert (error.line, error.where) == (5, "Model/Bodies/Body")
+    error = refusal("<Model>\n<Bodies>\n<Body>\n<ID>1</ID>\n")
+    assert "truncated" in error.message
+    assert error.where == "Model/Bodies/Body"
+
+
+def test_a_tag_that_closes_nothing_is_shown() -> None:
+    error = refusal("<Model>\n<Bodies>\n</Bodies>\n</1013AB34>")
+    assert (error.line, error.where) == (4, "Model")
+    assert "</1013AB34>" in error.message
+    error = refusal("<Model>\n<Bodies>\n</Model>")
+    assert (error.line, error.where) == (3, "Model/Bodies")
+
+
+def test_the_malformed_file_of_the_corpus() -> None:
+    path = CORPUS / "juice" / "models" / "simpleant2.jp.jm"
+    if not path.exists():
+        pytest.skip(f"real files are not here: {path}")
+    with pytest.raises(FormatError, match=r"simpleant2.jp.jm:804: <Model>: the XML is broken.*</1013AB34>"):
+        formats.load(path)
+
+
+NUMBERS = ["abc", "1,5", "nan", "-inf", "1e999", "1.#QNAN", "1_000", "٣", "0x10", "1 2", "--1"]
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_a_number_that_is_none(text: str) -> None:
+    error = refusal(model(f"<Body>\n<ID>1</ID>\n<Mass>{text}</Mass></Body>"))
+    assert (error.line, error.where) == (5, "Model/Bodies/Body/Mass")
+    assert f"'{text}' is not a finite number" in error.message
+    assert "0.25" in error.remedy
+    error = refusal(model(f"<Body><ID>1</ID></Body>\n<Body><ID>2</ID><Position><X>{text}</X></Position></Body>"))
+    assert (error.line, error.where) == (4, "Model/Bodies/Body[2]/Position/X")
+
+
+@pytest.mark.parametrize("tag", ["Gravity", "PoseDelay"])
+def test_a_setting_that_is_no_number(tag: str) -> None:
+    error = refusal(f"<Model>\n<{tag}>fast</{tag}>\n<Bodies/></Model>")
+    assert (error.line, error.where) == (2, f"Model/{tag}")
+
+
+def test_a_gait_with_a_number_that_is_none() -> None:
+    motor = "<ClockworkMotors>\n<ClockworkMotor><Phase>left</Phase></ClockworkMotor></ClockworkMotors>"
+    error = refusal(f"<Model>\n<Behaviors><Clockwork>{motor}</Clockwork></Behaviors></Model>")
+    assert (error.line, error.where.split("/")[-1]) == (3, "Phase")
+
+
+def test_an_id_that_is_none() -> None:
+    error = refusal(model("<Body>\n<ID>left leg</ID></Body>"))
+    assert (error.line, error.where) == (4, "Model/Bodies/Body/ID")
+    assert "'left leg' is not an ID" in error.message
+
+
+@pytest.mark.parametrize("own", ["", "<ID/>", "<ID>0</ID>", "<ID> </ID>"])
+def test_a_body_or_joint_without_an_id(own: str) -> None:
+    error = refusal(model(f"<Body><ID>1</ID></Body>\n<Body>{own}<Name>Foot</Name></Body>"))
+    assert (error.line, error.where) == (4, "Model/Bodies/Body[2]")
+    assert "Body 'Foot' has" in error.message
+    assert "<ID>" in error.remedy
+    error = refusal(model("", f"<RevoluteJoint>{own}<Name>Knee</Name></RevoluteJoint>"))
+    assert (error.line, error.where) == (6, "Model/RevoluteJoints/RevoluteJoint")
+
+
+@pytest.mark.parametrize("other", ["16", "4294967312", "0x10", "-4294967280"])
+def test_two_with_one_id_are_both_named(other: str) -> None:
+    error = refusal(model(f"<Body><ID>16</ID><Name>A</Name></Body>\n<Body><ID>{other}</ID><Name>B</Name></Body>"))
+    assert (error.line, error.where) == (4, "Model/Bodies/Body[2]")
+    assert "Body 'B' has the ID 16 of Body 'A' on line 3" in error.message
+    assert "lines 3 and 4" in error.remedy
+    joints = f"<RevoluteJoint><ID>16</ID></RevoluteJoint>\n<RevoluteJoint><ID>{other}</ID></RevoluteJoint>"
+    error = refusal(model("", joints))
+    assert error.line == 7
+    assert "lines 6 and 7" in error.remedy
+
+
+def test_nesting_without_end() -> None:
+    for depth in (120, 300, 200_000):
+        start = time.process_time()
+        error = refusal("<Model>" + "<Bodies>" * depth + "</Bodies>" * depth + "</Model>")
+        assert "nested deeper than 100" in error.message
+        assert error.line == 1
+        assert time.process_time() - start < 2
+
+
+def test_what_is_nested_just_not_too_deep_is_read() -> None:
+    deep = "<Extra>" * 98 + "</Extra>" * 98
+    assert formats.loads(f"<Model>{deep}<Bodies/></Model>".encode()).bodies == []
+
+
+def test_entities_are_never_resolved(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("42")
+    bombs = [
+        "<!DOCTYPE Model [" + "".join(f'<!ENTITY a{i + 1} "{f"&a{i};" * 10}">' for i in range(20)) + "]>",
+        f'<!DOCTYPE Model [<!ENTITY a9 SYSTEM "{secret.as_uri()}">]>',
+        "<?xml version='1.0'?>\n<!-- <Model> -->\n<!DOCTYPE Model SYSTEM 'x' [<!ENTITY % a9 'x'>]>",
+    ]
+    for bomb in bombs:
+        start = time.process_time()
+        error = refusal(bomb + "<Model><Bodies><Body><ID>1</ID><Mass>&a9;</Mass></Body></Bodies></Model>")
+        assert "entities" in error.message
+        assert error.where == "!DOCTYPE"
+        assert error.line == bomb.count("\n") + 1
+        assert time.process_time() - start < 1
+
+
+def test_a_document_type_elsewhere_is_not_fetched_and_its_entities_are_letters() -> None:
+    text = '<!DOCTYPE Model SYSTEM "http://127.0.0.1:9/x.dtd">' + model("<Body><ID>1</ID><Name>&leg;</Name></Body>")
+    mechanism = formats.loads(text.encode())
+    assert mechanism.bodies[0].name == "&leg;"
+    assert "repaired-text" in [entry.code for entry in mechanism.report.entries]
+
+
+OTHERS = {
+    '<robot name="arm"><link/></robot>': "URDF",
+    '<sdf version="1.6"/>': "SDF",
+    "<mujoco/>": "MJCF",
+    '<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"/>': "COLLADA",
+    '<svg:svg xmlns:svg="http://www.w3.org/2000/svg"/>': "SVG",
+    "<!DOCTYPE html>\n<html><body><br></body></html>": "web page",
+    '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/x.dtd"><plist/>': "property list",
+    '{"bodies": []}': "JSON",
+    "#WEBOTS_MOTION,V1.0,hip\n": "Webots",
+    "BLENDER-v420": ".blend",
+}
+
+
+@pytest.mark.parametrize(("text", "what"), OTHERS.items(), ids=OTHERS.values())
+def test_other_programs_files_are_called_by_their_name(text: str, what: str) -> None:
+    error = refusal(text)
+    assert what in error.message
+    with pytest.raises(FormatError):
+        formats.loads(b"\xef\xbb\xbf" + text.encode())
+
+
+def test_xml_that_nobody_knows_is_refused_with_what_can_be_read() -> None:
+    error = refusal("<?xml version='1.0'?>\n<recipe/>")
+    assert "<recipe>" in error.message
+    assert (error.line, error.where) == (2, "recipe")
+    assert "Juice" in error.remedy
+    assert "<Model>" in refusal("<Model><Chapter/></Model>").message
+
+
+def test_binary_files_are_refused() -> None:
+    assert "binary" in refusal(b"\x7fELF\x00\x01\x02").message
+    assert "zip" in refusal(b"PK\x03\x04rest").message
+
+
+@pytest.mark.parametrize("folder", ["skel", "x_xy", "shift", "motion"])
+def test_real_files_of_other_formats_are_refused_or_read_as_what_they_are(folder: str) -> None:
+    paths = [path for path in sorted((CORPUS / folder).rglob("*")) if path.is_file()]
+    if not paths:
+        pytest.skip(f"real files are not here: {CORPUS / folder}")
+    for path in paths:
+        try:
+            mechanism = formats.load(path)
+        except FormatError as error:
+            assert str(path) in str(error)
+        else:
+            assert mechanism.source.format != "juice"
+
+
+def test_any_cut_of_a_file_is_read_or_refused() -> None:
+    path = CORPUS / "juice" / "models" / "SimpleHex.jm"
+    if not path.exists():
+        pytest.skip(f"real files are not here: {path}")
+    data = path.read_bytes()
+    for end in range(1, len(data) - 20, 997):
+        refusal(data[:end])
+
+
+def test_a_motion_is_no_model_and_a_model_is_no_motion(tmp_path: Path) -> None:
+    path = tmp_path / "wave.xml"
+    formats.save_motion(Motion("wave", [Trajectory("hip", [0.0, 0.032], [0.0, 1.0])]), path, "xmdi")
+    with pytest.raises(FormatError, match=r"this is a servo motion \(XMDI servo motion\), not a model. .*Servo Motion"):
+        formats.load(path)
+    assert formats.load_motion(path).name == "wave"
+    leg = tmp_path / "leg.jm"
+    leg.write_text(model("<Body><ID>1</ID></Body>"))
+    with pytest.raises(FormatError, match=r"leg.jm:1: <Model>: this is a model \(Juice\), not a servo motion"):
+        formats.load_motion(leg)
+    with pytest.raises(FormatError, match="no motion format '.abc'"):
+        formats.save_motion(Motion("wave"), tmp_path / "wave.abc")
