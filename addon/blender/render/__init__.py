@@ -1,6 +1,6 @@
 """Film: from any scene with a model to a poster or a video."""
 
-from .film import film, film_steps
+from .filming import film, film_steps
 from .options import FilmOptions
 
 __all__ = ["FilmOptions", "film", "film_steps"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bmesh
 import bpy
 import numpy as np
 from mathutils import Matrix
 
+from .engines import give_nodes, nodes_in_use
 from .studio import Studio
 from .take import Array, Take
 
@@ -21,8 +24,9 @@ def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: b
     dressed: dict[bpy.types.Material, bpy.types.Material] = {}
     actors = []
     for index, source in enumerate(take.objects):
-        scale = tuple(round(float(x), 6) for x in Matrix(take.poses[0, index]).to_scale())
-        deformed = source.type != "MESH" or bool(source.modifiers) or source.data.shape_keys is not None
+        matrix: Any = Matrix(take.poses[0, index])
+        scale = tuple(round(side, 6) for side in matrix.to_scale())
+        deformed = is_deformed(source)
         key = (source if deformed else source.data, scale)
         if key not in meshes:
             meshes[key] = studio.own(finished_mesh(source, graph, scale, deformed))
@@ -38,15 +42,23 @@ def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: b
     return actors
 
 
+def is_deformed(source: bpy.types.Object) -> bool:
+    """Whether the object's surface is not simply its mesh."""
+    data: Any = source.data
+    return source.type != "MESH" or bool(source.modifiers) or data.shape_keys is not None
+
+
 def finished_mesh(
     source: bpy.types.Object, graph: bpy.types.Depsgraph, scale: tuple[float, ...], deformed: bool
 ) -> bpy.types.Mesh:
     """A mesh of its own in the object's true size, with its edges broken: real edges catch light."""
-    if deformed:
-        mesh = bpy.data.meshes.new_from_object(source.evaluated_get(graph), depsgraph=graph)
-    else:
-        mesh = source.data.copy()
+    data: Any = source.data
+    mesh: Any = (
+        bpy.data.meshes.new_from_object(source.evaluated_get(graph), depsgraph=graph) if deformed else data.copy()
+    )
     mesh.transform(Matrix.Diagonal((*scale, 1.0)))
+    if np.prod(scale) < 0.0:
+        mesh.flip_normals()
     if not deformed and 0 < len(mesh.polygons) <= BEVEL_FACES:
         break_edges(mesh)
     return mesh
@@ -63,7 +75,14 @@ def break_edges(mesh: bpy.types.Mesh) -> None:
     sharp = [edge for edge in shape.edges if edge.is_manifold and edge.calc_face_angle(0.0) > BEVEL_ANGLE]
     if sharp and width > 0.0:
         bmesh.ops.bevel(
-            shape, geom=sharp, offset=width, offset_type="OFFSET", segments=2, profile=0.5, affect="EDGES", clamp_overlap=True
+            shape,
+            geom=sharp,
+            offset=width,
+            offset_type="OFFSET",
+            segments=2,
+            profile=0.5,
+            affect="EDGES",
+            clamp_overlap=True,
         )
         shape.to_mesh(mesh)
     shape.free()
@@ -88,20 +107,20 @@ def dress(
 
 def only_viewport_color(material: bpy.types.Material) -> bool:
     """Whether the nodes say nothing: none, or an untouched Principled shader beside a viewport colour."""
-    tree = material.node_tree
-    shaders = [node for node in tree.nodes if node.type == "BSDF_PRINCIPLED"] if material.use_nodes and tree else []
-    if not shaders:
-        return not (material.use_nodes and tree and len(tree.nodes) > 1)
-    base = shaders[0].inputs["Base Color"]
-    untouched = len(tree.nodes) <= 2 and not base.is_linked
+    nodes = nodes_in_use(material)
+    shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
+    if shader is None:
+        return len(nodes) <= 1
+    base = shader.inputs["Base Color"]
+    untouched = len(nodes) == 2 and not base.is_linked
     return untouched and bool(np.allclose(tuple(base.default_value)[:3], 0.8, atol=1e-3))
 
 
 def paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
     """Matt paint of a material's viewport colour."""
     coat = studio.own(bpy.data.materials.new(f"Film {material.name}"))
-    coat.use_nodes = True
-    shader = next(node for node in coat.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    shader: Any = next(node for node in give_nodes(coat).nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = (*material.diffuse_color[:3], 1.0)
     shader.inputs["Roughness"].default_value = 0.45
+    shader.inputs["Specular IOR Level"].default_value = 0.3
     return coat

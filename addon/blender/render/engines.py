@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 
+from .framing import Array
 from .options import Engine
 
 #: The engine that is rasterised without node materials, the one that needs no lamps of ours.
@@ -19,40 +20,48 @@ def engine_id(engine: Engine) -> str:
     return {"WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
 
 
-def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float) -> None:
-    """Choose the engine and its quality for a model of about ``size`` (length)."""
+def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array) -> None:
+    """Choose the engine and its quality for a model of about ``size`` (length); ``key`` is the direction
+    in the world (3,) from which the main light comes."""
     scene.render.engine = engine_id(engine)  # type: ignore[assignment]
-    {"WORKBENCH": set_up_workbench, "EEVEE": set_up_eevee, "CYCLES": set_up_cycles}[engine](scene, samples, size)
+    if engine == "WORKBENCH":
+        set_up_workbench(scene, samples, size, key)
+    elif engine == "EEVEE":
+        set_up_eevee(scene, samples)
+    else:
+        set_up_cycles(scene, samples)
 
 
-def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float) -> None:
-    """Studio light, cavities, outlines and shadows, in the materials' viewport colours."""
+def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Array) -> None:
+    """Studio light, cavities and shadows, in the materials' viewport colours."""
     display: Any = scene.display
     steps = [5, 8, 11, 16, 32]
     display.render_aa = "FXAA" if samples == 1 else str(next((step for step in steps if step >= samples), steps[-1]))
-    display.light_direction = (-0.42, -0.32, 0.85)  # in the view: from the upper left, a little from the front
+    display.light_direction = (key[0], key[2], -key[1])  # Blender keeps it with Y up
     display.shadow_shift = 0.1
     display.shadow_focus = 0.25
     display.matcap_ssao_distance = 0.12 * size
     display.matcap_ssao_attenuation = 1.0
-    display.matcap_ssao_samples = 24
+    display.matcap_ssao_samples = 16
     shading: Any = display.shading
     shading.light = "STUDIO"
+    shading.studio_light = "paint.sl"  # the one of Blender's own that is neutral and bright from above
+    shading.use_world_space_lighting = False
     shading.color_type = "TEXTURE"  # the ground's palette; what has no texture keeps its material's colour
     shading.show_shadows = True
-    shading.shadow_intensity = 0.42
+    shading.shadow_intensity = 0.45
     shading.show_cavity = True
     shading.cavity_type = "BOTH"
     shading.cavity_ridge_factor = 0.6
     shading.cavity_valley_factor = 1.1
     shading.curvature_ridge_factor = 0.7
     shading.curvature_valley_factor = 0.8
-    shading.show_object_outline = True
-    shading.object_outline_color = (0.09, 0.10, 0.13)
+    shading.show_object_outline = False  # it would draw the horizon
     shading.show_specular_highlight = True
+    scene.view_settings.exposure = 0.22
 
 
-def set_up_eevee(scene: bpy.types.Scene, samples: int, size: float) -> None:
+def set_up_eevee(scene: bpy.types.Scene, samples: int) -> None:
     """Few samples with soft shadows; no ray tracing, which costs several times the picture."""
     eevee: Any = scene.eevee
     eevee.taa_render_samples = samples
@@ -62,7 +71,7 @@ def set_up_eevee(scene: bpy.types.Scene, samples: int, size: float) -> None:
     eevee.shadow_step_count = 6
 
 
-def set_up_cycles(scene: bpy.types.Scene, samples: int, size: float) -> None:
+def set_up_cycles(scene: bpy.types.Scene, samples: int) -> None:
     """Denoised, few bounces: everything here is matt and in the open."""
     cycles: Any = scene.cycles
     cycles.samples = samples
@@ -94,11 +103,13 @@ def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
 
 def plain_colours(scene: bpy.types.Scene) -> None:
     """sRGB in, sRGB out: a new scene would come with a film-like curve."""
-    scene.display_settings.display_device = "sRGB"
-    scene.view_settings.view_transform = "Standard"
-    scene.view_settings.look = "None"
-    scene.view_settings.exposure = 0.0
-    scene.view_settings.gamma = 1.0
+    display: Any = scene.display_settings
+    display.display_device = "sRGB"
+    view: Any = scene.view_settings
+    view.view_transform = "Standard"
+    view.look = "None"
+    view.exposure = 0.0
+    view.gamma = 1.0
 
 
 def set_up_video(scene: bpy.types.Scene) -> None:
@@ -121,3 +132,17 @@ def set_up_video(scene: bpy.types.Scene) -> None:
 def strips_of(editor: Any) -> Any:
     """The sequencer's strips: called sequences until 4.4."""
     return editor.strips if hasattr(editor, "strips") else editor.sequences
+
+
+def give_nodes(owner: bpy.types.Material | bpy.types.World) -> Any:
+    """The node tree of a new material or world: from 5.0 it has one from the start."""
+    if bpy.app.version < (5, 0, 0):
+        owner.use_nodes = True
+    return owner.node_tree
+
+
+def nodes_in_use(material: bpy.types.Material) -> list[Any]:
+    """The nodes that shade a material; none where it has only its viewport colour."""
+    tree: Any = material.node_tree
+    used = tree is not None and (bpy.app.version >= (5, 0, 0) or material.use_nodes)
+    return list(tree.nodes) if used else []

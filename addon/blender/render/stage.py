@@ -1,11 +1,13 @@
 """The studio: a checkered floor that fades into the backdrop, and light.
 
 Workbench knows neither node materials nor skies, so the floor is real geometry whose colours come from a
-small palette texture: one axis is the fade from floor to horizon, the other what is painted. All three
-engines draw the same."""
+small palette texture: one axis is the fade from floor to horizon, the other dark and light tiles. All
+three engines draw the same."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import bpy
@@ -13,35 +15,46 @@ import numpy as np
 from mathutils import Matrix, Vector
 from numpy.typing import NDArray
 
-from .engines import WORKBENCH
-from .framing import Array, Shot
+from .engines import WORKBENCH, give_nodes
+from .framing import LENS, SENSOR, Array, Shot
 from .options import Engine
 from .studio import Studio
 
 Color = tuple[float, float, float]
-LIGHT_TILE: Color = (0.86, 0.87, 0.88)  # sRGB
-DARK_TILE: Color = (0.76, 0.78, 0.80)
+LIGHT_TILE: Color = (0.85, 0.87, 0.89)  # sRGB
+DARK_TILE: Color = (0.75, 0.78, 0.82)
 HORIZON: Color = (0.88, 0.91, 0.94)
-ZENITH: Color = (0.55, 0.68, 0.82)
+ZENITH: Color = (0.62, 0.73, 0.85)
+
+KEY = (-0.75, 0.85, 0.75)  # towards the lights, in the view: right, up, back
+FILL = (0.9, 0.35, 0.5)
+SKY_LIGHT = 0.55  # how bright the sky shines, beside how bright it is seen
 
 FADE_FROM, FADE_TO = 0.7, 2.8  # in camera distances from the path
 TILE_SHARE = 0.22  # of the model's size: a step of a walker is one or two tiles
 MOST_CELLS = 4_000_000
-FADES, ROWS = 128, 12
-DARK_ROW, LIGHT_ROW, SKY_ROW = (0.5 + 1) / ROWS, (0.5 + 4) / ROWS, (0.5 + 8) / ROWS  # v in the middle of a band
+FADES, ROWS = 128, 6
+DARK_ROW, LIGHT_ROW = 0.25, 0.75  # v in the middle of a band
+
+
+@dataclass
+class Quads:
+    """Quadrilaterals: ``points`` (v, 3), ``faces`` (f, 4), palette ``coordinates`` (4 f, 2) per corner."""
+
+    points: Array
+    faces: NDArray[np.int64]
+    coordinates: Array
 
 
 def build_stage(studio: Studio, shot: Shot, size: float, ground: float, engine: Engine) -> None:
     """Set the stage for a model of about ``size`` that moves along ``shot.aims`` above the height ``ground``."""
-    palette = make_palette(studio)
-    material = floor_material(studio, palette)
-    add_floor(studio, material, shot, size, ground)
+    add_floor(studio, [tiles(shot, size, ground), far_floor(shot, ground)])
+    set_world(studio)
     if engine == WORKBENCH:
-        add_backdrop(studio, material, shot, ground)
-        set_world(studio, HORIZON)
+        match_backdrop(studio, shot, ground)
     else:
         add_lights(studio, shot, size)
-        set_sky(studio)
+        add_sky(studio)
 
 
 def floor_height(lowest: float, size: float) -> float:
@@ -57,14 +70,13 @@ def nice(value: float) -> float:
 
 
 def make_palette(studio: Studio) -> bpy.types.Image:
-    """Bands of dark tiles, light tiles and sky; the first two fade to the horizon's colour along u."""
+    """A band of dark and a band of light tiles, both fading to the horizon's colour along u."""
     fade = np.linspace(0.0, 1.0, FADES)[:, None]
     fade = fade * fade * (3.0 - 2.0 * fade)
-    bands = [mix(DARK_TILE, HORIZON, fade)] * 3 + [mix(LIGHT_TILE, HORIZON, fade)] * 3
-    bands += [mix(HORIZON, ZENITH, fade)] * (ROWS - len(bands))
+    bands = [mix(color, HORIZON, fade) for color in (DARK_TILE, LIGHT_TILE) for _ in range(ROWS // 2)]
     pixels = np.ones((ROWS, FADES, 4), dtype=np.float32)
     pixels[..., :3] = bands
-    image = studio.own(bpy.data.images.new("Film palette", FADES, ROWS))
+    image: Any = studio.own(bpy.data.images.new("Film palette", FADES, ROWS))
     image.pixels.foreach_set(pixels.ravel())
     image.update()
     image.pack()  # otherwise the pixels are generated anew, blank, for the render
@@ -80,9 +92,9 @@ def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Materi
     """The palette as a matt surface; by its fade it turns into light of its own, so that the far floor
     has the sky's colour whatever the light."""
     material = studio.own(bpy.data.materials.new("Film floor"))
-    material.use_nodes = True
     material.roughness, material.specular_intensity = 1.0, 0.0
-    nodes, links = material.node_tree.nodes, material.node_tree.links
+    tree = give_nodes(material)
+    nodes, links = tree.nodes, tree.links
     nodes.clear()
     texture: Any = nodes.new("ShaderNodeTexImage")
     texture.image, texture.extension = palette, "EXTEND"
@@ -101,29 +113,35 @@ def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Materi
     return material
 
 
-def add_floor(studio: Studio, material: bpy.types.Material, shot: Shot, size: float, ground: float) -> None:
-    """Tiles on a fixed grid of the world all along the path, and a plain floor below out to the horizon."""
+def add_floor(studio: Studio, parts: Sequence[Quads]) -> None:
+    """One object of all parts: Workbench would outline several against each other."""
+    points = np.vstack([part.points for part in parts])
+    first = np.cumsum([0] + [len(part.points) for part in parts])
+    faces = np.vstack([part.faces + start for part, start in zip(parts, first, strict=False)])
+    mesh = studio.own(bpy.data.meshes.new("Film floor"))
+    fill_mesh(mesh, Quads(points, faces, np.vstack([part.coordinates for part in parts])))
+    mesh.materials.append(floor_material(studio, make_palette(studio)))
+    studio.place("Film floor", mesh).display.show_shadows = False  # open surfaces throw false shadows in Workbench
+
+
+def tiles(shot: Shot, size: float, ground: float) -> Quads:
+    """The checkered floor, on a fixed grid of the world all along the path."""
     corners, faces, fades, light = tiles_along(shot.aims[:, :2], shot.distance, nice(TILE_SHARE * size))
     points = np.column_stack([corners, np.full(len(corners), ground)])
-    coordinates = np.column_stack([fades[faces.ravel()], np.repeat(np.where(light, LIGHT_ROW, DARK_ROW), 4)])
-    floor = studio.place("Film floor", quads(studio, "Film floor", points, faces, coordinates))
-    far = 60.0 * shot.distance
+    rows = np.repeat(np.where(light, LIGHT_ROW, DARK_ROW), 4)
+    return Quads(points, faces, np.column_stack([fades[faces.ravel()], rows]))
+
+
+def far_floor(shot: Shot, ground: float) -> Quads:
+    """A plain floor just below the tiles, out to the horizon."""
     middle = shot.aims[:, :2].mean(axis=0)
-    reach = far + float(np.abs(shot.aims[:, :2] - middle).max())
-    square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * reach + middle
-    skirt_points = np.column_stack([square, np.full(4, ground - 2e-3 * shot.distance)])
-    skirt_coordinates = np.tile([1.0, LIGHT_ROW], (4, 1))
-    skirt = studio.place(
-        "Film far floor", quads(studio, "Film far floor", skirt_points, np.arange(4).reshape(1, 4), skirt_coordinates)
-    )
-    for thing in (floor, skirt):
-        thing.data.materials.append(material)
-        thing.display.show_shadows = False  # open surfaces throw false shadows in Workbench
+    reach = 60.0 * shot.distance + float(np.abs(shot.aims[:, :2] - middle).max())
+    square = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * reach + middle
+    points = np.column_stack([square, np.full(4, ground - 2e-3 * shot.distance)])
+    return Quads(points, np.arange(4).reshape(1, 4), np.tile([1.0, LIGHT_ROW], (4, 1)))
 
 
-def tiles_along(
-    path: Array, distance: float, tile: float
-) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.bool_]]:
+def tiles_along(path: Array, distance: float, tile: float) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.bool_]]:
     """Square tiles near ``path`` (n, 2): corner points (v, 2), faces (f, 4), fade (v,) from 0 near the
     path to 1 at the last tile, and which faces are light ones."""
     reach = FADE_TO * distance
@@ -161,52 +179,34 @@ def thinned(path: Array, spacing: float) -> Array:
     return np.array([*kept, path[-1]])
 
 
-def quads(studio: Studio, name: str, points: Array, faces: NDArray[np.int64], coordinates: Array) -> bpy.types.Mesh:
-    """A mesh of quadrilaterals with texture coordinates (4 per face), quickly."""
-    mesh = studio.own(bpy.data.meshes.new(name))
-    mesh.vertices.add(len(points))
-    mesh.vertices.foreach_set("co", points.astype(np.float32).ravel())
+def fill_mesh(mesh: bpy.types.Mesh, quads: Quads) -> None:
+    """Give a mesh its quadrilaterals and their texture coordinates, quickly."""
+    faces = quads.faces
+    mesh.vertices.add(len(quads.points))
+    mesh.vertices.foreach_set("co", quads.points.astype(np.float32).ravel())
     mesh.loops.add(faces.size)
     mesh.loops.foreach_set("vertex_index", faces.astype(np.int32).ravel())
     mesh.polygons.add(len(faces))
     mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4, dtype=np.int32))
     layer: Any = mesh.uv_layers.new(name="UVMap")
-    layer.data.foreach_set("uv", coordinates.astype(np.float32).ravel())
+    layer.data.foreach_set("uv", quads.coordinates.astype(np.float32).ravel())
     mesh.update(calc_edges=True)
-    return mesh
 
 
-def add_backdrop(studio: Studio, material: bpy.types.Material, shot: Shot, ground: float) -> None:
-    """The sky for Workbench: a drum around the stage, from the horizon's colour up. Its normals all
-    point up as the floor's do, so the same studio light falls on both and they meet without an edge."""
-    middle = shot.aims.mean(axis=0)
-    radius = 30.0 * shot.distance + float(np.linalg.norm(shot.aims - middle, axis=1).max())
-    sides, heights, fades = 64, np.array([-0.02, 0.01, 0.25, 0.6, 2.0]), np.array([0.0, 0.0, 0.35, 0.8, 1.0])
-    angle = np.arange(sides) * (2.0 * np.pi / sides)
-    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(sides)])
-    points = np.vstack([radius * (ring + [0.0, 0.0, height]) for height in heights]) + [*middle[:2], ground]
-    step = np.arange(sides)
-    after = (step + 1) % sides
-    faces = np.vstack(
-        [
-            np.column_stack([k * sides + after, k * sides + step, (k + 1) * sides + step, (k + 1) * sides + after])
-            for k in range(len(heights) - 1)
-        ]
-    )
-    coordinates = np.column_stack([fades[faces.ravel() // sides], np.full(faces.size, SKY_ROW)])
-    mesh = quads(studio, "Film backdrop", points, faces, coordinates)
-    mesh.materials.append(material)
-    mesh.normals_split_custom_set([(0.0, 0.0, 1.0)] * faces.size)
-    studio.place("Film backdrop", mesh).display.show_shadows = False
+def key_direction(shot: Shot) -> Array:
+    """Where the main light comes from, in the world (3,): always the left of the picture, high, in front."""
+    key = shot.rotation @ np.asarray(KEY)
+    return key / np.linalg.norm(key)
 
 
 def add_lights(studio: Studio, shot: Shot, size: float) -> None:
-    """A warm soft key from the left and behind the camera, a cool fill from the right, fixed to the view's direction."""
+    """A warm soft key from the left, a cool fill from the right, fixed to the view's direction."""
     for name, energy, angle, color, direction in (
-        ("Film key", 3.2, 9.0, (1.0, 0.95, 0.88), (-0.75, 0.85, 0.75)),
-        ("Film fill", 0.5, 60.0, (0.82, 0.9, 1.0), (0.9, 0.35, 0.5)),
+        ("Film key", 3.0, 7.0, (1.0, 0.95, 0.89), KEY),
+        ("Film fill", 0.25, 60.0, (0.82, 0.9, 1.0), FILL),
     ):
         lamp: Any = studio.own(bpy.data.lights.new(name, "SUN"))
+        lamp.use_shadow = name == "Film key"
         lamp.energy, lamp.angle, lamp.color = energy, np.radians(angle), color
         away = shot.rotation @ np.asarray(direction)
         post = studio.place(name, lamp)
@@ -215,19 +215,32 @@ def add_lights(studio: Studio, shot: Shot, size: float) -> None:
         post.location = shot.aims[0] + size * away
 
 
-def set_world(studio: Studio, color: Color) -> None:
-    """A plain background."""
+def set_world(studio: Studio) -> None:
+    """A plain background in the horizon's colour."""
     world = studio.own(bpy.data.worlds.new("Film world"))
-    world.color = color
+    world.color = [linear(value) for value in HORIZON]
     studio.scene.world = world
 
 
-def set_sky(studio: Studio) -> None:
+def match_backdrop(studio: Studio, shot: Shot, ground: float) -> None:
+    """Workbench lights the floor but not the background: look at the far floor and paint the background
+    like it, so that there is no edge at the horizon."""
+    scene = studio.scene
+    size = scene.render.resolution_x, scene.render.resolution_y
+    camera: Any = add_camera(studio, shot)
+    camera.location = shot.aims[0] + 2.0 * FADE_TO * shot.distance * shot.rotation[:, 0]
+    camera.location[2] = ground + shot.distance
+    camera.data.lens = 10.0 * LENS  # nothing but floor
+    scene.render.resolution_x = scene.render.resolution_y = 16
+    seen = studio.look()[..., :3].reshape(-1, 3).mean(axis=0)
+    scene.render.resolution_x, scene.render.resolution_y = size
+    scene.world.color = [linear(value) / 2.0**scene.view_settings.exposure for value in seen]
+
+
+def add_sky(studio: Studio) -> None:
     """A sky from the horizon's colour up to the zenith's: what is seen and what lights the shadows."""
-    set_world(studio, HORIZON)
-    world = studio.scene.world
-    world.use_nodes = True
-    nodes, links = world.node_tree.nodes, world.node_tree.links
+    tree = give_nodes(studio.scene.world)
+    nodes, links = tree.nodes, tree.links
     nodes.clear()
     place, split = nodes.new("ShaderNodeTexCoord"), nodes.new("ShaderNodeSeparateXYZ")
     ramp: Any = nodes.new("ShaderNodeValToRGB")
@@ -238,6 +251,10 @@ def set_sky(studio: Studio) -> None:
     links.new(place.outputs["Generated"], split.inputs[0])
     links.new(split.outputs["Z"], ramp.inputs[0])
     links.new(ramp.outputs[0], glow.inputs[0])
+    seen: Any = nodes.new("ShaderNodeMapRange")
+    seen.inputs["To Min"].default_value = SKY_LIGHT
+    links.new(nodes.new("ShaderNodeLightPath").outputs["Is Camera Ray"], seen.inputs["Value"])
+    links.new(seen.outputs[0], glow.inputs["Strength"])
     links.new(glow.outputs[0], out.inputs[0])
 
 
@@ -246,13 +263,13 @@ def linear(value: float) -> float:
     return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
 
-def add_camera(studio: Studio, shot: Shot, lens: float, sensor: float) -> bpy.types.Object:
+def add_camera(studio: Studio, shot: Shot) -> bpy.types.Object:
     """The camera of the shot, to be put at its positions frame by frame."""
-    data = studio.own(bpy.data.cameras.new("Film camera"))
-    data.lens, data.sensor_width, data.sensor_fit = lens, sensor, "AUTO"
+    data: Any = studio.own(bpy.data.cameras.new("Film camera"))
+    data.lens, data.sensor_width, data.sensor_fit = LENS, SENSOR, "AUTO"
     data.clip_start, data.clip_end = 0.02 * shot.distance, 400.0 * shot.distance
     camera = studio.place("Film camera", data)
     camera.rotation_mode = "QUATERNION"
-    camera.rotation_quaternion = Matrix(shot.rotation).to_quaternion()
+    camera.rotation_quaternion = Matrix(shot.rotation.tolist()).to_quaternion()
     studio.scene.camera = camera
     return camera

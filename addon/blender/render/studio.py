@@ -5,12 +5,37 @@ models' meshes and materials, in a scene that exists only while it is filmed."""
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import bpy
+import numpy as np
+from numpy.typing import NDArray
 
 Data = TypeVar("Data", bound=bpy.types.ID)
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Keep Blender's own lines about every frame off the standard output of a command-line run. They come
+    from below Python, so the file descriptor itself is turned away."""
+    if not bpy.app.background:
+        yield
+        return
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 class Studio:
@@ -44,12 +69,26 @@ class Studio:
         """Render one frame of the scene to ``path``. Frame handlers of add-ons are told of this scene
         only, since the scene in context is this one."""
         self.scene.render.filepath = path
-        with bpy.context.temp_override(scene=self.scene, view_layer=self.scene.view_layers[0]):
+        with bpy.context.temp_override(scene=self.scene, view_layer=self.scene.view_layers[0]), hushed():
             bpy.ops.render.render(write_still=True)
+
+    def look(self) -> NDArray[np.float32]:
+        """Render one frame; its pixels (height, width, 4), sRGB from 0 to 1, the lowest row first."""
+        with tempfile.TemporaryDirectory(prefix="knuckle-film-") as folder:
+            path = os.path.join(folder, "look.png")
+            self.render(path)
+            image: Any = bpy.data.images.load(path)
+            try:
+                width, height = image.size
+                pixels = np.empty(width * height * 4, dtype=np.float32)
+                image.pixels.foreach_get(pixels)
+            finally:
+                bpy.data.images.remove(image)
+        return pixels.reshape(height, width, 4)
 
     def render_animation(self) -> None:
         """Render the scene's range to its file path."""
-        with bpy.context.temp_override(scene=self.scene, view_layer=self.scene.view_layers[0]):
+        with bpy.context.temp_override(scene=self.scene, view_layer=self.scene.view_layers[0]), hushed():
             bpy.ops.render.render(animation=True)
 
     def dispose(self) -> None:

@@ -5,9 +5,9 @@ that scene is played once and nothing is added to it; what it did is then shown 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...model.report import FormatError, Report
 
 Array = NDArray[np.float64]
-SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "META", "FONT"}
+SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "FONT"}
 
 
 @dataclass
@@ -25,12 +25,12 @@ class Take:
     ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``cast`` how many of the objects (the first) are
     the model; the others are scenery. ``fps`` is the rate of the filmed frames."""
 
-    frames: list[int]
-    objects: list[bpy.types.Object]
-    cast: int
-    poses: Array
-    boxes: Array
-    fps: float
+    frames: list[int] = field(default_factory=list)
+    objects: list[bpy.types.Object] = field(default_factory=list)
+    cast: int = 0
+    poses: Array = field(default_factory=lambda: np.empty((0, 0, 4, 4)))
+    boxes: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
+    fps: float = 0.0
 
     def corners(self) -> Array:
         """World points (n, 8 x cast, 3) that enclose the model in each frame."""
@@ -90,7 +90,11 @@ def visible_solids(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object
         candidate = waiting.pop()
         if candidate in found:
             continue
-        if candidate.type in SOLID_TYPES and not candidate.hide_render and candidate.display_type not in ("WIRE", "BOUNDS"):
+        if (
+            candidate.type in SOLID_TYPES
+            and not candidate.hide_render
+            and candidate.display_type not in ("WIRE", "BOUNDS")
+        ):
             found[candidate] = None
         waiting.extend(reversed(children.get(candidate, ())))
     return list(found)
@@ -101,35 +105,39 @@ def record(
     objects: Sequence[bpy.types.Object],
     scenery: Sequence[bpy.types.Object],
     plan: Schedule,
+    take: Take,
     report: Report,
-) -> Iterator[Take | None]:
-    """Play the scene, yielding None after every frame and the take at the end. The scene's frame and the
-    range of its physics cache are put back, also when abandoned half-way."""
+) -> Generator[None, None, None]:
+    """Play the scene into ``take``, pausing after every frame. The scene's frame and the range of its
+    physics cache are put back, also when closed half-way."""
     scene = context.scene
     cast = visible_solids(objects)
-    everything = cast + [other for other in visible_solids(scenery) if other not in set(cast)]
     if not cast:
         raise FormatError("there is nothing to film", remedy="Choose objects that have a surface and are not hidden.")
+    take.frames, take.fps, take.cast = list(plan.filmed), plan.fps, len(cast)
+    take.objects = list(dict.fromkeys([*cast, *visible_solids(scenery)]))
+    take.poses = np.empty((len(take.frames), len(take.objects), 4, 4))
     frame, subframe = scene.frame_current, scene.frame_subframe
-    poses = np.empty((len(plan.filmed), len(everything), 4, 4))
-    boxes = np.empty((len(everything), 8, 3))
     try:
         with long_enough_cache(scene, plan.last, report):
             for current in range(plan.first, plan.last + 1):
                 scene.frame_set(current)
                 if current in plan.filmed:
-                    shown = plan.filmed.index(current)
-                    graph = context.evaluated_depsgraph_get()
-                    evaluated = [item.evaluated_get(graph) for item in everything]
-                    poses[shown] = [item.matrix_world for item in evaluated]
-                    if shown == 0:
-                        boxes[:] = [[tuple(corner) for corner in item.bound_box] for item in evaluated]
-                yield None
+                    look(context, take, plan.filmed.index(current))
+                yield
     finally:
         scene.frame_set(frame, subframe=subframe)
-    if not np.isfinite(poses).all():
+    if not np.isfinite(take.poses).all():
         raise FormatError("the simulation went out of all bounds", remedy="Film fewer frames or steady the simulation.")
-    yield Take(list(plan.filmed), everything, len(cast), poses, boxes, plan.fps)
+
+
+def look(context: bpy.types.Context, take: Take, index: int) -> None:
+    """Note where everything is now, as filmed frame ``index``."""
+    graph = context.evaluated_depsgraph_get()
+    evaluated = [item.evaluated_get(graph) for item in take.objects]
+    take.poses[index] = [item.matrix_world for item in evaluated]
+    if index == 0:
+        take.boxes = np.array([[tuple(corner) for corner in item.bound_box] for item in evaluated])
 
 
 @contextmanager

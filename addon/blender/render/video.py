@@ -30,7 +30,6 @@ def encode(pictures: Sequence[str], size: tuple[int, int], fps: float, path: str
         strip = strips_of(scene.sequence_editor_create()).new_image("Pictures", pictures[0], 1, 1)
         for picture in pictures[1:]:
             strip.elements.append(os.path.basename(picture))
-        strip.frame_final_duration = len(pictures)
         scene.render.filepath = path
         room.render_animation()
         scene.sequence_editor_clear()

@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 
 import bpy
 import numpy as np
@@ -14,9 +15,9 @@ import numpy as np
 from ...model.report import FormatError, Report
 from .cast import hire, pose
 from .engines import WORKBENCH, set_up_engine, set_up_picture
-from .framing import LENS, SENSOR, Shot, plan_shot
+from .framing import Shot, plan_shot
 from .options import FilmOptions
-from .stage import add_camera, build_stage, floor_height
+from .stage import add_camera, build_stage, floor_height, key_direction
 from .studio import Studio
 from .take import Schedule, Take, record, schedule
 from .video import encode
@@ -55,23 +56,21 @@ def film_steps(
     report = Report()
     poster = wants_poster(path)
     size = options.size if poster else even(options.size, report)
-    plan = schedule(
-        context.scene, options.frame_start, options.frame_end, options.fps, poster, options.poster_frame
-    )
+    plan = schedule(context.scene, options.frame_start, options.frame_end, options.fps, poster, options.poster_frame)
     began = time.perf_counter()
     done, total = 0, plan.played + len(plan.filmed) + (not poster)
-    take = None
-    for take in record(context, objects, options.scenery, plan, report):
-        if take is None:
+    take = Take()
+    with closing(record(context, objects, options.scenery, plan, take, report)) as frames:
+        for _ in frames:
             done += 1
             yield done, total
-    assert take is not None
     with tempfile.TemporaryDirectory(prefix="knuckle-film-") as folder:
         pictures = []
-        for picture in shoot(context, take, size, options, folder):
-            pictures.append(picture)
-            done += 1
-            yield done, total
+        with closing(shoot(context, take, size, options, folder)) as shots:
+            for picture in shots:
+                pictures.append(picture)
+                done += 1
+                yield done, total
         result = pictures[0]
         if not poster:
             result = os.path.join(folder, "film.mp4")
@@ -85,7 +84,7 @@ def film_steps(
 
 def shoot(
     context: bpy.types.Context, take: Take, size: tuple[int, int], options: FilmOptions, folder: str
-) -> Iterator[str]:
+) -> Generator[str, None, None]:
     """The second pass: render the take with stand-ins on a stage; yields the picture files in order."""
     shot = direct(take, size, options)
     corners = take.corners()
@@ -93,9 +92,11 @@ def shoot(
     ground = floor_height(float(corners[..., 2].min()), extent) if options.ground is None else options.ground
     with Studio() as studio:
         set_up_picture(studio.scene, size)
-        set_up_engine(studio.scene, options.engine, options.samples_used, extent)
+        set_up_engine(
+            studio.scene, options.engine, options.samples_for(len(take.frames) == 1), extent, key_direction(shot)
+        )
         build_stage(studio, shot, extent, ground, options.engine)
-        camera = add_camera(studio, shot, LENS, SENSOR)
+        camera = add_camera(studio, shot)
         actors = hire(studio, take, context.evaluated_depsgraph_get(), options.engine != WORKBENCH)
         for index in range(len(take.frames)):
             camera.location = shot.positions[index]
@@ -116,8 +117,11 @@ def wants_poster(path: str) -> bool:
     """Whether the path asks for one picture."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in (".png", ".mp4"):
-        raise FormatError(f"a film cannot be written as {suffix or 'a file without ending'}", path=path,
-                          remedy="Name it .mp4 for a video or .png for a poster.")
+        raise FormatError(
+            f"a film cannot be written as {suffix or 'a file without ending'}",
+            path=path,
+            remedy="Name it .mp4 for a video or .png for a poster.",
+        )
     return suffix == ".png"
 
 

@@ -1,0 +1,438 @@
+"""Filming: what comes out is a video or a poster of the model, and the scene is as it was before."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+bpy = pytest.importorskip("bpy", reason="Blender is not here")
+
+RED, BLUE = (0.7, 0.02, 0.02, 1.0), (0.02, 0.05, 0.6, 1.0)
+SPEED = 1.5  # m/s
+SMALL: dict[str, Any] = {"size": (160, 90), "frame_start": 1, "frame_end": 24, "samples": 1}
+
+
+@pytest.fixture
+def empty() -> Iterator[Any]:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    yield bpy.context
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+def box(name: str, size: tuple[float, float, float], color: tuple[float, ...] = RED) -> Any:
+    """A box with its origin in the middle, in the scene."""
+    x, y, z = (0.5 * side for side in size)
+    points = [(i * x, j * y, k * z) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(points, [], faces)
+    material = bpy.data.materials.new(name)
+    material.diffuse_color = color
+    mesh.materials.append(material)
+    thing = bpy.data.objects.new(name, mesh)
+    bpy.context.scene.collection.objects.link(thing)
+    return thing
+
+
+def walker(scene: Any) -> list[Any]:
+    """A body and two legs that slide along +X at SPEED, 60 frames per second, keyed."""
+    scene.render.fps, scene.render.fps_base = 60, 1.0
+    scene.frame_end = 24
+    body = box("body", (1.6, 0.8, 0.4))
+    legs = [box(f"leg {side}", (0.2, 0.2, 0.8), BLUE) for side in "lr"]
+    for frame in range(1, 121):
+        body.location = position(frame)
+        body.keyframe_insert("location", frame=frame)
+    for leg, y in zip(legs, (-0.3, 0.3), strict=True):
+        leg.parent, leg.location = body, (0.0, y, -0.6)
+    return [body, *legs]
+
+
+def position(frame: int) -> tuple[float, float, float]:
+    """Where the walker's body is at a frame."""
+    return SPEED * (frame - 1) / 60.0, 0.0, 1.0 + 0.05 * math.sin(0.7 * frame)
+
+
+def pixels_of(path: Path) -> np.ndarray:
+    """A picture as (height, width, 3), the top row first."""
+    image = bpy.data.images.load(str(path), check_existing=False)
+    width, height = image.size
+    values = np.empty(width * height * 4, dtype=np.float32)
+    image.pixels.foreach_get(values)
+    bpy.data.images.remove(image)
+    return values.reshape(height, width, 4)[::-1, :, :3]
+
+
+def reddish(picture: np.ndarray) -> np.ndarray:
+    """Where the picture shows the red body."""
+    return (picture[..., 0] > 0.25) & (picture[..., 0] > 2.0 * picture[..., 2])
+
+
+def video_facts(path: Path) -> tuple[tuple[int, int], int, float]:
+    """Size, frames and frames per second, as Blender's movie reader finds them."""
+    clip = bpy.data.movieclips.load(str(path))
+    facts = tuple(clip.size), clip.frame_duration, clip.fps
+    bpy.data.movieclips.remove(clip)
+    return facts
+
+
+def decoded(path: Path, frames: int, size: tuple[int, int], folder: Path) -> list[np.ndarray]:
+    """The pictures that are in a video file, through the sequencer of a fresh scene."""
+    scene = bpy.data.scenes.new("decode")
+    editor = scene.sequence_editor_create()
+    (editor.strips if hasattr(editor, "strips") else editor.sequences).new_movie("film", str(path), 1, 1)
+    scene.render.resolution_x, scene.render.resolution_y = size
+    scene.render.resolution_percentage = 100
+    scene.view_settings.view_transform = "Standard"
+    scene.render.image_settings.file_format = "PNG"
+    pictures = []
+    for frame in range(1, frames + 1):
+        scene.frame_set(frame)
+        scene.render.filepath = str(folder / f"decoded{frame}.png")
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
+            bpy.ops.render.render(write_still=True)
+        pictures.append(pixels_of(folder / f"decoded{frame}.png"))
+    bpy.data.scenes.remove(scene)
+    return pictures
+
+
+@pytest.fixture
+def rushes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
+    """Every frame as it is rendered: the picture and the camera's projection of any points."""
+    from bpy_extras.object_utils import world_to_camera_view
+
+    from addon.blender.render import studio
+
+    kept: list[dict[str, Any]] = []
+    plain = studio.Studio.render
+
+    def render(self: Any, path: str) -> None:
+        plain(self, path)
+        if path.endswith("look.png"):  # the studio's own look at its floor
+            return
+        copy = tmp_path / f"rush{len(kept)}.png"
+        shutil.copyfile(path, copy)
+        scene, camera = self.scene, self.scene.camera
+        scene.view_layers[0].update()
+        frame = 1 + 2 * len(kept)
+        middle = np.array(position(frame))
+        corners = middle + np.array([(i * 0.8, j * 0.4, z) for i in (-1, 1) for j in (-1, 1) for z in (-1.0, 0.2)])
+        seen = np.array([tuple(world_to_camera_view(scene, camera, _vector(corner))) for corner in corners])
+        kept.append({"picture": copy, "corners": seen})
+
+    monkeypatch.setattr(studio.Studio, "render", render)
+    return kept
+
+
+def _vector(point: np.ndarray) -> Any:
+    from mathutils import Vector
+
+    return Vector(point)
+
+
+def test_a_video_has_the_right_frames_size_and_rate(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    path = tmp_path / "new folder" / "walk.mp4"
+    report = film(empty, walker(empty.scene), str(path), FilmOptions(**SMALL))
+    assert video_facts(path) == ((160, 90), 12, 30.0)
+    assert report.count("error") == report.count("warning") == 0
+    assert b"avc1" in path.read_bytes(), "H.264, which browsers play"
+    pictures = decoded(path, 12, (160, 90), tmp_path)
+    for picture in pictures:
+        assert picture.mean() > 0.4, "black"
+        body = reddish(picture)
+        assert body.sum() > 100, "no model"
+        assert not (body[0].any() or body[-1].any() or body[:, 0].any() or body[:, -1].any()), "the model is cut off"
+    assert all(np.abs(a - b).max() > 0.05 for a, b in zip(pictures, pictures[1:], strict=False)), "a frame is repeated"
+
+
+@pytest.mark.parametrize("camera", ["FOLLOW", "FIXED"])
+def test_every_frame_shows_the_whole_model_where_it_was(
+    empty: Any, tmp_path: Path, rushes: list[dict[str, Any]], camera: Any
+) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), FilmOptions(camera=camera, **SMALL))
+    assert len(rushes) == 12
+    for rush in rushes:
+        across, up, depth = rush["corners"].T
+        assert (depth > 0.0).all() and across.min() > 0.0 and across.max() < 1.0 and up.min() > 0.0 and up.max() < 1.0
+        # the red pixels lie where the camera projects the body, so the stand-in is where the model was
+        rows, columns = np.nonzero(reddish(pixels_of(rush["picture"])))
+        assert across.min() * 160 - 2 < columns.min() and columns.max() < across.max() * 160 + 2
+        assert (1.0 - up.max()) * 90 - 2 < rows.min() and rows.max() < (1.0 - up.min()) * 90 + 2
+    heights = [rush["corners"][:, 1].max() - rush["corners"][:, 1].min() for rush in rushes]
+    assert 0.4 < max(heights) < 0.7, "the model's share of the picture's height"
+
+
+def test_a_following_camera_keeps_the_model_in_place_while_the_floor_passes(
+    empty: Any, tmp_path: Path, rushes: list[dict[str, Any]]
+) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
+    centres = np.array([rush["corners"].mean(axis=0)[:2] for rush in rushes])
+    assert np.abs(centres - centres.mean(axis=0)).max() < 0.05
+    bottoms = np.array([pixels_of(rush["picture"])[-12:] for rush in rushes])
+    assert bottoms.std(axis=0).max() > 0.02, "the checkers in front do not move"
+
+
+def test_a_poster_is_one_picture_of_the_frame_asked_for(
+    empty: Any, tmp_path: Path, rushes: list[dict[str, Any]]
+) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    model = walker(empty.scene)
+    seen: list[float] = []
+    options = FilmOptions(size=(161, 91), samples=1, poster_frame=17)
+    options.progress = lambda done, total: seen.append(model[0].matrix_world.translation.x)
+    film(empty, model, str(tmp_path / "poster.png"), options)
+    picture = pixels_of(tmp_path / "poster.png")
+    assert picture.shape == (91, 161, 3), "a poster may have odd sides"
+    assert len(rushes) == 1 and reddish(picture).sum() > 100
+    assert np.isclose(max(seen), position(17)[0], atol=1e-5)
+
+
+def test_rates_that_do_not_divide_keep_the_scenes_own_frames(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    model = walker(empty.scene)
+    empty.scene.render.fps = 24
+    film(empty, model, str(tmp_path / "slow.mp4"), FilmOptions(size=(64, 36), samples=1, frame_end=5))
+    assert video_facts(tmp_path / "slow.mp4")[1:] == (5, 24.0)
+    empty.scene.render.fps, empty.scene.render.fps_base = 60, 1.001
+    film(empty, model, str(tmp_path / "ntsc.mp4"), FilmOptions(size=(64, 36), samples=1, frame_end=5))
+    size, frames, fps = video_facts(tmp_path / "ntsc.mp4")
+    assert frames == 3 and math.isclose(fps, 29.97, abs_tol=0.01)
+
+
+def falling(scene: Any) -> list[Any]:
+    """A box that physics lets fall, with a cache shorter than the film."""
+    scene.render.fps = 60
+    scene.frame_end = 30
+    bpy.ops.rigidbody.world_add()
+    world = scene.rigidbody_world
+    world.collection = bpy.data.collections.new("bodies")
+    world.point_cache.frame_end = 10
+    thing = box("drop", (0.5, 0.5, 0.5))
+    thing.location.z = 10.0
+    world.collection.objects.link(thing)
+    thing.rigid_body.linear_damping = 0.0
+    return [thing]
+
+
+def test_physics_is_played_frame_by_frame_from_the_scenes_start(
+    empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from addon.blender.render import FilmOptions, cast, film
+
+    heights: list[float] = []
+    plain = cast.pose
+
+    def pose(actors: list[Any], poses: np.ndarray) -> None:
+        plain(actors, poses)
+        heights.append(actors[0].location.z)
+
+    monkeypatch.setattr("addon.blender.render.filming.pose", pose)
+    model = falling(empty.scene)
+    film(empty, model, str(tmp_path / "drop.mp4"), FilmOptions(size=(64, 36), samples=1, frame_start=11))
+    times = (np.arange(11, 31, 2) - 1) / 60.0
+    assert len(heights) == 10
+    assert np.allclose(heights, 10.0 - 0.5 * 9.81 * times**2, atol=0.03), "free fall, past the end of the cache too"
+    assert empty.scene.rigidbody_world.point_cache.frame_end == 10
+
+
+def values_of(data: Any) -> dict[str, Any]:
+    """All plain RNA values of a struct, one level deep."""
+    found = {}
+    for prop in data.bl_rna.properties:
+        if prop.type == "COLLECTION" or prop.identifier in ("rna_type", "use_nodes"):
+            continue
+        value = getattr(data, prop.identifier, None)
+        if getattr(prop, "is_array", False) and value is not None:
+            value = np.array(value).tolist()
+        found[prop.identifier] = repr(value)
+    return found
+
+
+def snapshot(context: Any) -> dict[str, Any]:
+    """Everything about the scene and the file that filming could have touched."""
+    scene = context.scene
+    parts = [
+        scene,
+        scene.render,
+        scene.render.image_settings,
+        scene.render.ffmpeg,
+        scene.display,
+        scene.display.shading,
+        scene.view_settings,
+        scene.display_settings,
+        scene.sequencer_colorspace_settings,
+        scene.eevee,
+        scene.view_layers[0],
+    ]
+    if scene.rigidbody_world is not None:
+        parts += [scene.rigidbody_world, scene.rigidbody_world.point_cache]
+    parts += [thing for name in ("objects", "materials", "meshes", "worlds") for thing in getattr(bpy.data, name)]
+    state: dict[str, Any] = {f"{i} {part!r}": values_of(part) for i, part in enumerate(parts)}
+    for prop in bpy.data.bl_rna.properties:
+        if prop.type == "COLLECTION":
+            state[prop.identifier] = [(item.name, item.users) for item in getattr(bpy.data, prop.identifier)]
+    state["context"] = (context.scene.name, context.view_layer.name, [item.name for item in context.selected_objects])
+    for values in state.values():  # where memory lies and what the cache holds are no settings
+        if isinstance(values, dict):
+            for name in ("info", "is_outdated", "has_cycle"):
+                values.pop(name, None)
+    return state
+
+
+def set_up_oddly(scene: Any) -> None:
+    """Settings that filming would change if it worked in the user's scene."""
+    scene.camera = bpy.data.objects.new("my camera", bpy.data.cameras.new("my camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.world = bpy.data.worlds.new("my world")
+    scene.render.resolution_x, scene.render.resolution_percentage = 333, 50
+    scene.render.filepath = "//mine"
+    scene.frame_set(7)
+
+
+@pytest.mark.parametrize("model_of", [walker, falling])
+def test_the_scene_is_untouched(empty: Any, tmp_path: Path, model_of: Any) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    model = model_of(empty.scene)
+    set_up_oddly(empty.scene)
+    if model_of is falling:
+        empty.scene.frame_set(1)
+    before = snapshot(empty)
+    film(empty, model, str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
+    film(empty, model, str(tmp_path / "walk.png"), FilmOptions(**SMALL))
+    assert snapshot(empty) == before
+
+
+@pytest.mark.parametrize("at", [1, 13, 23, 30, 36])
+def test_cancelling_leaves_everything_as_it_was(empty: Any, tmp_path: Path, at: int) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    class Escape(Exception):
+        """The user's Esc."""
+
+    def progress(done: int, total: int) -> None:
+        assert total == 23 + 12 + 1  # played, rendered, put together
+        if done == at:
+            raise Escape
+
+    model = walker(empty.scene)
+    set_up_oddly(empty.scene)
+    before = snapshot(empty)
+    with pytest.raises(Escape):
+        film(empty, model, str(tmp_path / "walk.mp4"), FilmOptions(progress=progress, **SMALL))
+    assert snapshot(empty) == before
+    assert at == 36 or not list(tmp_path.iterdir()), "half a film was left"
+
+
+def test_progress_counts_every_step_to_the_end(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    calls: list[tuple[int, int]] = []
+    options = FilmOptions(progress=lambda done, total: calls.append((done, total)), **SMALL)
+    film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), options)
+    assert calls == [(done, 36) for done in range(1, 37)]
+
+
+def test_frame_handlers_of_the_users_scene_run_once_per_frame_in_order(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    calls: list[int] = []
+    name = empty.scene.name
+
+    def handler(scene: Any, *_: Any) -> None:
+        if scene.name == name:
+            calls.append(scene.frame_current)
+
+    model = walker(empty.scene)
+    bpy.app.handlers.frame_change_pre.append(handler)
+    try:
+        film(empty, model, str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
+    finally:
+        bpy.app.handlers.frame_change_pre.remove(handler)
+    assert calls == [*range(1, 24), 1]
+
+
+def test_hidden_things_and_wires_are_not_filmed_but_parented_visuals_are(empty: Any) -> None:
+    from addon.blender.render.take import visible_solids
+
+    body, hidden, wire, visual, bare = (box(name, (1, 1, 1)) for name in ("body", "hidden", "wire", "visual", "bare"))
+    hidden.hide_render = True
+    wire.display_type = "WIRE"
+    for child in (hidden, wire, visual):
+        child.parent = body
+    empties = bpy.data.objects.new("joint", None)
+    assert visible_solids([body, empties, visual]) == [body, visual]
+    assert bare not in visible_solids([body])
+
+
+def test_scaled_and_mirrored_objects_keep_their_shape(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    thing = box("stretched", (1.0, 1.0, 1.0))
+    thing.scale = (-3.0, 1.0, 0.5)
+    film(empty, [thing], str(tmp_path / "stretched.png"), FilmOptions(size=(160, 90), samples=1))
+    rows, columns = np.nonzero(reddish(pixels_of(tmp_path / "stretched.png")))
+    assert (np.ptp(columns) + 1) / (np.ptp(rows) + 1) > 1.8, "as wide as it was made"
+
+
+@pytest.mark.parametrize("engine", ["WORKBENCH", pytest.param("EEVEE", marks=pytest.mark.slow), "CYCLES"])
+def test_every_engine_shows_the_models_colours_on_a_bright_floor(empty: Any, tmp_path: Path, engine: Any) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    path = tmp_path / f"{engine}.png"
+    film(empty, walker(empty.scene), str(path), FilmOptions(engine=engine, size=(160, 90), samples=2))
+    picture = pixels_of(path)
+    assert reddish(picture).sum() > 300
+    blue = (picture[..., 2] > 0.2) & (picture[..., 2] > 2.0 * picture[..., 0])
+    assert blue.sum() > 40
+    floor = picture[-6:].reshape(-1, 3)
+    assert 0.5 < floor.mean() < 0.97 and floor.std() > 0.01, "a bright floor with marks on it"
+    assert (picture.min(axis=2) > 0.995).mean() < 0.01, "burnt out"
+
+
+@pytest.mark.parametrize(
+    ("path", "changes", "words"),
+    [
+        ("film.avi", {}, "mp4"),
+        ("film", {}, "mp4"),
+        ("film.mp4", {"frame_start": 9, "frame_end": 3}, "9 to 3"),
+        ("film.mp4", {"size": (3, 3)}, "3x3"),
+        ("film.mp4", {"fps": 0.0}, "per second"),
+        ("film.mp4", {"samples": 0}, "samples"),
+        ("film.mp4", {"engine": "LUXCORE"}, "LUXCORE"),
+        ("film.mp4", {"camera": "SHAKY"}, "SHAKY"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused_before_any_work(
+    empty: Any, tmp_path: Path, path: str, changes: dict[str, Any], words: str
+) -> None:
+    from addon.blender.render import FilmOptions, film
+    from addon.model.report import FormatError
+
+    model = walker(empty.scene)
+    before = snapshot(empty)
+    with pytest.raises(FormatError, match=words):
+        film(empty, model, str(tmp_path / path), FilmOptions(**{**SMALL, **changes}))
+    assert snapshot(empty) == before and not list(tmp_path.iterdir())
+
+
+def test_nothing_to_film_is_said(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+    from addon.model.report import FormatError
+
+    with pytest.raises(FormatError, match="nothing to film"):
+        film(empty, [], str(tmp_path / "film.mp4"), FilmOptions(**SMALL))

@@ -1,0 +1,79 @@
+"""Where the camera stands: nothing of the model ever leaves the picture, and the camera moves calmly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("bpy", reason="Blender is not here")
+
+RNG = np.random.default_rng(7)
+SIZES = [(960, 540), (320, 320), (270, 480)]
+
+
+def walk(frames: int = 120, speed: float = 0.03) -> np.ndarray:
+    """Corners (n, 8, 3) of a 2 x 1 x 1 box that walks along a bend, bobbing and swaying."""
+    box = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
+    t = np.arange(frames)
+    path = np.column_stack([speed * t, 0.3 * np.sin(0.02 * t), 0.1 * np.abs(np.sin(0.3 * t))])
+    return box + path[:, None] + 0.02 * RNG.standard_normal((frames, 1, 3))
+
+
+def projected(points: np.ndarray, rotation: np.ndarray, position: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Pinhole projection, from the definition of a 50 mm lens on a 36 mm sensor: -1..1 inside the picture."""
+    view = np.linalg.inv(rotation) @ (points - position).T
+    assert (view[2] < 0.0).all(), "behind the camera"
+    long_side = max(size)
+    return np.array([view[i] / -view[2] * 50.0 / 18.0 * long_side / size[i] for i in (0, 1)])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("follow", [True, False])
+def test_the_model_is_inside_in_every_frame_and_fills_the_picture(size: tuple[int, int], follow: bool) -> None:
+    from addon.blender.render.framing import plan_shot
+
+    corners = walk()
+    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, size, 30.0, None, follow)
+    seen = np.array(
+        [projected(points, shot.rotation, at, size) for points, at in zip(corners, shot.positions, strict=True)]
+    )
+    assert np.abs(seen).max() < 0.8
+    reach = np.abs(seen).max(axis=(0, 2))
+    assert reach[0] > 0.6 or reach[1] > 0.5, "the model is small in a large picture"
+
+
+def test_the_camera_looks_down_at_the_front_from_three_quarters() -> None:
+    from addon.blender.render.framing import view_rotation
+
+    rotation = view_rotation(0.0)  # a model that heads for +X
+    assert np.allclose(rotation.T @ rotation, np.eye(3)) and np.isclose(np.linalg.det(rotation), 1.0)
+    back = rotation[:, 2]  # from the model to the camera
+    assert back[0] > 0.4 and abs(back[1]) > 0.4 and 0.2 < back[2] < 0.5
+    assert np.isclose(rotation[2, 0], 0.0) and rotation[2, 1] > 0.9, "the horizon is level"
+
+
+def test_the_model_is_seen_from_where_it_walks_to() -> None:
+    from addon.blender.render.framing import heading_of
+
+    line = np.linspace([0.0, 0.0, 0.0], [-3.0, 3.0, 0.0], 20)
+    assert np.isclose(heading_of(line, 1.0), np.radians(135.0))
+    assert np.isclose(heading_of(0.01 * line, 1.0), np.radians(-90.0)), "a model that stays is seen from -Y"
+
+
+def test_smoothing_leaves_a_steady_walk_alone_and_calms_a_shaky_one() -> None:
+    from addon.blender.render.framing import smooth
+
+    steady = np.linspace([0.0, 1.0, 2.0], [9.0, 1.0, 3.0], 60)
+    assert np.allclose(smooth(steady, 8.0), steady, atol=1e-9)
+    shaky = steady + 0.1 * RNG.standard_normal(steady.shape)
+    roughness = np.abs(np.diff(shaky, 2, axis=0)).max()
+    assert np.abs(np.diff(smooth(shaky, 8.0), 2, axis=0)).max() < 0.05 * roughness
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_short_takes_are_framed_too(count: int) -> None:
+    from addon.blender.render.framing import plan_shot
+
+    corners = walk(count)
+    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (160, 90), 30.0, None, True)
+    assert shot.positions.shape == (count, 3) and np.isfinite(shot.positions).all()
