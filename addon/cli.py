@@ -14,6 +14,7 @@ from pathlib import Path
 from . import formats
 from .model.describe import describe, summary
 from .model.gait import parse_input
+from .model.records import Mechanism, Source
 from .model.report import FormatError, Report
 
 Command = Callable[[argparse.Namespace], None]
@@ -156,14 +157,10 @@ def _print_report(report: Report | None) -> None:
 
 def _info(args: argparse.Namespace) -> None:
     if formats.is_motion(args.file):
-        motions = formats.load_motions(args.file)
-        if args.json:
-            _say(json.dumps(formats.describe_motions(args.file, motions), indent=2))
-        else:
-            for motion in motions:
-                _say(f"Motion {motion.name!r}: {len(motion.trajectories)} servos, {motion.duration:g} s")
-        return
-    mechanism = formats.load(args.file)
+        motions, report = formats.read_motions(args.file)
+        mechanism = Mechanism(args.file.stem, motions=motions, source=Source("xmdi"), report=report)
+    else:
+        mechanism = formats.load(args.file)
     if args.json:
         _say(json.dumps(describe(mechanism), indent=2, allow_nan=False))
     else:

@@ -12,11 +12,12 @@ import bpy
 import numpy as np
 
 from .. import formats
+from ..formats.xmdi import FRAME_SECONDS
 from ..model.report import FormatError, Report
 from . import registration
 from .animation import apply
-from .animation.gait import live_gait
-from .build import build
+from .animation.gait import bake_gait, live_gait
+from .build import BuildOptions, build
 from .extract import extract
 from .model_parts import parts, rig_in, rigs_in
 from .physics.bake import Recording, bake, record, recorded_motion, write_keys
@@ -38,8 +39,6 @@ def fresh_scene() -> bpy.types.Scene:
 
 def load_into(scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0) -> tuple[bpy.types.Object, Report]:
     """Import a model file: its armature and its report."""
-    from .build import BuildOptions
-
     mechanism = formats.load(path)
     collection = build(mechanism, bpy.context, BuildOptions(gait_seconds=gait_seconds))
     rig = rig_in(collection)
@@ -134,7 +133,7 @@ def simulate_to_file(
         scene.frame_set(scene.frame_start)
         save_blend(out)
     else:
-        report.extend(formats.save_motion(recorded_motion(scene, recording, name), out))
+        report.extend(formats.save_motion(recorded_motion(scene, recording, name, FRAME_SECONDS), out))
     return report
 
 
@@ -169,13 +168,9 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     set_inputs(rig, job.inputs, report)
     drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
     if drive != "KEYS":
-        recording = run_physics(scene, rig, seconds, drive)
-        describe_run(scene, rig, recording, report)
-        write_keys(rig, recording, f"{rig.knuckle.source_name} {drive.title()}")
-        rig.data.knuckle.drive = "KEYS"
+        build_physics(scene, rig)
+        rig.data.knuckle.drive = drive
     elif job.inputs and job.motion is None:
-        from .animation.gait import bake_gait
-
         bake_gait(scene, rig, scene.frame_start, scene.frame_start + round(seconds * frame_rate(scene)))
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
     report.extend(film(bpy.context, parts(rig, "BODY"), str(out), job.options()))
@@ -235,7 +230,9 @@ def demo(
     describe_run(scene, rig, recording, report)
     step("writing the servo motion and the model")
     report.extend(
-        formats.save_motion(recorded_motion(scene, recording, f"{stem} under physics"), folder / f"{stem}.xmdi")
+        formats.save_motion(
+            recorded_motion(scene, recording, f"{stem} under physics", FRAME_SECONDS), folder / f"{stem}.xmdi"
+        )
     )
     exported = extract(rig.data.knuckle.collection)
     report.extend(exported.report)

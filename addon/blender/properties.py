@@ -261,7 +261,6 @@ class KnuckleModel(bpy.types.PropertyGroup):
     has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
-    at_rest: BoolProperty(description="The armature shows its rest pose because a gait under physics began from it")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
 

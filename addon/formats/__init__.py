@@ -69,6 +69,15 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
     "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), _is_xmdi, _loads_xmdi, _dumps_xmdi),
 }
 
+_TEXTS = tuple(text for row in FORMATS.values() for text in row.texts)
+
+
+def is_motion(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds servo motion rather than a model. FormatError where it is nothing that can be opened."""
+    name = os.fspath(path)
+    opened = open_xml(read_bytes(name), name, _TEXTS)
+    return any(row.detect(opened) for row in MOTION_FORMATS.values())
+
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
     """Read a model. Its ``report`` says what was read, repaired and left out, its ``source`` keeps the document.
@@ -78,7 +87,7 @@ def load(path: str | os.PathLike[str]) -> Mechanism:
 
 def loads(data: bytes, path: str = "") -> Mechanism:
     """Read a model from a file's bytes; ``path`` is for messages and the model's name."""
-    opened = open_xml(data, path, tuple(text for row in FORMATS.values() for text in row.texts))
+    opened = open_xml(data, path, _TEXTS)
     row = next((row for row in FORMATS.values() if row.detect(opened)), None)
     if row is None:
         raise _refusal(opened, "model")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -92,10 +92,16 @@ def feedback_angles(rotation: ArrayLike) -> Array:
 
 
 def servo_names(mechanism: Mechanism) -> dict[str, str]:
-    """A name for every joint's servo, unlike any other's: joint id -> the joint's name where it is its
-    own, else the name followed by the id (real files repeat names)."""
-    uses = Counter(joint.name for joint in mechanism.joints)
-    return {j.id: j.name if j.name and uses[j.name] == 1 else f"{j.name} #{j.id}".strip() for j in mechanism.joints}
+    """A name for every joint's servo, unlike any other's, by joint id."""
+    return unique_names((joint.id, joint.name) for joint in mechanism.joints)
+
+
+def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """From (id, name) pairs: the name where it is the only one, else the name followed by the id (real files
+    repeat names)."""
+    pairs = list(named)
+    uses = Counter(name for _, name in pairs)
+    return {key: name if name and uses[name] == 1 else f"{name} #{key}".strip() for key, name in pairs}
 
 
 def gait_of(mechanism: Mechanism) -> Gait | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import bpy
 import numpy as np
 
+from ...model.gait import unique_names
 from ...model.records import Array, Motion, Trajectory
 from ...model.report import Report
 from ..compat import action_curves, new_curve, use_action
@@ -19,20 +20,8 @@ CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
 
 
 def servo_names(rig: bpy.types.Object) -> dict[str, str]:
-    """The name of every servo by joint id: the joint's own where it is unlike any other's."""
-    joints = parts(rig, "JOINT")
-    uses: dict[str, int] = {}
-    for empty in joints:
-        name = empty.knuckle.source_name
-        uses[name] = uses.get(name, 0) + 1
-    names = {}
-    for empty in joints:
-        record = empty.knuckle
-        alone = record.source_name and uses[record.source_name] == 1
-        names[record.source_id] = (
-            record.source_name if alone else f"{record.source_name} #{record.source_id}".strip()
-        )
-    return names
+    """The name of every servo by joint id, as motions use them."""
+    return unique_names((empty.knuckle.source_id, empty.knuckle.source_name) for empty in parts(rig, "JOINT"))
 
 
 def servo_channels(rig: bpy.types.Object) -> dict[str, tuple[str, str]]:

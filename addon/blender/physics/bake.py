@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +12,11 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import Array, Motion, Trajectory
-from ..animation.gait import seconds_since_start
+from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos, servo_names
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics
-from .world import reset_cache
+from .world import FRAME_RATE, first_frame, frame_rate, reset_cache, stretched
 
 Progress = Callable[[int, int], None]
 
@@ -42,31 +43,41 @@ def record(
     The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind."""
     if scene.rigidbody_world is None:
         build_physics(scene, rig)
-    cache = scene.rigidbody_world.point_cache
-    first = min(cache.frame_start, scene.frame_start)
+    first = first_frame(scene)
     last = scene.frame_end if last is None else last
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
-    with _cache_range(cache, first, last):
+    steps = _steps_per_frame(scene, rig)
+    poses = []
+    with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
         try:
             reset_cache(scene)
-            poses = []
-            for number, frame in enumerate(range(first, last + 1)):
-                scene.frame_set(frame)
+            for number in range((last - first) * steps + 1):
+                scene.frame_set(first + number)
                 if number == 0:
                     plant = gather(rig)
-                poses.append(plant.poses())
-                if progress is not None:
-                    progress(number + 1, len(frames))
+                if number % steps == 0:
+                    poses.append(plant.poses())
+                    if progress is not None:
+                        progress(len(poses), len(frames))
         finally:
+            reset_cache(scene)
             scene.frame_set(before[0], subframe=before[1])
     values = np.array([plant.coordinates(pose) for pose in poses]).reshape(len(poses), len(plant.joints))
     values[:, plant.turns] = np.unwrap(values[:, plant.turns], axis=0)
     return Recording(plant, frames, np.array(poses), values)
 
 
+def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
+    """How often servos are to be controlled within a frame of a slow scene. Bodies that follow keys for a
+    part of the run need the scene's own frames."""
+    keyed = ("knuckle.drive", 0) in settings_curves(rig)
+    return 1 if keyed or rig.data.knuckle.drive == "KEYS" else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
+
+
 @contextmanager
-def _cache_range(cache: bpy.types.PointCache, first: int, last: int) -> Iterator[None]:
+def _cache_range(scene: bpy.types.Scene, first: int, last: int) -> Iterator[None]:
+    cache = scene.rigidbody_world.point_cache
     kept = cache.frame_start, cache.frame_end
     cache.frame_start, cache.frame_end = min(first, kept[0]), max(last, kept[1])
     try:
@@ -108,7 +119,9 @@ def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
     They put the root bodies, and what hangs on ball joints, where the recording has them."""
     bodies = recording.plant.bodies.objects
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
-    to_model = np.linalg.inv(np.array(rig.matrix_world, dtype=np.float64))
+    stand = np.array(rig.matrix_world, dtype=np.float64)
+    stand[2, 3] -= rig.data.knuckle.lift
+    to_model = np.linalg.inv(stand)
 
     def posed(bone: bpy.types.Bone) -> Array:
         number = place[bone.name]
@@ -139,16 +152,17 @@ def _quaternions(turns: Array) -> Array:
     return out
 
 
-def recorded_motion(scene: bpy.types.Scene, recording: Recording, name: str) -> Motion:
-    """A recording's servo values as a Motion, time 0 at the scene's first frame."""
+def recorded_motion(scene: bpy.types.Scene, recording: Recording, name: str, step: float | None = None) -> Motion:
+    """A recording's servo values as a Motion, time 0 at the scene's first frame.
+
+    With ``step`` (s) they are read off on that grid, linearly between the frames that were simulated."""
     names = servo_names(recording.plant.rig)
-    times = seconds_since_start(scene, recording.frames)
+    at = seconds_since_start(scene, recording.frames)
+    times = at if step is None else np.arange(np.floor(at[-1] / step + 1e-9) + 1.0) * step
     return Motion(
         name,
         [
-            Trajectory(names[joint], times.copy(), recording.values[:, number].copy())
+            Trajectory(names[joint], times.copy(), np.interp(times, at, recording.values[:, number]))
             for number, joint in enumerate(recording.plant.joints)
         ],
     )
-
-

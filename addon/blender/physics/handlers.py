@@ -13,7 +13,7 @@ from ..model_parts import parts, rig_of, rigs_in
 from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import build_physics, put_friction
-from .world import reset_cache, world_gravity
+from .world import first_frame, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
@@ -29,7 +29,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     if world is None or not world.enabled:
         return
     frame = scene.frame_current
-    start = world.point_cache.frame_start
+    start = first_frame(scene)
     last, _last[scene.name] = _last.get(scene.name), frame
     if world.point_cache.is_baked:
         return
@@ -50,6 +50,17 @@ def _begin(scene: bpy.types.Scene, frame: int) -> None:
         run.begin(frame)
         if run.drive != "KEYS" or ("knuckle.drive", 0) in run.settings:
             reset_cache(scene)
+
+
+@persistent
+def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """At the first frame, once the pose is known: a model that begins inside the ground is put on it."""
+    world = scene.rigidbody_world
+    if world is not None and world.enabled and scene.frame_current == first_frame(scene):
+        for rig in rigs_in(scene):
+            run = _runs.get(rig.name)
+            if run is not None and not world.point_cache.is_baked:
+                run.stand_on_ground()
 
 
 def is_simulated(rig: bpy.types.Object) -> bool:
@@ -97,7 +108,13 @@ def forget(*_args: Any) -> None:
     _last.clear()
 
 
-_HANDLERS = (("frame_change_pre", before_frame), ("load_post", forget), ("undo_post", forget), ("redo_post", forget))
+_HANDLERS = (
+    ("frame_change_pre", before_frame),
+    ("frame_change_post", after_frame),
+    ("load_post", forget),
+    ("undo_post", forget),
+    ("redo_post", forget),
+)
 _LISTENERS = (
     (properties.on_joint_change, joint_changed),
     (properties.on_drive_change, drive_changed),

@@ -18,7 +18,7 @@ from ..animation.keys import servo_channels
 from ..model_parts import parts, servo_bones
 from .constraints import put_stops
 from .plant import Plant, ensure_motors, gather
-from .world import frame_rate
+from .world import first_frame, frame_rate, stretch
 
 #: The largest share of an error that a servo corrects within one frame under Juice's law. Real walkers
 #: walked with 0.5 to 0.95; at 1 and above a motor overshoots.
@@ -33,6 +33,8 @@ class ServoRun:
 
     def __init__(self, scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         self.scene, self.rig = scene, rig
+        self.first = first_frame(scene)
+        self.stretch = stretch(scene)
         self.plant: Plant = gather(rig)
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
@@ -77,7 +79,11 @@ class ServoRun:
 
     # ---------------------------------------------------------------- each frame
 
-    def drive_at(self, frame: int) -> str:
+    def on_scale(self, frame: int) -> float:
+        """The frame of the scene's own time that a frame of the run stands for."""
+        return self.first + (frame - self.first) / self.stretch
+
+    def drive_at(self, frame: float) -> str:
         """KEYS, SERVO or LIMP at a frame: the switch may be keyed."""
         curve = self.settings.get(("knuckle.drive", 0))
         if curve is None:
@@ -86,14 +92,21 @@ class ServoRun:
         return names[min(max(int(curve.evaluate(frame)), 0), len(names) - 1)]
 
     def begin(self, frame: int) -> None:
-        """At the first frame. Under physics a gait begins from the design pose, as in its own program, and
-        keys from the pose that they hold."""
+        """At the first frame of a run."""
         self.set_drive(self.drive_at(frame))
-        rest = self.drive != "KEYS" and self.gait is not None
-        data = self.rig.data
-        if rest != data.knuckle.at_rest:
-            data.knuckle.at_rest = rest
-            data.pose_position = "REST" if rest else "POSE"
+        lift(self.rig, 0.0)
+
+    def stand_on_ground(self) -> None:
+        """At the first frame of a run under physics, raise a model that begins inside its ground: Blender
+        would shoot it out."""
+        if self.drive == "KEYS" or not self.rig.data.knuckle.has_ground:
+            return
+        poses = self.plant.poses()
+        corners = np.array([obj.bound_box for obj in self.plant.bodies.objects]).reshape(-1, 8, 3)
+        heights = np.einsum("nj,nkj->nk", poses[:, 2, :3], corners) + poses[:, 2, 3, None]
+        lowest = heights.min(initial=0.0)
+        if lowest < -1e-4:
+            lift(self.rig, -float(lowest))
 
     def set_drive(self, drive: str) -> None:
         """Let the bodies follow their bones, or physics."""
@@ -103,9 +116,8 @@ class ServoRun:
             for body in self.bodies:
                 if body.kinematic != kinematic:
                     body.kinematic = kinematic
-            if kinematic and self.rig.data.knuckle.at_rest:
-                self.rig.data.knuckle.at_rest = False
-                self.rig.data.pose_position = "POSE"
+            if kinematic:
+                lift(self.rig, 0.0)
 
     def start(self, poses: Array) -> None:
         """Before the first step: count the stops from where the joints stand, as Blender does."""
@@ -114,7 +126,7 @@ class ServoRun:
 
     def step(self, frame: int, first: bool) -> None:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
-        self.set_drive(self.drive_at(frame))
+        self.set_drive(self.drive_at(self.on_scale(frame)))
         if not self.motors:
             return
         poses = self.plant.poses()
@@ -131,12 +143,12 @@ class ServoRun:
     def _command(self, frame: int, poses: Array) -> None:
         actual = self.plant.coordinates(poses)
         law = self.rig.data.knuckle.law
-        rate = frame_rate(self.scene)
+        rate = frame_rate(self.scene) * self.stretch
         if self.gait is not None:
             wanted, speed, spin = self._gait_targets(frame, poses)
             before = wanted
         else:
-            before, wanted = self._key_targets(frame - 1), self._key_targets(frame)
+            before, wanted = self._key_targets(self.on_scale(frame - 1)), self._key_targets(self.on_scale(frame))
             speed, spin = np.zeros(len(actual)), np.zeros(len(actual), dtype=bool)
         if law == "JUICE" or (law == "AUTO" and self.gait is not None):
             error = self._error(wanted, actual)
@@ -155,7 +167,7 @@ class ServoRun:
     def _gait_targets(self, frame: int, poses: Array) -> tuple[Array, Array, Array]:
         """Wanted positions (nan: not told), wanted speeds, and which joints are told a speed."""
         assert self.gait is not None
-        frames = np.array([float(frame)])
+        frames = np.array([self.on_scale(frame)])
         controls = gaits.control_values(self.gait, self.rig, frames)
         feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feel.items()}
         commands = self.gait.evaluate(gaits.engine_phase(self.gait, self.rig, self.scene, frames), controls, feedback)
@@ -194,3 +206,11 @@ class ServoRun:
                 if changed[number, 1]:
                     motor.motor_lin_max_impulse = force[number]
         self._written = pairs
+
+
+def lift(rig: bpy.types.Object, height: float) -> None:
+    """Raise a model by ``height`` above where the user has it, by its delta location; 0 puts it back."""
+    record = rig.data.knuckle
+    if record.lift != height:
+        rig.delta_location[2] += height - record.lift
+        record.lift = height

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import bpy
 from mathutils import Vector
 
@@ -46,9 +49,39 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
     return world
 
 
+_stretch: dict[str, int] = {}
+
+
+@contextmanager
+def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
+    """Within it the scene's physics runs ``steps`` times slower per frame, so that servos are controlled that
+    many times as often: frame ``first + k * steps`` then stands for what frame ``first + k`` is otherwise."""
+    world = scene.rigidbody_world
+    kept = world.time_scale
+    _stretch[scene.name] = steps
+    try:
+        if steps != 1:
+            world.time_scale = kept / steps
+        yield
+    finally:
+        del _stretch[scene.name]
+        if steps != 1:
+            world.time_scale = kept
+
+
+def stretch(scene: bpy.types.Scene) -> int:
+    """How many frames the present run takes for each frame of the scene."""
+    return _stretch.get(scene.name, 1)
+
+
 def frame_rate(scene: bpy.types.Scene) -> float:
     """Frames per second of a scene."""
     return scene.render.fps / scene.render.fps_base
+
+
+def first_frame(scene: bpy.types.Scene) -> int:
+    """The frame at which the scene's physics starts."""
+    return scene.rigidbody_world.point_cache.frame_start
 
 
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
