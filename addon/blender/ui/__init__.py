@@ -1,0 +1,51 @@
+"""The interface: thin operators and panels, each calling one function of another room."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import IntProperty
+
+from . import bake, drive, export_model, film, import_model, lists, motion_files, panels, selection
+
+_CLASSES = (
+    *import_model.CLASSES,
+    *export_model.CLASSES,
+    *motion_files.CLASSES,
+    *drive.CLASSES,
+    *bake.CLASSES,
+    *film.CLASSES,
+    *lists.CLASSES,
+    *panels.CLASSES,
+)
+_MENUS = (
+    ("TOPBAR_MT_file_import", import_model.menu),
+    ("TOPBAR_MT_file_import", motion_files.import_menu),
+    ("TOPBAR_MT_file_export", export_model.menu),
+    ("TOPBAR_MT_file_export", motion_files.export_menu),
+)
+
+
+def register() -> None:
+    """Register operators, file handlers, panels and menu entries."""
+    for cls in _CLASSES:
+        bpy.utils.register_class(cls)
+    film.register()
+    bpy.types.Armature.knuckle_row = IntProperty(
+        name="Joint",
+        description="The joint that is shown; click one to select it",
+        get=selection.row_of_active,
+        set=selection.click_row,
+        options={"SKIP_SAVE"},
+    )
+    for menu, draw in _MENUS:
+        getattr(bpy.types, menu).append(draw)
+
+
+def unregister() -> None:
+    """Unregister them, in reverse."""
+    for menu, draw in reversed(_MENUS):
+        getattr(bpy.types, menu).remove(draw)
+    del bpy.types.Armature.knuckle_row
+    film.unregister()
+    for cls in reversed(_CLASSES):
+        bpy.utils.unregister_class(cls)

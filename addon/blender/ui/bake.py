@@ -1,0 +1,84 @@
+"""Baking: the gait to keys, and what physics did to keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import IntProperty
+
+from ..animation.gait import bake_gait, settings_curves
+from .bake_steps import bake_steps
+from .common import NeedsModel, Result
+from .long_work import LongWork, Steps
+
+
+class KNUCKLE_OT_bake_gait(NeedsModel):
+    bl_idname = "knuckle.bake_gait"
+    bl_label = "Bake Gait"
+    bl_description = "Write the mechanism's gait as keys in a new Action, for its controls as they are set or keyed"
+    bl_options = {"REGISTER", "UNDO"}
+
+    frame_start: IntProperty(
+        name="Start Frame", description="First frame of the Action; by default the scene's", options={"SKIP_SAVE"}
+    )
+    frame_end: IntProperty(
+        name="End Frame", description="Last frame of the Action; by default the scene's", options={"SKIP_SAVE"}
+    )
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if rig.data.knuckle.document is not None else "The mechanism came without a gait"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        if not self.properties.is_property_set("frame_start"):
+            self.frame_start = context.scene.frame_start
+        if not self.properties.is_property_set("frame_end"):
+            self.frame_end = context.scene.frame_end
+        if self.frame_end < self.frame_start:
+            raise ValueError(f"The range ends (frame {self.frame_end}) before it begins (frame {self.frame_start})")
+        action = bake_gait(context.scene, rig, self.frame_start, self.frame_end)
+        if action is None:
+            raise ValueError("The mechanism came without a gait")
+        self.report({"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_bake_physics(LongWork):
+    bl_idname = "knuckle.bake_physics"
+    bl_label = "Bake Physics"
+    bl_description = (
+        "Run the physics from the first frame and write what it did as keys in a new Action, which then plays "
+        "without physics. The Action that was there stays"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    frame_end: IntProperty(
+        name="End Frame",
+        description="Last frame to simulate; by default the scene's. Physics always begins at the first frame",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if rig.data.knuckle.drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
+            return "The bodies follow their keys: set the drive to Servo or Limp first"
+        return ""
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+        scene = context.scene
+        last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
+        if last < scene.frame_start:
+            raise ValueError(f"The range ends (frame {last}) before physics begins (frame {scene.frame_start})")
+        return bake_steps(scene, rig, last, f"{rig.knuckle.source_name} Bake")
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        action, recording = result
+        self.report(
+            {"INFO"},
+            f"{len(recording.frames)} frames baked to Action {action.name!r}; "
+            f"joints came apart by {recording.worst_gap():.2g} at most",
+        )
+
+
+CLASSES = (KNUCKLE_OT_bake_gait, KNUCKLE_OT_bake_physics)

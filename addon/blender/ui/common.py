@@ -1,0 +1,115 @@
+"""What all operators share: finding the model, saying why not, and turning errors into messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ...model.report import FormatError, Report
+from ..model_parts import active_rig, parts, rigs_in
+
+#: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
+ERRORS = (FormatError, ValueError, OSError)
+_MOST_WARNINGS = 5
+
+Result = set[Any]  # what an operator returns: Blender's stubs want each its own literal set
+
+
+def model_in(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The armature of the model that the user means, or None: also for what was half deleted."""
+    rig = active_rig(context)
+    return rig if rig is not None and rig.type == "ARMATURE" else None
+
+
+def why_no_model(context: bpy.types.Context) -> str:
+    """What to do where no model is meant."""
+    count = len(list(rigs_in(context.scene)))
+    if count:
+        return f"Select any part of the mechanism that you mean: the scene holds {count}"
+    return "There is no mechanism in the scene: import one with File > Import > Mechanism"
+
+
+class NeedsModel(bpy.types.Operator):
+    """Base of the operators that work on the active model. Not registered itself."""
+
+    bl_idname = "knuckle.needs_model"
+    bl_label = "Needs a Model"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        rig = model_in(context)
+        reason = why_no_model(context) if rig is None else cls.why_not(context, rig)
+        if reason:
+            cls.poll_message_set(reason)
+        return not reason
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Why the operator cannot run on this model now; empty if it can."""
+        return ""
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        try:
+            return self.work(context, model_in(context))
+        except ERRORS as error:
+            return refuse(self, error)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """The operator's own work; what it raises of ``ERRORS`` becomes its message."""
+        raise NotImplementedError
+
+
+def refuse(operator: bpy.types.Operator, error: object) -> Result:
+    """Tell the user what went wrong, and cancel."""
+    operator.report({"ERROR"}, str(error))
+    return {"CANCELLED"}
+
+
+def tell(operator: bpy.types.Operator, line: str, report: Report | None = None) -> None:
+    """The warnings of a report, the first few in full, and then the line that sums up."""
+    warnings = [entry for entry in report.entries if entry.severity != "info"] if report is not None else []
+    for entry in warnings[:_MOST_WARNINGS]:
+        operator.report({"WARNING"}, str(entry))
+    if len(warnings) > _MOST_WARNINGS:
+        operator.report({"WARNING"}, f"… and {len(warnings) - _MOST_WARNINGS} warnings more")
+    operator.report({"WARNING" if warnings else "INFO"}, line)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: ``1 body``, ``13 bodies``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def census(rig: bpy.types.Object) -> str:
+    """What a model consists of: ``13 bodies, 12 joints, 0 loops``."""
+    joints = parts(rig, "JOINT")
+    loops = sum(empty.knuckle.joint.loop for empty in joints)
+    return ", ".join(
+        (counted(len(parts(rig, "BODY")), "body", "bodies"), counted(len(joints), "joint"), counted(loops, "loop"))
+    )
+
+
+def chosen_files(operator: Any) -> list[str]:
+    """The files picked in the browser, dropped, or given as ``filepath``."""
+    names = [entry.name for entry in operator.files if entry.name]
+    if names and operator.directory:
+        return [str(Path(operator.directory) / name) for name in names]
+    return [operator.filepath] if operator.filepath else []
+
+
+def glob_of(extensions: Iterable[str]) -> str:
+    """The file browser's filter for extensions: ``*.jm;*.xml``."""
+    return ";".join(f"*{extension}" for extension in extensions)
+
+
+def with_extension(path: str, extensions: Sequence[str]) -> str:
+    """The path, with the first extension added where it ends in none of them."""
+    return path if Path(path).suffix.lower() in extensions or not Path(path).name else path + extensions[0]
+
+
+def distinct(rows: Iterable[Iterable[str]]) -> list[str]:
+    """All extensions of several formats, each once, in their order."""
+    return list(dict.fromkeys(extension for row in rows for extension in row))

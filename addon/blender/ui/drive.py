@@ -1,0 +1,92 @@
+"""Who moves the bodies: the drive switch, physics made and cleared, a joint or body selected from a list."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, StringProperty
+
+from ..model_parts import parts
+from ..physics.handlers import is_simulated
+from ..physics.simulation import build_physics, clear_physics
+from .common import NeedsModel, Result, counted, tell
+from .selection import select_part
+
+
+class KNUCKLE_OT_set_drive(NeedsModel):
+    bl_idname = "knuckle.set_drive"
+    bl_label = "Set Drive"
+    bl_description = "Choose who moves the bodies of the mechanism: its keys, its servos, or gravity alone"
+    bl_options = {"REGISTER", "UNDO"}
+
+    drive: EnumProperty(
+        name="Drive",
+        items=[
+            ("KEYS", "Keys", "The bodies follow the bones exactly"),
+            ("SERVO", "Servo", "The bodies are under physics; each servo chases its target within its force"),
+            ("LIMP", "Limp", "The bodies are under physics and the servos are off"),
+        ],
+    )
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        rig.data.knuckle.drive = self.drive
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_build_physics(NeedsModel):
+    bl_idname = "knuckle.build_physics"
+    bl_label = "Build Physics"
+    bl_description = "Make the rigid bodies and constraints of the mechanism, and those that an edit left missing"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if parts(rig, "BODY") else "The mechanism has no bodies"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        report = build_physics(context.scene, rig)
+        bodies = sum(obj.rigid_body is not None for obj in parts(rig, "BODY"))
+        joints = sum(empty.rigid_body_constraint is not None for empty in parts(rig, "JOINT"))
+        held = f"{counted(bodies, 'rigid body', 'rigid bodies')} and {counted(joints, 'constraint')}"
+        tell(self, f"Physics built: {held}", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_clear_physics(NeedsModel):
+    bl_idname = "knuckle.clear_physics"
+    bl_label = "Clear Physics"
+    bl_description = "Remove the rigid bodies and constraints of the mechanism. Its joints keep their settings"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if is_simulated(rig) else "The mechanism has no physics to clear"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        clear_physics(context.scene, rig)
+        self.report({"INFO"}, "Physics cleared")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_select_part(NeedsModel):
+    bl_idname = "knuckle.select_part"
+    bl_label = "Select Part"
+    bl_description = "Select a joint or body of the mechanism: its bone in pose mode, else its object"
+    bl_options = {"REGISTER", "UNDO"}
+
+    part: StringProperty(name="Part", description="Name of the object of the joint or body")
+    extend: BoolProperty(name="Extend", description="Keep what is selected", default=False)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if context.mode in {"OBJECT", "POSE"} else "Go to object mode or pose mode to select parts"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        obj = next((obj for role in ("JOINT", "BODY") for obj in parts(rig, role) if obj.name == self.part), None)
+        if obj is None:
+            raise ValueError(f"{rig.name!r} has no joint or body called {self.part!r}")
+        if not select_part(context, rig, obj, self.extend):
+            raise ValueError(f"{self.part!r} cannot be selected: it is hidden, or has no bone")
+        return {"FINISHED"}
+
+
+CLASSES = (KNUCKLE_OT_set_drive, KNUCKLE_OT_build_physics, KNUCKLE_OT_clear_physics, KNUCKLE_OT_select_part)

@@ -1,0 +1,106 @@
+"""File > Export > one entry per model format, and the exporter of a collection."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import EnumProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper
+
+from ... import formats
+from ...model.report import Report
+from ..extract import extract
+from ..model_parts import rig_in
+from .common import ERRORS, Result, counted, distinct, glob_of, model_in, refuse, tell, why_no_model, with_extension
+
+_EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
+
+
+class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
+    bl_idname = "export_scene.mechanism"
+    bl_label = "Export Mechanism"
+    bl_description = "Write the model as a file again: what was not edited keeps the very text that it was read from"
+    bl_options = {"PRESET"}
+
+    filename_ext = _EXTENSIONS[0]
+    check_extension = None  # a format may have several, and the dialect follows the one that is typed
+    filter_glob: StringProperty(default=glob_of(_EXTENSIONS), options={"HIDDEN"})
+    format: EnumProperty(
+        name="Format",
+        description="The kind of file to write",
+        items=[(row.id, row.label, f"Write a {row.label} file") for row in formats.FORMATS.values()],
+    )
+    collection: StringProperty(
+        name="Collection",
+        description="The collection whose model is written; empty for the active model",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        # in the Exporters of a collection, that collection is the context's
+        if model_in(context) is not None or rig_in(context.collection) is not None:
+            return True
+        cls.poll_message_set(why_no_model(context))
+        return False
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        rig = model_in(context)
+        if not self.filepath and rig is not None:
+            name = bpy.path.clean_name(rig.knuckle.source_name or rig.name)
+            self.filepath = name + formats.FORMATS[self.format].extensions[0]
+        return ExportHelper.invoke(self, context, event)
+
+    def check(self, context: bpy.types.Context) -> bool:
+        path = with_extension(self.filepath, formats.FORMATS[self.format].extensions)
+        changed = path != self.filepath
+        if changed:
+            self.filepath = path
+        return changed
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "format")
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        try:
+            path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
+            mechanism = extract(self._collection(context))
+            report: Report = mechanism.report
+            report.extend(formats.save(mechanism, path, self.format))
+        except ERRORS as error:
+            return refuse(self, error)
+        bodies = counted(len(mechanism.bodies), "body", "bodies")
+        joints = counted(len(mechanism.joints), "joint")
+        edits = sum(entry.code in {"added", "deleted"} for entry in report.entries)
+        changes = f", {edits} of them added or deleted" if edits else ""
+        tell(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
+        return {"FINISHED"}
+
+    def _collection(self, context: bpy.types.Context) -> bpy.types.Collection:
+        if not self.collection:
+            rig = model_in(context)
+            if rig is None or rig.data.knuckle.collection is None:
+                raise ValueError(why_no_model(context) if rig is None else f"{rig.name!r} has lost its collection")
+            return rig.data.knuckle.collection
+        collection = bpy.data.collections.get(self.collection)
+        if collection is None:
+            raise ValueError(f"There is no collection {self.collection!r}")
+        rigs = [obj for obj in collection.all_objects if obj.knuckle.role == "MODEL"]
+        if len(rigs) > 1:
+            raise ValueError(f"Collection {collection.name!r} holds {len(rigs)} mechanisms: a file holds one")
+        return collection
+
+
+def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """The entries of File > Export."""
+    for row in formats.FORMATS.values():
+        entry = self.layout.operator(
+            EXPORT_SCENE_OT_mechanism.bl_idname, text=f"{row.label} ({row.extensions[0]})"
+        )
+        entry.format = row.id
+        entry.filter_glob = glob_of(row.extensions)
+
+
+CLASSES = (EXPORT_SCENE_OT_mechanism,)

@@ -1,0 +1,185 @@
+"""File > Import > Mechanism, and what is dropped into the viewport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
+from bpy_extras.io_utils import ImportHelper, poll_file_object_drop
+
+from ... import formats
+from ...model.records import Mechanism
+from ..build import BuildOptions, build
+from ..model_parts import rig_in
+from .common import ERRORS, Result, census, chosen_files, counted, distinct, glob_of, refuse
+
+EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
+_DEFAULTS = BuildOptions()
+
+
+class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper):
+    bl_idname = "import_scene.mechanism"
+    bl_label = "Import Mechanism"
+    bl_description = "Bring in mechanisms: bodies, joints that turn within their stops, physics and the file's gait"
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    filename_ext = EXTENSIONS[0]
+    # not remembered: the importer opens the file browser unless a file was dropped on it
+    filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
+    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+
+    up_axis: EnumProperty(
+        name="Up",
+        description="What of the file points up in Blender. Remembered, and turned back on export",
+        items=[
+            ("AUTO", "Automatic", "Against the file's gravity"),
+            ("Z", "Z", "The file's Z"),
+            ("Y", "Y", "The file's Y"),
+            ("-Z", "-Z", "The file's Z points down"),
+        ],
+        default=_DEFAULTS.up_axis,
+    )
+    frame_view: BoolProperty(
+        name="Frame in View", description="Move the 3D view so that it shows the model", default=False
+    )
+    physics: BoolProperty(
+        name="Physics",
+        description="Make rigid bodies and constraints. They can be made, and cleared, later too",
+        default=_DEFAULTS.physics,
+    )
+    ground: BoolProperty(
+        name="Ground", description="A floor at height 0 where the file has one", default=_DEFAULTS.ground
+    )
+    gait: BoolProperty(
+        name="Gait", description="Make an Action of the gait that the file carries", default=_DEFAULTS.gait
+    )
+    gait_seconds: FloatProperty(
+        name="Seconds",
+        description="Length of the gait's Action",
+        default=_DEFAULTS.gait_seconds,
+        min=0.1,
+        soft_max=120.0,
+        max=3600.0,
+    )
+    adapt_scene: BoolProperty(
+        name="Adapt Scene",
+        description="Run the scene at 60 frames per second, as servos are controlled once per frame, "
+        "and lengthen its range to hold the gait",
+        default=_DEFAULTS.adapt_scene,
+    )
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        return self.invoke_popup(context)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        model = _group(layout, "KNUCKLE_import_model", "Model")
+        if model is not None:
+            model.prop(self, "up_axis")
+            model.prop(self, "frame_view")
+        physics = _group(layout, "KNUCKLE_import_physics", "Physics")
+        if physics is not None:
+            physics.prop(self, "physics", text="Build")
+            physics.prop(self, "ground")
+        motion = _group(layout, "KNUCKLE_import_motion", "Animation")
+        if motion is not None:
+            motion.prop(self, "gait")
+            row = motion.row()
+            row.active = self.gait
+            row.prop(self, "gait_seconds")
+            motion.prop(self, "adapt_scene")
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        paths = chosen_files(self)
+        if not paths:
+            return refuse(self, "No file was chosen")
+        imported = [rig for path in paths if (rig := self._import(context, path)) is not None]
+        if not imported:
+            return {"CANCELLED"}
+        _select_models(context, imported)
+        if self.frame_view:
+            _frame(context)
+        return {"FINISHED"}
+
+    def _import(self, context: bpy.types.Context, path: str) -> bpy.types.Object | None:
+        """One file's model; None, and its message, where the file is bad."""
+        try:
+            mechanism = formats.load(bpy.path.abspath(path))
+            leave_modes(context)
+            rig = rig_in(build(mechanism, context, self._options()))
+        except ERRORS as error:
+            refuse(self, error)
+            return None
+        warnings = mechanism.report.count("warning")
+        self.report({"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
+        return rig
+
+    def _options(self) -> BuildOptions:
+        return BuildOptions(
+            physics=self.physics,
+            gait=self.gait,
+            gait_seconds=self.gait_seconds,
+            adapt_scene=self.adapt_scene,
+            ground=self.ground,
+            up_axis=self.up_axis,
+        )
+
+
+class IO_FH_mechanism(bpy.types.FileHandler):
+    bl_idname = "IO_FH_mechanism"
+    bl_label = "Mechanism"
+    bl_import_operator = "import_scene.mechanism"
+    bl_export_operator = "export_scene.mechanism"
+    bl_file_extensions = ";".join(EXTENSIONS)
+
+    @classmethod
+    def poll_drop(cls, context: bpy.types.Context) -> bool:
+        return poll_file_object_drop(context)
+
+
+def _group(layout: bpy.types.UILayout, idname: str, label: str) -> Any:
+    """A group of options that folds; its body, or None while it is folded."""
+    header, body = layout.panel(idname, default_closed=False)
+    header.label(text=label)
+    return body
+
+
+def _summary(mechanism: Mechanism, rig: bpy.types.Object, warnings: int) -> str:
+    return f"Imported {mechanism.name}: {census(rig)}, {counted(warnings, 'warning')}"
+
+
+def leave_modes(context: bpy.types.Context) -> None:
+    """Object mode, as nothing can be selected in another."""
+    active = context.view_layer.objects.active
+    if active is not None and active.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> None:
+    for obj in list(context.view_layer.objects.selected):
+        obj.select_set(False)
+    for rig in rigs:
+        rig.select_set(True)
+    context.view_layer.objects.active = rigs[-1]
+
+
+def _frame(context: bpy.types.Context) -> None:
+    """Show what is selected in the 3D views of the screen; nothing to do without a window."""
+    for area in context.screen.areas if context.screen is not None else ():
+        window = next((region for region in area.regions if region.type == "WINDOW"), None)
+        if area.type == "VIEW_3D" and window is not None:
+            with context.temp_override(area=area, region=window):
+                bpy.ops.view3d.view_selected()
+
+
+def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """The entry of File > Import."""
+    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=f"Mechanism ({' '.join(EXTENSIONS)})")
+
+
+CLASSES = (IMPORT_SCENE_OT_mechanism, IO_FH_mechanism)

@@ -1,0 +1,66 @@
+"""The lists of the sidebar: joints, and the lines of the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from .selection import is_joint
+
+SEVERITY_ICONS = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
+
+
+class KNUCKLE_UL_joints(bpy.types.UIList):
+    """The objects of the model's ``Joints`` collection that are joints; a click selects."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        joint = item.knuckle.joint
+        kinds = [dof.kind for dof in joint.dofs]
+        row = layout.row(align=True)
+        row.active = joint.active
+        row.label(text=item.name, icon=joint_icon(joint, kinds), translate=False)
+        if joint.loop:
+            row.label(text="", icon="LINKED")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> tuple[list[int], list[int]]:
+        objects = getattr(data, propname)
+        rig = next((obj.knuckle.model for obj in objects if obj.knuckle.role == "JOINT"), None)
+        wanted = self.filter_name.lower()
+        shown = [
+            self.bitflag_filter_item if is_joint(obj, rig) and wanted in obj.name.lower() else 0 for obj in objects
+        ]
+        return shown, []
+
+
+class KNUCKLE_UL_report(bpy.types.UIList):
+    """What happened to the file, line by line."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        row = layout.row(align=True)
+        row.label(text=item.message, icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
+        if item.line:
+            number = row.row()
+            number.alignment = "RIGHT"
+            number.label(text=f"line {item.line}")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> tuple[list[int], list[int]]:
+        wanted = self.filter_name.lower()
+        lines = getattr(data, propname)
+        return [self.bitflag_filter_item if wanted in line.message.lower() else 0 for line in lines], []
+
+
+def joint_icon(joint: bpy.types.PropertyGroup, kinds: list[str]) -> str:
+    """A small picture for a joint's kind."""
+    if not joint.active:
+        return "UNLINKED"
+    return {"rotation": "DRIVER_ROTATIONAL_DIFFERENCE", "translation": "EMPTY_SINGLE_ARROW"}.get(
+        kinds[0] if len(kinds) == 1 else "", "EMPTY_AXIS" if kinds else "LOCKED"
+    )
+
+
+CLASSES = (KNUCKLE_UL_joints, KNUCKLE_UL_report)

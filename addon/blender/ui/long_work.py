@@ -1,0 +1,108 @@
+"""Long work in a window: it shows how far it is, and Esc ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from typing import Any
+
+import bpy
+
+from .common import ERRORS, NeedsModel, Result, model_in, refuse
+
+Steps = Generator[tuple[int, int], None, Any]
+
+_SLICE = 0.05  # seconds of work between two looks at the user
+_TICK = 0.01
+
+
+class LongWork(NeedsModel):
+    """Base of operators whose work is a generator of (done, total) that returns its result.
+
+    Called from a button or menu it works while Blender draws, a slice per tick; called from a script or
+    without a window it works through at once. Closing the generator has to leave everything as it was."""
+
+    bl_idname = "knuckle.long_work"
+    bl_label = "Long Work"
+
+    _steps: Steps | None = None
+    _timer: bpy.types.Timer | None = None
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+        """The work."""
+        raise NotImplementedError
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """What follows when all is done: tell the user."""
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        steps = self.steps(context, rig)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                self.finish(context, end.value)
+                return {"FINISHED"}
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if bpy.app.background or context.window is None:
+            return self.execute(context)
+        try:
+            self._steps = self.steps(context, model_in(context))
+            next(self._steps)  # so that a wish that cannot be met is told at once
+        except StopIteration as end:
+            self.finish(context, end.value)
+            return {"FINISHED"}
+        except ERRORS as error:
+            return refuse(self, error)
+        if context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        manager = context.window_manager
+        manager.progress_begin(0, 100)
+        self._timer = manager.event_timer_add(_TICK, window=context.window)
+        manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Nothing else is let through meanwhile: an edit or an undo would pull the scene from under the work."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self._leave(context)
+            self.report({"INFO"}, f"{self.bl_label}: stopped, nothing was changed")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        try:
+            self._slice(context)
+        except StopIteration as end:
+            self._leave(context)
+            self.finish(context, end.value)
+            return {"FINISHED"}
+        except ERRORS as error:
+            self._leave(context)
+            return refuse(self, error)
+        except BaseException:
+            self._leave(context)
+            raise
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender closes, or another file is opened."""
+        self._leave(context)
+
+    def _slice(self, context: bpy.types.Context) -> None:
+        assert self._steps is not None
+        began = time.perf_counter()
+        while time.perf_counter() - began < _SLICE:
+            done, total = next(self._steps)
+        percent = 100 * done // max(total, 1)
+        context.window_manager.progress_update(percent)
+        context.workspace.status_text_set(f"{self.bl_label}: {done} of {total} ({percent} %).  Esc stops it")
+
+    def _leave(self, context: bpy.types.Context) -> None:
+        steps, self._steps = self._steps, None
+        if steps is None:
+            return
+        steps.close()
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.progress_end()
+        context.workspace.status_text_set(None)

@@ -1,0 +1,275 @@
+"""The sidebar's tab, in the order of work: the model, its drive, controls, servos, motion, film, report."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import Any
+
+import bpy
+
+from ... import formats
+from ..model_parts import rigs_in, servo_bones
+from ..physics.handlers import is_simulated
+from ..properties import control_property
+from .common import census, counted, model_in, why_no_model
+from .lists import SEVERITY_ICONS
+from .selection import active_joint, joints_collection
+
+CATEGORY = "Knuckle"
+
+
+class _Panel:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = CATEGORY
+
+
+class _ModelPanel(_Panel):
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return model_in(context) is not None
+
+
+def _split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:
+    layout.use_property_split = True
+    layout.use_property_decorate = decorate
+    return layout
+
+
+class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
+    bl_label = "Model"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        if rig is None:
+            several = any(True for _ in rigs_in(context.scene))
+            _paragraph(context, layout, why_no_model(context), "RESTRICT_SELECT_OFF" if several else "INFO")
+            layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
+            return
+        model = rig.data.knuckle
+        _split(layout)
+        layout.prop(rig.knuckle, "source_name")
+        _paragraph(context, layout, census(rig))
+        row = formats.FORMATS.get(model.format)
+        if row is not None:
+            dialect = f" ({model.dialect})" if model.dialect else ""
+            _fact(layout, "Format", f"{row.label}{dialect}")
+        if model.path:
+            _fact(layout, "File", bpy.path.basename(model.path))
+        buttons = layout.row(align=True)
+        buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
+        export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")
+        if row is not None:
+            export.format = row.id
+
+
+class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
+    bl_label = "World"
+    bl_parent_id = "VIEW3D_PT_knuckle_model"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = _split(self.layout)
+        model = model_in(context).data.knuckle
+        layout.prop(model, "gravity")
+        column = layout.column()
+        column.prop(model, "friction")
+        column.prop(model, "erp")
+        column.prop(model, "cfm")
+        if model.time_step:
+            column.prop(model, "time_step")
+
+
+class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
+    bl_label = "Drive"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        model = rig.data.knuckle
+        row = layout.row(align=True)
+        row.scale_y = 1.4
+        row.prop(model, "drive", expand=True)
+        row.prop_decorator(model, "drive")
+        column = _split(layout.column())
+        column.active = model.drive == "SERVO"
+        column.prop(model, "target")
+        column.prop(model, "law")
+        simulated = is_simulated(rig)
+        layout.operator(
+            "knuckle.clear_physics" if simulated else "knuckle.build_physics",
+            icon="X" if simulated else "PHYSICS",
+        )
+        _hints(context, layout, model)
+
+
+def _hints(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
+    """What keeps physics from showing what one expects."""
+    if model.drive == "KEYS":
+        return
+    scene = context.scene
+    rate = scene.render.fps / scene.render.fps_base
+    if rate < 50:
+        _paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} a second are few", "INFO")
+    playing = context.screen is not None and context.screen.is_animation_playing
+    if scene.frame_current != scene.frame_start and not playing:
+        _paragraph(context, layout, "Physics begins at the first frame", "INFO")
+        layout.operator("screen.frame_jump", text="Go to the First Frame", icon="REW").end = False
+
+
+class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
+    bl_label = "Controls"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        model = model_in(context).data.knuckle
+        layout = _split(self.layout, decorate=True)
+        names = [control_property(name) for name in model.listens_to.split(",") if name]
+        column = layout.column(align=True)
+        for name in names:
+            if hasattr(model.controls, name):
+                column.prop(model.controls, name, slider=True)
+        if not names:
+            layout.label(text="The model listens to no control")
+        layout.prop(model, "speed_factor")
+
+
+class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
+    bl_label = "Servos and Stops"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        joints = joints_collection(rig)
+        if joints is None or rig.data.knuckle.rig != rig:
+            layout.label(text="The model has lost its joints", icon="ERROR")
+            return
+        layout.template_list("KNUCKLE_UL_joints", "", joints, "objects", rig.data, "knuckle_row", rows=5)
+        empty = active_joint(context, rig)
+        if empty is None:
+            layout.label(text="Select a joint or a bone")
+            return
+        _joint(context, layout, rig, empty)
+
+
+def _joint(
+    context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object, empty: bpy.types.Object
+) -> None:
+    joint = empty.knuckle.joint
+    _split(layout, decorate=True)
+    pose = rig.pose.bones.get(servo_bones(rig).get(empty.knuckle.source_id, ""))
+    single = len(joint.dofs) == 1
+    if not joint.active:
+        _paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
+    elif joint.loop:
+        _paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+    for dof in joint.dofs:
+        turns = dof.kind == "rotation"
+        if dof.kind not in {"rotation", "translation"}:
+            layout.label(text=f"Turns freely ({dof.kind})")
+            continue
+        if pose is not None and single:
+            layout.prop(pose, "rotation_euler" if turns else "location", index=2, text="Value")
+        stops = _split(layout.column(align=True))
+        for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
+            row = stops.row(align=True, heading=label)
+            row.prop(dof, f"use_{end}", text="")
+            value = row.row(align=True)
+            value.active = getattr(dof, f"use_{end}")
+            value.prop(dof, f"{end}_angle" if turns else end, text="")
+        servo = _split(layout.column(align=True))
+        servo.prop(dof, "gain")
+        servo.prop(dof, "max_force")
+    if joint.parent is not None and joint.child is not None:
+        bodies = layout.row(align=True)
+        for body in (joint.parent, joint.child):
+            button = bodies.operator("knuckle.select_part", text=body.name, translate=False)
+            button.part = body.name
+
+
+class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
+    bl_label = "Motion"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        data = rig.animation_data
+        if data is not None:
+            _split(layout).prop(data, "action")
+        column = layout.column(align=True)
+        column.operator("knuckle.bake_gait", icon="ACTION")
+        column.operator("knuckle.bake_physics", icon="PHYSICS")
+        row = layout.row(align=True)
+        row.operator("import_anim.servo_motion", text="Import…", icon="IMPORT")
+        row.operator("export_anim.servo_motion", text="Export…", icon="EXPORT")
+
+
+class VIEW3D_PT_knuckle_film(_ModelPanel, bpy.types.Panel):
+    bl_label = "Film"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = _split(self.layout)
+        film = context.scene.knuckle_film
+        layout.prop(film, "engine")
+        layout.prop(film, "size")
+        layout.prop(film, "filepath")
+        button = layout.operator("knuckle.render_film", icon="RENDER_ANIMATION")
+        button.filepath, button.engine, button.size = film.filepath, film.engine, film.size
+
+
+class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
+    bl_label = "Report"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        lines = model_in(context).data.knuckle.report
+        worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
+        if worst is not None:
+            self.layout.label(text="", icon=SEVERITY_ICONS[worst])
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        model = model_in(context).data.knuckle
+        if not model.report:
+            layout.label(text="Nothing to report")
+            return
+        warnings = sum(line.severity != "info" for line in model.report)
+        layout.label(text=f"{counted(len(model.report), 'line')}, {counted(warnings, 'warning')}")
+        layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
+        if 0 <= model.report_index < len(model.report):
+            line = model.report[model.report_index]
+            place = f"line {line.line}: " if line.line else ""
+            where = f" [{line.where}]" if line.where else ""
+            box = layout.box()
+            _paragraph(context, box, f"{place}{line.message}{where}")
+
+
+def _fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
+    """A line that cannot be edited, aligned with those that can."""
+    row = layout.split(factor=0.4)
+    label = row.row()
+    label.alignment = "RIGHT"
+    label.label(text=name)
+    row.label(text=value, translate=False)
+
+
+def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: str = "NONE") -> None:
+    """Text in as many lines as the sidebar's width asks for."""
+    scale = context.preferences.system.ui_scale
+    room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
+    column = layout.column(align=True)
+    for number, line in enumerate(wrap(text, max(int(room / 6.2), 16))):
+        column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
+
+
+CLASSES = (
+    VIEW3D_PT_knuckle_model,
+    VIEW3D_PT_knuckle_world,
+    VIEW3D_PT_knuckle_drive,
+    VIEW3D_PT_knuckle_controls,
+    VIEW3D_PT_knuckle_servos,
+    VIEW3D_PT_knuckle_motion,
+    VIEW3D_PT_knuckle_film,
+    VIEW3D_PT_knuckle_report,
+)
