@@ -288,7 +288,7 @@ def frame_with_z(axis: Array) -> Array:
     """A rotation matrix whose Z column is ``axis`` (made a unit vector); the identity for +Z."""
     z = np.asarray(axis, dtype=np.float64)
     z = z / np.linalg.norm(z)
-    if z[2] > 1.0 - 1e-15:
+    if z[2] > 0.0 and abs(z[0]) + abs(z[1]) < 1e-12:
         return np.eye(3)
     helper = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(helper, z)
