@@ -21,10 +21,14 @@ def limit_bone_of(empty: bpy.types.Object) -> None:
 
 
 def limit_bone(pose: bpy.types.PoseBone, dofs: Sequence[Dof | bpy.types.PropertyGroup]) -> None:
-    """Derive the bone's limit constraint and IK limits from the stops of its one axial degree of freedom."""
+    """Derive the bone's limit constraint and IK limits from the stops of its one axial degree of freedom.
+
+    Some files draw a joint outside its stops. The bone can stand there all the same: the design pose is
+    where the file says, and physics is what drives the joint into its stops."""
     if len(dofs) != 1 or dofs[0].kind not in {"rotation", "translation"}:
         return
     lower, upper = stops(dofs[0])
+    lower, upper = None if lower is None else min(lower, 0.0), None if upper is None else max(upper, 0.0)
     turns = dofs[0].kind == "rotation"
     kind = "LIMIT_ROTATION" if turns else "LIMIT_LOCATION"
     limit = next((c for c in pose.constraints if c.type == kind and c.name == "Stops"), None)
@@ -35,8 +39,8 @@ def limit_bone(pose: bpy.types.PoseBone, dofs: Sequence[Dof | bpy.types.Property
         high = math.pi if upper is None else upper
         wanted = wanted and -math.pi <= low <= high <= math.pi
         pose.use_ik_limit_z = wanted
-        pose.ik_min_z = min(max(low, -math.pi), 0.0) if wanted else -math.pi
-        pose.ik_max_z = max(min(high, math.pi), 0.0) if wanted else math.pi
+        pose.ik_min_z = low if wanted else -math.pi
+        pose.ik_max_z = high if wanted else math.pi
     if not wanted:
         if limit is not None:
             pose.constraints.remove(limit)

@@ -59,7 +59,7 @@ def build(
     report = mechanism.report = mechanism.report or Report()
     scene = context.scene
     decided = plan(mechanism, options.up_axis)
-    before = _datablocks()
+    before, kept = _datablocks(), _scene_state(scene)
     try:
         with properties.quiet():
             rig, collection, bone_names = _make_objects(context, decided)
@@ -74,9 +74,10 @@ def build(
             put_gait(scene, rig, mechanism, options.gait_seconds, report)
         _keep_report(rig, report)
         context.view_layer.update()
-    except Exception:
+    except BaseException:
         _remove_new(before)
         raise
+        _put_back(scene, kept)
     return collection
 
 
@@ -150,4 +151,33 @@ def _datablocks() -> dict[str, set[int]]:
 def _remove_new(before: dict[str, set[int]]) -> None:
     """Leave nothing half made: remove every datablock that came since."""
     new = [block for kind in _KINDS for block in getattr(bpy.data, kind) if block.as_pointer() not in before[kind]]
+
+
+@dataclass
+class _SceneState:
+    """What an import changes of the scene itself. ``span`` is the range of its rigid-body world, if it has one."""
+
+    rate: tuple[int, float]
+    frame_end: int
+    gravity: tuple[float, ...]
+    use_gravity: bool
+    span: tuple[int, int] | None
+
+
+def _scene_state(scene: bpy.types.Scene) -> _SceneState:
+    world = scene.rigidbody_world
+    span = (world.point_cache.frame_start, world.point_cache.frame_end) if world is not None else None
+    rate = scene.render.fps, scene.render.fps_base
+    return _SceneState(rate, scene.frame_end, tuple(scene.gravity), scene.use_gravity, span)
+
+
+def _put_back(scene: bpy.types.Scene, state: _SceneState) -> None:
+    scene.render.fps, scene.render.fps_base = state.rate
+    scene.frame_end, scene.gravity, scene.use_gravity = state.frame_end, state.gravity, state.use_gravity
+    world = scene.rigidbody_world
+    if world is not None and state.span is None:
+        with bpy.context.temp_override(scene=scene):
+            bpy.ops.rigidbody.world_remove()
+    elif world is not None:
+        world.point_cache.frame_start, world.point_cache.frame_end = state.span
     bpy.data.batch_remove(new)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import colorsys
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from ...model.kinematics import Link, Tree, joint_frame_world, spanning_tree
+from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape
 
 UpAxis = Literal["AUTO", "Z", "Y", "-Z"]
@@ -51,7 +52,7 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Plan:
     """Decide bones, colours and the upright turn for a mechanism."""
     bodies = {body.id: body for body in reversed(mechanism.bodies)}
     tree = spanning_tree(mechanism)
-    frames = {joint.id: joint_frame_world(joint, bodies) for joint in mechanism.joints}
+    frames = joint_frames_world(mechanism)
     size = _size(mechanism)
     bones, bone_of_body = _bones(tree, frames, bodies, size)
     return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright_turn(mechanism, up_axis), size, bodies)
@@ -99,58 +100,79 @@ def _bones(
 ) -> tuple[list[BonePlan], dict[str, int]]:
     bones: list[BonePlan] = []
     bone_of_body: dict[str, int] = {}
-    next_joint: dict[str, list[Array]] = {}
-    for link in tree.links:
-        if link.carrier is not None:
-            next_joint.setdefault(link.carrier, []).append(frames[link.joint.id][:3, 3])
     shortest = 0.02 * size
-
     for root in tree.roots:
         matrix = np.eye(4)
-        matrix[:3, 3] = (root.pose @ np.append(root.com, 1.0))[:3]
+        matrix[:3, 3] = center(root)
         bone_of_body[root.id] = len(bones)
         reach = max((shape_radius(shape) for shape in root.shapes), default=0.1 * size)
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
-    for link in tree.links:
-        body = bodies[link.body]
-        frame = frames[link.joint.id]
-        axis = frame[:3, :3] @ joint_axis(link.joint)
-        axis = -axis if link.against else axis
-        targets = next_joint.get(body.id, [])
-        aim = targets[0] if len(targets) == 1 else (body.pose @ np.append(body.com, 1.0))[:3]
-        matrix, length = _bone_frame(frame[:3, 3], axis, aim, frame, shortest)
-        bone_of_body[body.id] = len(bones)
+    matrices, lengths = _bone_frames(tree, frames, bodies, shortest)
+    for number, link in enumerate(tree.links):
+        bone_of_body[link.body] = len(bones)
         parent = bone_of_body[link.carrier] if link.carrier is not None else None
-        bones.append(BonePlan(link.joint.name or link.joint.id, matrix, length, parent, link, body))
+        name = link.joint.name or link.joint.id
+        bones.append(BonePlan(name, matrices[number], lengths[number], parent, link, bodies[link.body]))
     return bones, bone_of_body
 
 
 def joint_axis(joint: Joint) -> Array:
     """The axis of a joint's first axial degree of freedom in its frame, Z where it has none."""
+def center(body: Body) -> Array:
+    """Where a body's centre of mass is designed to be in the world, (3,)."""
+    return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
+
+
+def _bone_frames(
+    tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], shortest: float
+) -> tuple[Array, list[float]]:
+    """Rest matrices (n, 4, 4) and lengths of the bones of links: Z on the joint's axis, Y as far as it can be
+    towards the body's next joint, or its centre of mass where there is none or several."""
+    count = len(tree.links)
+    frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
+    local = np.array([joint_axis(link.joint) for link in tree.links]).reshape(count, 3)
+    sign = np.array([-1.0 if link.against else 1.0 for link in tree.links])
+    axis = np.einsum("nij,nj->ni", frame[:, :3, :3], local) * sign[:, None]
+    head = frame[:, :3, 3]
+    following: dict[str, list[int]] = {}
+    for number, link in enumerate(tree.links):
+        if link.carrier is not None:
+            following.setdefault(link.carrier, []).append(number)
+    along = np.empty((count, 3))
+    for number, link in enumerate(tree.links):
+        after = following.get(link.body, ())
+        along[number] = head[after[0]] if len(after) == 1 else center(bodies[link.body])
+    along -= head
+
+    def across(vectors: Array) -> Array:
+        return vectors - axis * np.einsum("ni,ni->n", vectors, axis)[:, None]
+
+    y = across(along)
+    length = np.linalg.norm(y, axis=1)
+    short = length < shortest
+    for column in (1, 0):  # along the axis there is no aim: the frame's own Y, or X where Y is the axis
+        spare = across(frame[:, :3, column])
+        weak = short & (np.linalg.norm(y, axis=1) < 0.5 * (1.0 if column == 0 else np.inf))
+        y[weak] = spare[weak]
+    length[short] = np.maximum(np.linalg.norm(along[short], axis=1), shortest)
+    y /= np.linalg.norm(y, axis=1)[:, None]
+    matrices = np.zeros((count, 4, 4))
+    matrices[:, :3, 0], matrices[:, :3, 1], matrices[:, :3, 2] = np.cross(y, axis), y, axis
+    matrices[:, :3, 3], matrices[:, 3, 3] = head, 1.0
+    return matrices, length.tolist()
+
+
     for dof in joint.dofs:
         if dof.kind in {"rotation", "translation"}:
-            return dof.axis / np.linalg.norm(dof.axis)
+            x, y, z = dof.axis
+            return np.asarray(dof.axis) / math.sqrt(x * x + y * y + z * z)
     return np.array([0.0, 0.0, 1.0])
 
 
-def _bone_frame(head: Array, axis: Array, aim: Array, frame: Array, shortest: float) -> tuple[Array, float]:
-    """Rest matrix and length of a bone: Z on the axis, Y towards ``aim`` as far as that is across the axis."""
-    along = aim - head
-    across = along - axis * (along @ axis)
-    length = float(np.linalg.norm(across))
-    if length < shortest:
-        across = frame[:3, 1] - axis * (frame[:3, 1] @ axis)
-        if np.linalg.norm(across) < 0.5:
-            across = frame[:3, 0] - axis * (frame[:3, 0] @ axis)
-        length = max(float(np.linalg.norm(along)), shortest)
-    y = across / np.linalg.norm(across)
-    matrix = np.eye(4)
-    matrix[:3, 0], matrix[:3, 1], matrix[:3, 2], matrix[:3, 3] = np.cross(y, axis), y, axis, head
-    return matrix, length
-
-
 def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
-    """Roots pale, each limb its own hue; twins share theirs, the mirror side a shade lighter."""
+    """Roots pale, each limb its own hue; twins share theirs, the mirror side a shade lighter.
+
+    Limbs begin at roots and wherever a body carries several: the root of a walker may be one of its feet."""
     colors: dict[str, tuple[float, float, float, float]] = {}
     limb_of: dict[str, int] = {}
     depth: dict[str, int] = {}
@@ -161,10 +183,11 @@ def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
     for root in tree.roots:
         colors[root.id] = (0.78, 0.78, 0.74, 1.0)
         depth[root.id] = 0
-    root_ids = {root.id for root in tree.roots}
+    forks = {root.id for root in tree.roots}
+    forks |= {body for body, count in Counter(link.carrier for link in tree.links).items() if count > 1 and body}
     for link in tree.links:
         carrier = link.carrier
-        if carrier is None or carrier in root_ids:
+        if carrier is None or carrier in forks:
             limb = limbs
             limbs += 1
             twin = limb_of.get(twin_of.get(link.body) or "")
