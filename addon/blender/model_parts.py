@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import bpy
 
-from ..formats.files import encode
-
 
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
     """The armature of the model that an object belongs to, or None."""
@@ -62,12 +60,6 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
     made = bpy.data.collections.new(name)
     parent.children.link(made)
     return made
-
-
-def document_bytes(rig: bpy.types.Object) -> bytes | None:
-    """The document that travels with a model, as the file had it; None where there is none."""
-    model = rig.data.knuckle
-    return None if model.document is None else encode(model.document.as_string(), model.encoding)
 
 
 def servo_bones(rig: bpy.types.Object) -> dict[str, str]:

@@ -215,6 +215,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     dialect: StringProperty()
     path: StringProperty(name="File", subtype="FILE_PATH")
     encoding: StringProperty(description="How the file's text was encoded", default="utf-8")
+    fold: StringProperty(description="The character at which overlong lines of the document are folded")
     document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
     collection: PointerProperty(type=bpy.types.Collection)
     rig: PointerProperty(type=bpy.types.Object)

@@ -156,7 +156,7 @@ class Gait:
         behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
         self.mechanism = mechanism
         self.engine: Engine = behaviours.engine
-        self._design = {b.id: feedback_angles(b.pose[:3, :3]) for b in reversed(mechanism.bodies)}
+        self._poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
         self._dofs = {joint.id: _motor_dof(joint) for joint in reversed(mechanism.joints)}
         self._row_of: dict[tuple[Any, ...], int] = {}
         self._begin: list[float] = []
@@ -186,7 +186,7 @@ class Gait:
             return self._row("engine")
         if source in CONTROL_OF_SOURCE:
             return self._row("control", CONTROL_OF_SOURCE[source])
-        if source in FEEDBACK_AXIS and body in self._design:
+        if source in FEEDBACK_AXIS and body in self._poses:
             return self._row("feedback", body, FEEDBACK_AXIS[source], levelled)
         return self._row("zero")
 
@@ -252,6 +252,7 @@ class Gait:
         listened = {key[1] for key in self._row_of if key[0] == "control"}
         self.controls = [name for name in CONTROLS if name in listened]
         heard = {key[1] for key in self._row_of if key[0] == "feedback"}
+        self._design = {body: feedback_angles(self._poses[body][:3, :3]) for body in heard}
         self.feedback_bodies = [body for body in dict.fromkeys(b.id for b in self.mechanism.bodies) if body in heard]
 
         self._slices: list[tuple[slice, Callable[[Array], Array]]] = []

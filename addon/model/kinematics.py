@@ -334,5 +334,14 @@ def rotation_vector(matrix: Array) -> Array:
 
 
 def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
-    """Design pose of a joint's frame in the world, (4, 4). Without a parent its frame is in the world."""
+    """Design pose of a joint's frame in the world, (4, 4). Without a parent it is there as it stands."""
     return bodies[joint.parent].pose @ joint.frame_parent if joint.parent in bodies else joint.frame_parent
+
+
+def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
+    """The same of all joints at once, by joint id."""
+    poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
+    here = np.eye(4)
+    sides = np.array([poses.get(joint.parent or "", here) for joint in mechanism.joints]).reshape(-1, 4, 4)
+    frames = np.array([joint.frame_parent for joint in mechanism.joints]).reshape(-1, 4, 4)
+    return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, sides @ frames, strict=True)))}

@@ -14,7 +14,8 @@ from ...model.gait import Commands, Gait, gait_of
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
 from ..compat import action_curves, use_action
-from ..model_parts import document_bytes, parts
+from ..document import document_bytes
+from ..model_parts import parts
 from ..properties import control_property
 from ..records import read_dof, unflat
 from .keys import LINEAR, key_servos

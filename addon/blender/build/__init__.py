@@ -15,6 +15,7 @@ from ...model.records import Mechanism
 from ...model.report import Report
 from .. import properties
 from ..animation.gait import put_gait
+from ..document import keep_document
 from ..physics import handlers
 from ..physics.simulation import build_physics
 from ..physics.world import FRAME_RATE
@@ -76,8 +77,8 @@ def build(
         context.view_layer.update()
     except BaseException:
         _remove_new(before)
-        raise
         _put_back(scene, kept)
+        raise
     return collection
 
 
@@ -105,11 +106,9 @@ def _keep_settings(
     model.collection, model.rig = collection, rig
     source = mechanism.source
     model.format, model.dialect, model.path = source.format, source.dialect, source.path
-    model.encoding = source.encoding
     if source.text:
-        text = bpy.data.texts.new(source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name)
-        text.from_string(source.text)
-        model.document = text
+        name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name
+        keep_document(rig, name, source.text, source.encoding)
     world = mechanism.world
     model.gravity = [float(part) for part in world.gravity]
     model.friction = world.friction if world.friction is not None else 0.0
@@ -151,6 +150,7 @@ def _datablocks() -> dict[str, set[int]]:
 def _remove_new(before: dict[str, set[int]]) -> None:
     """Leave nothing half made: remove every datablock that came since."""
     new = [block for kind in _KINDS for block in getattr(bpy.data, kind) if block.as_pointer() not in before[kind]]
+    bpy.data.batch_remove(new)
 
 
 @dataclass
@@ -180,4 +180,3 @@ def _put_back(scene: bpy.types.Scene, state: _SceneState) -> None:
             bpy.ops.rigidbody.world_remove()
     elif world is not None:
         world.point_cache.frame_start, world.point_cache.frame_end = state.span
-    bpy.data.batch_remove(new)

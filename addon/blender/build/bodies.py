@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 
 from ...model.records import Array, Body, Shape
 from ..records import flat, write_shape
 from .meshes import MeshShelf
-from .plan import Plan
+from .plan import Plan, center
 from .rig import hang, tail_inverse
 
 
@@ -22,9 +21,7 @@ def make_bodies(
     for body in plan.mechanism.bodies:
         if body.id in made:
             continue
-        offset = np.eye(4)
-        offset[:3, 3] = -body.com
-        visible = [_moved(shape, offset) for shape in body.shapes if shape.visual]
+        visible = [_moved(shape, -body.com) for shape in body.shapes if shape.visual]
         obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id]))
         number = plan.bone_of_body[body.id]
         hang(obj, rig, bone_names[number], tails[number], com_pose(body))
@@ -37,15 +34,19 @@ def make_bodies(
 
 def com_pose(body: Body) -> Array:
     """Design pose of a body's centre of mass, with the body's axes."""
+    if not body.com.any():
+        return body.pose
     pose = body.pose.copy()
-    pose[:3, 3] = (body.pose @ np.append(body.com, 1.0))[:3]
+    pose[:3, 3] = center(body)
     return pose
 
 
-def _moved(shape: Shape, offset: Array) -> Shape:
-    if np.array_equal(offset, np.eye(4)):
+def _moved(shape: Shape, by: Array) -> Shape:
+    if not by.any():
         return shape
-    return Shape(shape.type, shape.size, offset @ shape.pose, shape.visual, shape.collision, shape.color, shape.mesh)
+    pose = shape.pose.copy()
+    pose[:3, 3] += by
+    return Shape(shape.type, shape.size, pose, shape.visual, shape.collision, shape.color, shape.mesh)
 
 
 def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:

@@ -34,7 +34,8 @@ def make_joints(
         number = plan.bone_of_body.get(anchor or "")
         if number is not None and number not in tails:
             tails[number] = tail_inverse(rig, bone_names[number])
-        pose = plan.frames[joint.id] @ constraint_turn(joint)
+        turn = constraint_turn(joint)
+        pose = plan.frames[joint.id] if turn is None else plan.frames[joint.id] @ turn
         hang(empty, rig, bone_names[number] if number is not None else None, tails.get(number) if number is not None else None, pose)
         _record(empty, joint, rig, bodies)
         record = empty.knuckle.joint
@@ -45,12 +46,16 @@ def make_joints(
     return made
 
 
-def constraint_turn(joint: Joint | bpy.types.PropertyGroup) -> Array:
-    """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it."""
-    axis = joint_axis(joint) if isinstance(joint, Joint) else _record_axis(joint)
+def constraint_turn(joint: Joint | bpy.types.PropertyGroup) -> Array | None:
+    """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it. None
+    where they are the same."""
+    x, y, z = axis = joint_axis(joint) if isinstance(joint, Joint) else _record_axis(joint)
+    slides = len(joint.dofs) == 1 and joint.dofs[0].kind == "translation"
+    if (x, y, z) == (0.0, 0.0, 1.0) and not slides:
+        return None
     turn = np.eye(4)
     turn[:3, :3] = frame_with_z(axis)
-    if [dof.kind for dof in joint.dofs] == ["translation"]:
+    if slides:
         turn[:3, :3] = turn[:3, :3] @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     return turn
 

@@ -15,6 +15,8 @@ from ...model.records import Array, Body, Joint, Mechanism, Shape
 
 UpAxis = Literal["AUTO", "Z", "Y", "-Z"]
 
+_HUES = 13  # more could not be told apart
+
 #: A turn about X (rad) that brings each up axis to Blender's Z.
 _TURN = {"Z": 0.0, "Y": math.pi / 2, "-Z": math.pi}
 
@@ -116,8 +118,6 @@ def _bones(
     return bones, bone_of_body
 
 
-def joint_axis(joint: Joint) -> Array:
-    """The axis of a joint's first axial degree of freedom in its frame, Z where it has none."""
 def center(body: Body) -> Array:
     """Where a body's centre of mass is designed to be in the world, (3,)."""
     return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
@@ -162,6 +162,8 @@ def _bone_frames(
     return matrices, length.tolist()
 
 
+def joint_axis(joint: Joint) -> Array:
+    """The axis of a joint's first axial degree of freedom in its frame, Z where it has none."""
     for dof in joint.dofs:
         if dof.kind in {"rotation", "translation"}:
             x, y, z = dof.axis
@@ -177,7 +179,7 @@ def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
     limb_of: dict[str, int] = {}
     depth: dict[str, int] = {}
     twin_of = {body.id: body.twin for body in tree.mechanism.bodies}
-    limbs = 0
+    limbs = hues = 0
     mirrored: set[int] = set()
     hue_of: dict[int, int] = {}
     for root in tree.roots:
@@ -195,7 +197,8 @@ def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
                 hue_of[limb] = hue_of[twin]
                 mirrored.add(limb)
             else:
-                hue_of[limb] = len(set(hue_of.values()))
+                hue_of[limb] = hues % _HUES
+                hues += 1
         else:
             limb = limb_of[carrier]
         limb_of[link.body] = limb

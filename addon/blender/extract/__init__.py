@@ -18,9 +18,10 @@ from ...model.kinematics import inverse
 from ...model.records import Array, Body, Joint, Mechanism, Shape
 from ...model.report import Report
 from ..build.joints import constraint_turn
-from ..model_parts import document_bytes, parts, rig_in
+from ..document import document_bytes
+from ..model_parts import parts, rig_in
 from ..physics.simulation import LEAST_MASS
-from ..records import DOF_FIELDS, flat, read_dof, read_shape, unflat
+from ..records import DOF_FIELDS, flat, read_dof, read_shape
 
 __all__ = ["extract"]
 
@@ -167,7 +168,8 @@ def _joint(
     if old is None or rewired or _was_moved(obj) or {joint.parent, joint.child} & moved:
         joint.parent, joint.child = parent, child
         joint.active = parent is not None and child is not None and parent != child and part.active
-        frame = unflat(np.array(obj.matrix_basis.normalized()).ravel()) @ inverse(constraint_turn(part))
+        frame, turn = np.array(obj.matrix_basis.normalized(), dtype=np.float64), constraint_turn(part)
+        frame = frame if turn is None else frame @ inverse(turn)
         joint.frame_parent = inverse(poses[parent]) @ frame if parent is not None else frame
         joint.frame_child = inverse(poses[child]) @ frame if child is not None else frame
     if old is None:

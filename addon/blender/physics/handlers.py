@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from typing import Any
 
 import bpy
@@ -123,7 +124,10 @@ _LISTENERS = (
 
 
 def register() -> None:
-    """Hang the handlers in; does nothing the second time."""
+    """Hang the handlers in; does nothing the second time. As a Python module, Blender 4.2 crashes at exit
+    when one of them is still there."""
+    atexit.unregister(unregister)
+    atexit.register(unregister)
     for name, act in _HANDLERS:
         calls = getattr(bpy.app.handlers, name)
         if act not in calls:

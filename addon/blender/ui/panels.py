@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import Any
 
 import bpy
 
 from ... import formats
 from ..model_parts import rigs_in, servo_bones
 from ..physics.handlers import is_simulated
+from ..physics.world import frame_rate
 from ..properties import control_property
 from .common import census, counted, model_in, why_no_model
 from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
 
 CATEGORY = "Knuckle"
+_LEAST_RATE = 50.0  # frames per second below which servos visibly lag
 
 
 class _Panel:
@@ -44,13 +45,14 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
         rig = model_in(context)
         if rig is None:
             several = any(True for _ in rigs_in(context.scene))
-            _paragraph(context, layout, why_no_model(context), "RESTRICT_SELECT_OFF" if several else "INFO")
+            hint = why_no_model(context) if several else "Drop a model file into the view, or import one"
+            _paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
             return
         model = rig.data.knuckle
         _split(layout)
         layout.prop(rig.knuckle, "source_name")
-        _paragraph(context, layout, census(rig))
+        _fact(layout, "Holds", census(rig))
         row = formats.FORMATS.get(model.format)
         if row is not None:
             dialect = f" ({model.dialect})" if model.dialect else ""
@@ -101,21 +103,19 @@ class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
             "knuckle.clear_physics" if simulated else "knuckle.build_physics",
             icon="X" if simulated else "PHYSICS",
         )
-        _hints(context, layout, model)
+        if model.drive != "KEYS":
+            _playback(context, layout)
 
 
-def _hints(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
-    """What keeps physics from showing what one expects."""
-    if model.drive == "KEYS":
-        return
-    scene = context.scene
-    rate = scene.render.fps / scene.render.fps_base
-    if rate < 50:
-        _paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} a second are few", "INFO")
+def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
+    """Physics runs from the first frame on, so the way there is at hand."""
     playing = context.screen is not None and context.screen.is_animation_playing
-    if scene.frame_current != scene.frame_start and not playing:
-        _paragraph(context, layout, "Physics begins at the first frame", "INFO")
-        layout.operator("screen.frame_jump", text="Go to the First Frame", icon="REW").end = False
+    row = layout.row(align=True)
+    row.operator("screen.frame_jump", text="First Frame", icon="REW").end = False
+    row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
+    rate = frame_rate(context.scene)
+    if rate < _LEAST_RATE:
+        _paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
 
 
 class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
@@ -247,7 +247,7 @@ class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
 
 def _fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
     """A line that cannot be edited, aligned with those that can."""
-    row = layout.split(factor=0.4)
+    row = layout.split(factor=0.35)
     label = row.row()
     label.alignment = "RIGHT"
     label.label(text=name)
@@ -256,7 +256,7 @@ def _fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
 
 def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: str = "NONE") -> None:
     """Text in as many lines as the sidebar's width asks for."""
-    scale = context.preferences.system.ui_scale
+    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
     column = layout.column(align=True)
     for number, line in enumerate(wrap(text, max(int(room / 6.2), 16))):

@@ -1,0 +1,42 @@
+"""The imported document, kept word for word in a Text of the .blend that travels with the model."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..formats.files import encode
+
+#: Blender takes a line of a million characters in seconds and one of ten million in minutes.
+_LONGEST_LINE = 10_000
+
+
+def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) -> None:
+    """Put a document into a Text of its own. Overlong lines are folded at a character that the text has not."""
+    model = rig.data.knuckle
+    model.encoding = encoding
+    model.fold = ""
+    if max(map(len, text.split("\n"))) > _LONGEST_LINE:
+        model.fold = next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+        text = "\n".join(map(lambda line: _folded(line, model.fold), text.split("\n")))
+    model.document = bpy.data.texts.new(name)
+    model.document.from_string(text)
+
+
+def _folded(line: str, mark: str) -> str:
+    parts = [line[at : at + _LONGEST_LINE] for at in range(0, len(line), _LONGEST_LINE)]
+    return f"{mark}\n".join(parts)
+
+
+def document_text(rig: bpy.types.Object) -> str | None:
+    """The document as it was read; None where the model has none."""
+    model = rig.data.knuckle
+    if model.document is None:
+        return None
+    text = model.document.as_string()
+    return text.replace(f"{model.fold}\n", "") if model.fold else text
+
+
+def document_bytes(rig: bpy.types.Object) -> bytes | None:
+    """The document as the bytes of the file; None where the model has none."""
+    text = document_text(rig)
+    return None if text is None else encode(text, rig.data.knuckle.encoding)
