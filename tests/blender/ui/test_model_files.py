@@ -1,0 +1,229 @@
+"""Mechanisms in and out through the operators: what is made, what is left behind when it fails, what undo takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.blender.ui.small import BROKEN, FLAPPER, MOTION, datablocks, models, put
+
+
+def ops() -> Any:
+    import bpy
+
+    return bpy.ops
+
+
+def test_import_makes_the_model_selected_and_active_in_object_mode(blank: Any, model_file: Path) -> None:
+    import bpy
+
+    bpy.ops.object.armature_add(enter_editmode=True)
+    bystander = bpy.context.object
+    assert ops().import_scene.mechanism(filepath=str(model_file)) == {"FINISHED"}
+    (rig,) = models()
+    assert bpy.context.mode == "OBJECT"
+    assert bpy.context.view_layer.objects.active == rig
+    assert [obj.name for obj in bpy.context.selected_objects] == [rig.name]
+    assert not bystander.select_get()
+
+
+def test_import_tells_in_one_line_what_came(blank: Any, model_file: Path, capfd: Any) -> None:
+    ops().import_scene.mechanism(filepath=str(model_file))
+    said = [line for line in capfd.readouterr().out.splitlines() if "Imported" in line]
+    assert said == ["Info: Imported flapper: 3 bodies, 2 joints, 0 loops, 0 warnings"]
+
+
+def test_import_options_reach_the_build(blank: Any, model_file: Path) -> None:
+    import bpy
+
+    fps = bpy.context.scene.render.fps
+    ops().import_scene.mechanism(
+        filepath=str(model_file), physics=False, gait=False, adapt_scene=False, up_axis="Y", ground=False
+    )
+    (rig,) = models()
+    assert bpy.context.scene.rigidbody_world is None
+    assert rig.animation_data is None or rig.animation_data.action is None
+    assert bpy.context.scene.render.fps == fps
+    assert not rig.data.knuckle.has_ground
+    assert (rig.matrix_world @ bpy.data.objects["Trunk"].matrix_basis.translation).y == pytest.approx(-2.0, abs=1e-6)
+
+
+def test_a_second_import_is_a_second_model(blank: Any, model_file: Path) -> None:
+    for _ in range(2):
+        ops().import_scene.mechanism(filepath=str(model_file))
+    first, second = models()
+    assert first.data != second.data
+    assert first.data.knuckle.collection != second.data.knuckle.collection
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (BROKEN, ["bad.jm", "11"]),
+        ("<Model><Bodies>", ["bad.jm"]),
+        (MOTION, ["bad.jm", "servo motion", "File > Import > Servo Motion"]),
+        ("<robot name='r'/>", ["bad.jm", "URDF"]),
+        ("", ["bad.jm", "empty"]),
+    ],
+    ids=["one id twice", "cut off", "a motion", "another program's", "empty"],
+)
+def test_a_bad_file_is_refused_with_nothing_left_behind(
+    blank: Any, tmp_path: Path, text: str, words: list[str]
+) -> None:
+    import bpy
+
+    bpy.ops.mesh.primitive_cube_add()
+    before = datablocks(), bpy.context.object.name, bpy.context.scene.render.fps
+    with pytest.raises(RuntimeError) as refused:
+        ops().import_scene.mechanism(filepath=str(put(tmp_path / "bad.jm", text)))
+    for word in words:
+        assert word in str(refused.value)
+    assert "Traceback" not in str(refused.value)
+    assert (datablocks(), bpy.context.object.name, bpy.context.scene.render.fps) == before
+
+
+def test_of_several_files_the_good_ones_come_in(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    for name, text in (("one.jm", FLAPPER), ("bad.jm", "<Model>"), ("two.jm", FLAPPER)):
+        put(tmp_path / name, text)
+    files = [{"name": name} for name in ("one.jm", "bad.jm", "two.jm")]
+    with pytest.raises(RuntimeError, match=r"bad\.jm"):
+        ops().import_scene.mechanism(directory=str(tmp_path), files=files)
+    assert [rig.name for rig in models()] == ["one", "two"]
+    assert bpy.context.view_layer.objects.active == models()[1]
+    assert {obj.name for obj in bpy.context.selected_objects} == {"one", "two"}
+
+
+def test_no_file_is_an_error(blank: Any) -> None:
+    with pytest.raises(RuntimeError, match="No file was chosen"):
+        ops().import_scene.mechanism()
+
+
+def test_undo_takes_the_whole_import_back_and_redo_brings_it(blank: Any, model_file: Path) -> None:
+    import bpy
+
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.ops.ed.undo_push(message="before")
+    before = datablocks()
+    ops().import_scene.mechanism(filepath=str(model_file))
+    bpy.ops.ed.undo_push(message="import")  # the window manager does that after an operator with UNDO
+    after = datablocks()
+    assert after != before
+    bpy.ops.ed.undo()
+    assert datablocks() == before
+    assert models() == []
+    bpy.ops.ed.redo()
+    assert datablocks() == after
+    assert len(models()) == 1
+
+
+def test_export_needs_a_model_and_says_so(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    with pytest.raises(RuntimeError, match="There is no mechanism in the scene: import one"):
+        ops().export_scene.mechanism(filepath=str(tmp_path / "x.jm"))
+    assert not bpy.ops.export_scene.mechanism.poll()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_two_models_the_one_meant_must_be_selected(blank: Any, model_file: Path, tmp_path: Path) -> None:
+    import bpy
+
+    for _ in range(2):
+        ops().import_scene.mechanism(filepath=str(model_file))
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.context.view_layer.objects.active = None
+    with pytest.raises(RuntimeError, match="the scene holds 2"):
+        ops().export_scene.mechanism(filepath=str(tmp_path / "x.jm"))
+    flap = next(obj for obj in bpy.data.objects if obj.knuckle.role == "BODY" and obj.knuckle.model == models()[1])
+    flap.knuckle.mass = 7.0
+    bpy.context.view_layer.objects.active = flap
+    assert ops().export_scene.mechanism(filepath=str(tmp_path / "x.jm")) == {"FINISHED"}
+    assert "<Mass>7</Mass>" in (tmp_path / "x.jm").read_text()
+
+
+def test_unedited_export_equals_the_file(rig: Any, tmp_path: Path) -> None:
+    assert ops().export_scene.mechanism(filepath=str(tmp_path / "again")) == {"FINISHED"}
+    assert (tmp_path / "again.jm").read_bytes() == FLAPPER.encode(), "the extension is added, the text is the same"
+
+
+def test_saved_and_reopened_it_exports_the_original_text(rig: Any, tmp_path: Path) -> None:
+    import bpy
+
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "kept.blend"))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    assert models() == []
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "kept.blend"))
+    assert ops().export_scene.mechanism(filepath=str(tmp_path / "again.jm")) == {"FINISHED"}
+    assert (tmp_path / "again.jm").read_bytes() == FLAPPER.encode()
+
+
+def test_export_says_what_it_wrote_and_changes_nothing(rig: Any, tmp_path: Path, capfd: Any) -> None:
+    before = datablocks(), [obj.matrix_world.copy() for obj in rig.users_scene[0].objects]
+    capfd.readouterr()
+    ops().export_scene.mechanism(filepath=str(tmp_path / "x.xml"))
+    assert "Exported x.xml: 3 bodies, 2 joints" in capfd.readouterr().out
+    assert (datablocks(), [obj.matrix_world for obj in rig.users_scene[0].objects]) == before
+
+
+def test_export_into_no_folder_is_an_error(rig: Any, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="cannot be written"):
+        ops().export_scene.mechanism(filepath=str(tmp_path / "nowhere" / "x.jm"))
+
+
+def test_a_collection_exports_its_model(rig: Any, tmp_path: Path) -> None:
+    """The exporters of a collection call the operator with the collection's name, whatever is active."""
+    import bpy
+
+    collection = rig.data.knuckle.collection
+    bpy.context.view_layer.active_layer_collection = next(
+        child for child in bpy.context.view_layer.layer_collection.children if child.collection == collection
+    )
+    bpy.ops.collection.exporter_add(name="IO_FH_mechanism")
+    collection.exporters[0].export_properties.filepath = str(tmp_path / "from_collection.jm")
+    bpy.context.view_layer.objects.active = None
+    assert bpy.ops.collection.export_all() == {"FINISHED"}
+    assert (tmp_path / "from_collection.jm").read_bytes() == FLAPPER.encode()
+
+
+def test_a_collection_with_two_models_is_refused(blank: Any, model_file: Path, tmp_path: Path) -> None:
+    import bpy
+
+    for _ in range(2):
+        ops().import_scene.mechanism(filepath=str(model_file))
+    both = bpy.data.collections.new("Both")
+    bpy.context.scene.collection.children.link(both)
+    for rig in models():
+        both.children.link(rig.data.knuckle.collection)
+    with pytest.raises(RuntimeError, match="holds 2 mechanisms"):
+        ops().export_scene.mechanism(filepath=str(tmp_path / "x.jm"), collection="Both")
+
+
+def test_the_menus_offer_every_format(blank: Any) -> None:
+    import bpy
+
+    from addon import formats
+    from addon.blender.ui import export_model, import_model, motion_files
+
+    class Layout:
+        def __init__(self) -> None:
+            self.entries: list[Any] = []
+
+        def operator(self, idname: str, text: str = "") -> Any:
+            self.entries.append(type("Entry", (), {"idname": idname, "text": text})())
+            return self.entries[-1]
+
+    class Menu:
+        layout = Layout()
+
+    for draw in (import_model.menu, export_model.menu, motion_files.import_menu, motion_files.export_menu):
+        draw(Menu, bpy.context)
+    texts = [entry.text for entry in Menu.layout.entries]
+    assert texts[0].startswith("Mechanism (.jm ")
+    assert ".jpm" in texts[0]
+    assert "Juice (.jm)" in texts
+    assert texts.count("Servo Motion (.xmdi)") == 2
+    assert [e.format for e in Menu.layout.entries if e.idname == "export_scene.mechanism"] == list(formats.FORMATS)

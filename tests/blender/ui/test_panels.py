@@ -1,0 +1,225 @@
+"""The sidebar, drawn onto a layout that checks what it is given: nothing here has a window.
+
+The layout knows Blender's icons, properties and operators, so that a misspelt one fails in each version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+class Layout:
+    """Stands in for a UILayout, and for its rows and columns; keeps all that is drawn."""
+
+    def __init__(self, drawn: list[tuple[str, Any]]) -> None:
+        self.drawn = drawn
+
+    def _icon(self, icon: str) -> None:
+        import bpy
+
+        icons = bpy.types.UILayout.bl_rna.functions["label"].parameters["icon"].enum_items
+        assert icon in icons, f"there is no icon {icon}"
+
+    def label(self, text: str = "", icon: str = "NONE", **_: Any) -> None:
+        self._icon(icon)
+        self.drawn.append(("label", text))
+
+    def prop(self, data: Any, name: str, icon: str = "NONE", **_: Any) -> None:
+        self._icon(icon)
+        assert name in data.bl_rna.properties, f"{data!r} has no {name}"
+        self.drawn.append(("prop", name))
+
+    prop_decorator = prop
+
+    def operator(self, idname: str, icon: str = "NONE", **_: Any) -> Any:
+        import bpy
+
+        self._icon(icon)
+        module, name = idname.split(".")
+        known = getattr(getattr(bpy.ops, module), name).get_rna_type().properties
+        self.drawn.append(("operator", idname))
+
+        class Properties:
+            def __setattr__(self, key: str, value: Any) -> None:
+                assert key in known, f"{idname} has no {key}"
+
+        return Properties()
+
+    def template_list(self, kind: str, _id: str, data: Any, name: str, active: Any, index: str, **_: Any) -> None:
+        import bpy
+
+        assert hasattr(bpy.types, kind)
+        assert name in data.bl_rna.properties
+        assert isinstance(getattr(active, index), int)
+        self.drawn.append(("list", kind))
+
+    def row(self, **_: Any) -> Layout:
+        return Layout(self.drawn)
+
+    column = split = box = row
+
+
+def draw_all() -> dict[str, list[tuple[str, Any]]]:
+    """What every panel draws whose poll lets it, by label."""
+    import bpy
+
+    from addon.blender.ui import panels
+
+    out = {}
+    for cls in panels.CLASSES:
+        poll = getattr(cls, "poll", None)
+        if poll is not None and not poll(bpy.context):
+            continue
+        drawn: list[tuple[str, Any]] = []
+        stand_in = type("Panel", (), {"layout": Layout(drawn)})()
+        if hasattr(cls, "draw_header"):
+            cls.draw_header(stand_in, bpy.context)
+        cls.draw(stand_in, bpy.context)
+        out[cls.bl_label] = drawn
+    return out
+
+
+def draw_rows() -> list[str]:
+    """The texts of the joints' rows."""
+    import bpy
+
+    from addon.blender.ui.lists import KNUCKLE_UL_joints
+
+    drawn: list[tuple[str, Any]] = []
+    for obj in bpy.data.objects:
+        if obj.knuckle.role == "JOINT":
+            KNUCKLE_UL_joints.draw_item(None, None, Layout(drawn), None, obj, 0, None)
+    return [text for _kind, text in drawn]
+
+
+ORDER = ["Model", "World", "Drive", "Controls", "Servos and Stops", "Motion", "Film", "Report"]
+
+
+def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
+    drawn = draw_all()
+    assert list(drawn) == ["Model"]
+    assert ("operator", "import_scene.mechanism") in drawn["Model"]
+
+
+def test_with_a_model_the_panels_follow_the_order_of_work(rig: Any) -> None:
+    drawn = draw_all()
+    assert list(drawn) == ORDER
+    assert ("label", "3 bodies, 2 joints, 0 loops") in drawn["Model"]
+    assert ("prop", "drive") in drawn["Drive"]
+    assert drawn["Motion"][0] == ("prop", "action")
+    assert draw_rows() == ["Left Joint", "Right Joint"]
+
+
+def test_controls_are_those_that_the_gait_listens_to(rig: Any) -> None:
+    assert draw_all()["Controls"] == [("prop", "joystick_1_y"), ("prop", "speed_factor")]
+
+
+@pytest.mark.parametrize(
+    ("joint", "channel", "stop"),
+    [("Left Joint", "rotation_euler", "lower_angle"), ("Right Joint", "location", "lower")],
+)
+def test_the_active_joint_shows_its_value_and_stops(rig: Any, joint: str, channel: str, stop: str) -> None:
+    import bpy
+
+    bpy.ops.knuckle.select_part(part=joint)
+    names = [name for kind, name in draw_all()["Servos and Stops"] if kind == "prop"]
+    assert names[:3] == [channel, "use_lower", stop]
+    assert names[-2:] == ["gain", "max_force"]
+
+
+def test_the_report_shows_its_lines(rig: Any) -> None:
+    line = rig.data.knuckle.report.add()
+    line.severity, line.message, line.line, line.where = "warning", "a stop was turned round", 12, "Model/Joint"
+    rig.data.knuckle.report_index = len(rig.data.knuckle.report) - 1
+    texts = " ".join(text for kind, text in draw_all()["Report"] if kind == "label")
+    assert "line 12: a stop was turned round [Model/Joint]" in texts
+
+
+@pytest.mark.parametrize("part", ["Trunk", "Left Joint", "Left Flap"])
+def test_the_tab_is_the_models_from_any_part(rig: Any, part: str) -> None:
+    import bpy
+
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.context.view_layer.objects.active = bpy.data.objects[part]
+    assert list(draw_all()) == ORDER
+
+
+def remove_object(name: str) -> None:
+    import bpy
+
+    bpy.data.objects.remove(bpy.data.objects[name])
+
+
+def remove_collection(name: str) -> None:
+    import bpy
+
+    bpy.data.collections.remove(bpy.data.collections[name])
+
+
+def remove_armature(_name: str) -> None:
+    import bpy
+
+    bpy.data.armatures.remove(bpy.data.armatures["flapper"])
+
+
+def remove_text(_name: str) -> None:
+    import bpy
+
+    bpy.data.texts.remove(bpy.data.texts[0])
+
+
+def duplicate(name: str) -> None:
+    import bpy
+
+    copy = bpy.data.objects[name].copy()
+    bpy.context.scene.collection.objects.link(copy)
+    bpy.context.view_layer.objects.active = copy
+
+
+def edit_bones(_name: str) -> None:
+    import bpy
+
+    bpy.context.view_layer.objects.active = bpy.data.objects["flapper"]
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.context.object.data.edit_bones.remove(bpy.context.object.data.edit_bones["Left Joint"])
+
+
+def drop_dofs(_name: str) -> None:
+    import bpy
+
+    bpy.data.objects["Left Joint"].knuckle.joint.dofs.clear()
+
+
+@pytest.mark.parametrize("active", ["flapper", "Left Flap", "Left Joint", None])
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [
+        (remove_object, "flapper"),
+        (remove_object, "Left Joint"),
+        (remove_object, "Left Flap"),
+        (remove_collection, "flapper"),
+        (remove_collection, "Joints"),
+        (remove_collection, "Bodies"),
+        (remove_armature, ""),
+        (remove_text, ""),
+        (duplicate, "flapper"),
+        (duplicate, "Left Joint"),
+        (edit_bones, ""),
+        (drop_dofs, ""),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else value,
+)
+def test_no_panel_raises_for_a_model_in_pieces(rig: Any, damage: Any, name: str, active: str | None) -> None:
+    import bpy
+
+    bpy.context.view_layer.objects.active = bpy.data.objects[active] if active else None
+    damage(name)
+    draw_all()
+    draw_rows()
+    for operator in ("set_drive", "build_physics", "clear_physics", "bake_gait", "bake_physics", "render_film"):
+        getattr(bpy.ops.knuckle, operator).poll()
+    bpy.ops.export_scene.mechanism.poll()
+    if bpy.context.mode == "EDIT_ARMATURE":
+        bpy.ops.object.mode_set(mode="OBJECT")
+        draw_all()
