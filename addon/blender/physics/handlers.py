@@ -14,10 +14,12 @@ from ..model_parts import parts, rig_of, rigs_in
 from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import build_physics, put_friction
+from .standstill import Standstill
 from .world import first_frame, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
+_holds: dict[str, Standstill] = {}
 
 
 @persistent
@@ -26,6 +28,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
 
     Blender steps physics only when the frame goes on by one, so nothing is done after a jump. At the
     first frame the cache is dropped: what changed since, in keys or controls, must be in the next run."""
+    _release()
     world = scene.rigidbody_world
     if world is None or not world.enabled:
         return
@@ -41,6 +44,9 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             run = _runs.get(rig.name)
             if run is not None:
                 run.step(frame, first=frame == start + 1)
+                if frame == start + 1 and _is_live(run):
+                    _holds[rig.name] = Standstill(rig)
+                    _holds[rig.name].hold()
 
 
 def _begin(scene: bpy.types.Scene, frame: int) -> None:
@@ -49,19 +55,31 @@ def _begin(scene: bpy.types.Scene, frame: int) -> None:
             continue
         run = _runs[rig.name] = ServoRun(scene, rig)
         run.begin(frame)
-        if run.drive != "KEYS" or ("knuckle.drive", 0) in run.settings:
+        if _is_live(run):
             reset_cache(scene)
+
+
+def _is_live(run: ServoRun) -> bool:
+    """Whether a run has physics move its bodies, now or later."""
+    return run.drive != "KEYS" or ("knuckle.drive", 0) in run.settings
 
 
 @persistent
 def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
-    """At the first frame, once the pose is known: a model that begins inside the ground is put on it."""
+    """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
+    second, once Blender has built its simulation: poses are let go."""
+    _release()
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
         for rig in rigs_in(scene):
             run = _runs.get(rig.name)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
+
+
+def _release() -> None:
+    while _holds:
+        _holds.popitem()[1].release()
 
 
 def is_simulated(rig: bpy.types.Object) -> bool:
@@ -107,6 +125,7 @@ def forget(*_args: Any) -> None:
     """After undo or another file: what was gathered points at data that is gone."""
     _runs.clear()
     _last.clear()
+    _holds.clear()
 
 
 _HANDLERS = (
