@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 
 from ...model.records import Array, Shape
+from ..compat import VERSION
 
 _SEGMENTS = 32
 _RINGS = 8  # of each half of a ball
@@ -132,7 +133,8 @@ class MeshShelf:
             linear = [*(_to_linear(part) for part in color[:3]), color[3]]
             made.diffuse_color = linear
             made.roughness = 0.55
-            made.use_nodes = True
+            if VERSION < (5, 0):  # since then every material has nodes
+                made.use_nodes = True
             shader = made.node_tree.nodes.get("Principled BSDF")
             if shader is not None:
                 shader.inputs["Base Color"].default_value = linear

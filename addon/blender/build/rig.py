@@ -8,7 +8,7 @@ import bpy
 from mathutils import Matrix
 
 from ...model.records import Array, Joint
-from ..bone_limits import limit_bone
+from ..bone_limits import Limiter
 from .plan import BonePlan, Plan
 
 
@@ -65,6 +65,7 @@ def _fit_name(name: str, limit: int = 63) -> str:
 
 def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
     """Leave each bone the channels of its joint, with the stops as constraints. Needs the rig in a scene."""
+    limit = Limiter()
     for name, bone in zip(names, plan.bones, strict=True):
         pose = rig.pose.bones[name]
         if bone.link is None:
@@ -72,7 +73,7 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
             pose.lock_scale = (True, True, True)
             continue
         free_channels(pose, bone.link.joint)
-        limit_bone(pose, bone.link.joint.dofs)
+        limit(pose, bone.link.joint.dofs)
 
 
 def free_channels(pose: bpy.types.PoseBone, joint: Joint) -> None:

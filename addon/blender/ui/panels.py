@@ -7,11 +7,11 @@ from textwrap import wrap
 import bpy
 
 from ... import formats
-from ..model_parts import rigs_in, servo_bones
+from ..model_parts import parts, rigs_in, servo_bones
 from ..physics.handlers import is_simulated
 from ..physics.world import frame_rate
 from ..properties import control_property
-from .common import census, counted, model_in, why_no_model
+from .common import counted, model_in, why_no_model
 from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
 
@@ -52,7 +52,10 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
         model = rig.data.knuckle
         _split(layout)
         layout.prop(rig.knuckle, "source_name")
-        _fact(layout, "Holds", census(rig))
+        joints = parts(rig, "JOINT")
+        loops = sum(empty.knuckle.joint.loop for empty in joints)
+        _fact(layout, "Bodies", str(len(parts(rig, "BODY"))))
+        _fact(layout, "Joints", f"{len(joints)}, {counted(loops, 'loop')}" if loops else str(len(joints)))
         row = formats.FORMATS.get(model.format)
         if row is not None:
             dialect = f" ({model.dialect})" if model.dialect else ""
