@@ -21,7 +21,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         kinds = [dof.kind for dof in joint.dofs]
         row = layout.row(align=True)
         row.active = joint.active
-        row.label(text=item.name, icon=joint_icon(joint, kinds), translate=False)
+        row.label(text=shown_name(item), icon=joint_icon(joint, kinds), translate=False)
         if joint.loop:
             row.label(text="", icon="LINKED")
 
@@ -30,7 +30,8 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         rig = next((obj.knuckle.model for obj in objects if obj.knuckle.role == "JOINT"), None)
         wanted = self.filter_name.lower()
         shown = [
-            self.bitflag_filter_item if is_joint(obj, rig) and wanted in obj.name.lower() else 0 for obj in objects
+            self.bitflag_filter_item if is_joint(obj, rig) and wanted in shown_name(obj).lower() else 0
+            for obj in objects
         ]
         return shown, []
 
@@ -52,6 +53,13 @@ class KNUCKLE_UL_report(bpy.types.UIList):
         wanted = self.filter_name.lower()
         lines = getattr(data, propname)
         return [self.bitflag_filter_item if wanted in line.message.lower() else 0 for line in lines], []
+
+
+def shown_name(obj: bpy.types.Object) -> str:
+    """A part's name as the file has it, without the number that Blender gives to a second model's; its own where the
+    user renamed it."""
+    record = obj.knuckle
+    return record.source_name if record.source_name and obj.name == record.built_name else obj.name
 
 
 def joint_icon(joint: bpy.types.PropertyGroup, kinds: list[str]) -> str:

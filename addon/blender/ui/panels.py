@@ -12,7 +12,7 @@ from ..physics.handlers import is_simulated
 from ..physics.world import frame_rate
 from ..properties import control_property
 from .common import counted, model_in, why_no_model
-from .lists import SEVERITY_ICONS
+from .lists import SEVERITY_ICONS, shown_name
 from .selection import active_joint, joints_collection
 
 CATEGORY = "Knuckle"
@@ -183,11 +183,11 @@ def _joint(
         servo = _split(layout.column(align=True))
         servo.prop(dof, "gain")
         servo.prop(dof, "max_force")
-    if joint.parent is not None and joint.child is not None:
-        bodies = layout.row(align=True)
-        for body in (joint.parent, joint.child):
-            button = bodies.operator("knuckle.select_part", text=body.name, translate=False)
-            button.part = body.name
+    bodies = layout.column(align=True)
+    for label, body in (("Parent", joint.parent), ("Child", joint.child)):
+        if body is not None:
+            value = _labelled(bodies, label)
+            value.operator("knuckle.select_part", text=shown_name(body), translate=False).part = body.name
 
 
 class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
@@ -216,8 +216,8 @@ class VIEW3D_PT_knuckle_film(_ModelPanel, bpy.types.Panel):
         film = context.scene.knuckle_film
         layout.prop(film, "engine")
         layout.prop(film, "size")
-        layout.prop(film, "filepath")
-        button = layout.operator("knuckle.render_film", icon="RENDER_ANIMATION")
+        layout.prop(film, "filepath", placeholder="Beside the .blend")
+        button = layout.operator("knuckle.render_film", text="Make Film", icon="RENDER_ANIMATION")
         button.filepath, button.engine, button.size = film.filepath, film.engine, film.size
 
 
@@ -250,11 +250,16 @@ class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
 
 def _fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
     """A line that cannot be edited, aligned with those that can."""
-    row = layout.split(factor=0.35)
+    _labelled(layout, name).label(text=value, translate=False)
+
+
+def _labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
+    """Room for a value beside its name, where Blender has it with properties."""
+    row = layout.split(factor=0.4)
     label = row.row()
     label.alignment = "RIGHT"
     label.label(text=name)
-    row.label(text=value, translate=False)
+    return row
 
 
 def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: str = "NONE") -> None:

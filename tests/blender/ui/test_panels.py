@@ -93,6 +93,15 @@ def draw_rows() -> list[str]:
     return [text for _kind, text in drawn]
 
 
+def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> None:
+    import bpy
+
+    bpy.ops.import_scene.mechanism(filepath=str(model_file))
+    assert "Left Joint.001" in bpy.data.objects
+    bpy.data.objects["Right Joint.001"].name = "Drawer"
+    assert sorted(draw_rows()) == ["Drawer", "Left Joint", "Left Joint", "Right Joint"]
+
+
 ORDER = ["Model", "World", "Drive", "Controls", "Servos and Stops", "Motion", "Film", "Report"]
 
 
@@ -105,7 +114,8 @@ def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
 def test_with_a_model_the_panels_follow_the_order_of_work(rig: Any) -> None:
     drawn = draw_all()
     assert list(drawn) == ORDER
-    assert ("label", "3 bodies, 2 joints, 0 loops") in drawn["Model"]
+    facts = [text for kind, text in drawn["Model"] if kind == "label"]
+    assert facts == ["Bodies", "3", "Joints", "2", "Format", "Juice (jm)", "File", "flapper.jm"]
     assert ("prop", "drive") in drawn["Drive"]
     assert drawn["Motion"][0] == ("prop", "action")
     assert draw_rows() == ["Left Joint", "Right Joint"]
