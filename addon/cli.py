@@ -9,7 +9,9 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from . import formats
 from .model.describe import describe, summary
@@ -152,6 +154,21 @@ def _print_report(report: Report | None) -> None:
         _say(str(entry))
 
 
+def _jobs() -> ModuleType:
+    """What needs Blender, which the other verbs can do without."""
+    try:
+        import_module("bpy")
+    except ImportError:
+        raise FormatError(
+            "this needs Blender", remedy="Install it as a Python module (pip install bpy), or use `blender --command`."
+        ) from None
+    from . import register
+    from .blender import jobs
+
+    register()
+    return jobs
+
+
 # -------------------------------------------------------------------- verbs
 
 
@@ -179,7 +196,7 @@ def _convert(args: argparse.Namespace) -> None:
 
 
 def _import(args: argparse.Namespace) -> None:
-    from .blender import jobs
+    jobs = _jobs()
 
     for report in jobs.import_to_blend(args.files, args.blend, args.motion):
         _print_report(report)
@@ -192,7 +209,7 @@ def _simulate(args: argparse.Namespace) -> None:
             f"{args.out.suffix or 'no ending'} is not what simulate writes", path=str(args.out),
             remedy="Name the output .xmdi for the servo motion or .blend for the scene.",
         )  # fmt: skip
-    from .blender import jobs
+    jobs = _jobs()
 
     report = jobs.simulate_to_file(args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input))
     _print_report(report)
@@ -205,7 +222,7 @@ def _render(args: argparse.Namespace) -> None:
             f"{args.out.suffix or 'no ending'} is not what render writes", path=str(args.out),
             remedy="Name the output .mp4 for a video or .png for one picture.",
         )  # fmt: skip
-    from .blender import jobs
+    jobs = _jobs()
 
     drive = args.drive.upper() if args.drive else None
     job = jobs.RenderJob(args.engine, args.size, args.seconds, drive, args.motion, dict(args.input))
@@ -214,6 +231,6 @@ def _render(args: argparse.Namespace) -> None:
 
 
 def _demo(args: argparse.Namespace) -> None:
-    from .blender import jobs
+    jobs = _jobs()
 
     _print_report(jobs.demo(args.model, args.out, args.seconds, dict(args.input), args.motion, _say))

@@ -26,8 +26,9 @@ MAY_IMPORT = {
     "blender": {"blender", "formats", "model"},
     "room": {"room", "blender", "formats", "model"},
     "ui": {"ui", "room", "blender", "formats", "model"},
+    "jobs": {"jobs", "room", "blender", "formats", "model"},
     "registration": {"ui", "room", "blender", "door", "formats", "model"},
-    "door": {"door", "registration", "room", "blender", "formats", "model"},
+    "door": {"door", "registration", "jobs", "room", "blender", "formats", "model"},
 }
 MAY_USE = {
     "model": {"numpy"},
@@ -35,6 +36,7 @@ MAY_USE = {
     "blender": {"numpy", "lxml"} | BLENDERS_OWN,
     "room": {"numpy", "lxml"} | BLENDERS_OWN,
     "ui": {"numpy"} | BLENDERS_OWN,
+    "jobs": {"numpy"} | BLENDERS_OWN,
     "registration": BLENDERS_OWN,
     "door": {"numpy"},
 }
@@ -44,13 +46,14 @@ def layer(parts: tuple[str, ...]) -> str:
     """The layer of a module inside the package: ("blender", "build", "rig") is in a room.
 
     The top of the package (command line, register) is the door. ``blender/registration.py`` is the one module
-    that reaches into the interface, to hand it to Blender; what lies loose beside it serves all rooms.
+    that reaches into the interface, to hand it to Blender. ``blender/jobs.py`` stands beside the interface: what
+    the command line has done with Blender. What else lies loose there serves all rooms.
     """
     if parts[:1] in {("model",), ("formats",)}:
         return parts[0]
     if parts[:1] != ("blender",):
         return "door"
-    if parts[1:2] in {("ui",), ("registration",)}:
+    if parts[1:2] in {("ui",), ("jobs",), ("registration",)}:
         return parts[1]
     return "room" if parts[1:2] and parts[1] in ROOMS else "blender"
 
@@ -103,7 +106,7 @@ def judge(module: tuple[str, ...], target: tuple[str, ...], absolute: bool, at_t
     there = layer(target)
     if there not in MAY_IMPORT[here]:
         return f"{here} may not import {there} ({'.'.join(target)})"
-    if here == "door" and there in {"registration", "blender", "room"} and at_top:
+    if here == "door" and there in {"registration", "jobs", "blender", "room"} and at_top:
         return f"imports {'.'.join(target)} at the top: the package has to be importable without bpy"
     return None
 

@@ -1,4 +1,6 @@
-"""Whole tasks for the command line: each begins with an empty scene of its own and ends with a file."""
+"""Whole tasks for the command line: each begins with an empty scene of its own and ends with a file.
+
+Knuckle has to be registered."""
 
 from __future__ import annotations
 
@@ -14,7 +16,6 @@ import numpy as np
 from .. import formats
 from ..formats.xmdi import FRAME_SECONDS
 from ..model.report import FormatError, Report
-from . import registration
 from .animation import apply
 from .animation.gait import bake_gait, live_gait
 from .build import BuildOptions, build
@@ -31,9 +32,8 @@ Say = Callable[[str], None]
 
 
 def fresh_scene() -> bpy.types.Scene:
-    """An empty file with Knuckle registered."""
+    """An empty file."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    registration.register()
     return bpy.context.scene
 
 
@@ -180,7 +180,6 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
 def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
     if not model.is_file():
         raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
-    registration.register()
     try:
         bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
     except RuntimeError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+
 from . import properties
 from .physics import handlers
 
@@ -14,9 +16,12 @@ def is_registered() -> bool:
 
 
 def register() -> None:
-    """Register properties, handlers and the interface; does nothing the second time."""
+    """Register properties, handlers and the interface; does nothing the second time.
+
+    As a Python module, Blender 4.2 crashes at exit while something of ours is registered."""
     if _state["on"]:
         return
+    atexit.register(unregister)
     from . import ui
 
     properties.register()
@@ -29,6 +34,7 @@ def unregister() -> None:
     """Undo ``register``."""
     if not _state["on"]:
         return
+    atexit.unregister(unregister)
     from . import ui
 
     ui.unregister()
