@@ -15,7 +15,6 @@ from addon import formats
 from addon.model.records import Body, Joint, Mechanism, Shape, World
 from tests.blender.mechanisms import (
     XmlModel,
-    Z,
     body,
     bone_of,
     clockwork,
