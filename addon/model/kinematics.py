@@ -181,7 +181,9 @@ def _move(state: tuple[Array, Array], dof: Dof, amount: Array, backwards: bool) 
     poses = columns.shape[-1]
     if dof.kind == "translation":
         return columns, origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, poses) * amount
-    if dof.kind == "rotation":
+    if dof.kind == "screw":
+        origin = origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, poses) * (amount * dof.pitch)
+    if dof.kind in {"rotation", "screw"}:
         align = frame_with_z(dof.axis)
         aligned = (align.T @ columns.reshape(3, -1)).reshape(3, 3, poses)
         cos, sin = np.cos(amount), np.sin(amount)
@@ -223,7 +225,7 @@ def joint_coordinates(joint: Joint, transform: Array) -> Array:
     kinds = [dof.kind for dof in joint.dofs]
     if not kinds:
         return np.zeros((n, 0))
-    if kinds == ["rotation"]:
+    if kinds in (["rotation"], ["screw"]):
         align = frame_with_z(joint.dofs[0].axis)
         turn = align.T @ transform[:, :3, :3] @ align
         return np.arctan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1])[:, None]

@@ -19,13 +19,26 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ShapeType = Literal[
-    "box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "plane", "mesh", "multi_sphere", "axes", "none"
+    "box",
+    "sphere",
+    "ellipsoid",
+    "cylinder",
+    "capsule",
+    "cone",
+    "pyramid",
+    "hemisphere",
+    "plane",
+    "mesh",
+    "multi_sphere",
+    "axes",
+    "none",
 ]
-DofKind = Literal["rotation", "translation", "ball", "free"]
+DofKind = Literal["rotation", "translation", "screw", "ball", "free"]
 
 #: How many numbers one degree-of-freedom block of each kind takes in a joint's coordinate vector.
-#: A ball is a rotation vector (rad), a free block a rotation vector followed by a translation.
-DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "ball": 3, "free": 6}
+#: A ball is a rotation vector (rad), a free block a rotation vector followed by a translation. A screw
+#: turns about its axis and slides along it by its ``pitch`` for every radian.
+DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "screw": 1, "ball": 3, "free": 6}
 
 
 def identity() -> Array:
@@ -37,8 +50,12 @@ def identity() -> Array:
 class Shape:
     """A piece of geometry on a body, visual, collision or both.
 
-    ``size`` by type: box ``x y z`` (full lengths), sphere ``radius``, cylinder and capsule
-    ``length radius`` (along local Z; a capsule's length excludes its caps).
+    ``size`` by type: box and ellipsoid ``x y z`` (full lengths), sphere and hemisphere ``radius``, cylinder,
+    capsule and cone ``length radius`` (along local Z; a capsule's length excludes its caps, a cone's origin is
+    at half its height with the tip at +Z), pyramid ``x y length`` (base, and height along Z, origin at half
+    height), mesh ``x y z`` (scale of the file's coordinates), plane none (its normal is local Z).
+    ``spheres`` holds a multi-sphere's balls, each ``(radius, x, y, z)``. ``soft`` marks a deformable shape
+    that is kept as its undeformed primitive.
     """
 
     type: ShapeType
@@ -48,6 +65,10 @@ class Shape:
     collision: bool = True
     color: tuple[float, float, float, float] | None = None
     mesh: str | None = None
+    spheres: list[tuple[float, float, float, float]] = field(default_factory=list)
+    soft: bool = False
+    name: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -94,6 +115,9 @@ class Dof:
     max_force: float = 0.0
     actuator: str = "servo"
     file_sign: float = 1.0
+    pitch: float = 0.0
+    name: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -128,6 +152,59 @@ class World:
     cfm: float | None = None
     time_step: float | None = None
     ground: float | None = None  # height of a ground plane, None for none
+
+
+@dataclass
+class Frame:
+    """A named frame on a body (its id), or in the world where ``body`` is None."""
+
+    name: str
+    body: str | None
+    pose: Array = field(default_factory=identity)
+    assembly: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Light:
+    """A light hanging on a frame or body. Colours are RGB, 0 to 1."""
+
+    name: str
+    type: Literal["point", "spot", "directional"] = "point"
+    body: str | None = None
+    pose: Array = field(default_factory=identity)
+    ambient: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    diffuse: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    specular: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Restraint:
+    """A spring, damper or friction between two frames or along a joint: a piecewise polynomial. ``coefficients``
+    has one row more than there are ``knots``, each in descending powers."""
+
+    name: str
+    type: str = "spring"
+    joint: str | None = None
+    bodies: tuple[str | None, str | None] | None = None
+    frames: tuple[Array, Array] | None = None
+    distance: str = ""
+    knots: list[float] = field(default_factory=list)
+    coefficients: list[list[float]] = field(default_factory=list)
+    assembly: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Assembly:
+    """A group of parts. ``path`` names it from the top (``robot:arm``); what is in one that is not ``active``
+    is kept and does nothing."""
+
+    path: str
+    name: str
+    active: bool = True
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -174,6 +251,10 @@ class Mechanism:
     world: World = field(default_factory=World)
     bodies: list[Body] = field(default_factory=list)
     joints: list[Joint] = field(default_factory=list)
+    restraints: list[Restraint] = field(default_factory=list)
+    assemblies: list[Assembly] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    lights: list[Light] = field(default_factory=list)
     motions: list[Motion] = field(default_factory=list)
     behaviours: Any = None  # model.behaviours.Behaviours, where the file carries a gait
     source: Source = field(default_factory=Source)
