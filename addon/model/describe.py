@@ -142,10 +142,14 @@ def _joint(joint: Joint, bodies: Mapping[str, Body], loop: bool) -> dict[str, An
 
 
 def _dof(dof: Dof, frame: Array) -> dict[str, Any]:
-    plain = {
-        key: value if isinstance(value, str) else _number(value) for key, value in vars(dof).items() if key != "axis"
-    }
+    plain = {key: _plain(value) for key, value in vars(dof).items() if key not in ("axis", "extra")}
     return {"kind": plain.pop("kind"), "axis_world": _list(frame[:3, :3] @ dof.axis), **plain}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_number(x) for x in value]
+    return value if isinstance(value, str) else _number(value)
 
 
 def _motion(motion: Motion) -> dict[str, Any]:

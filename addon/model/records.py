@@ -87,6 +87,7 @@ class Body:
     gravity: bool = True
     collidable: bool = True
     immobile: bool = False
+    active: bool = True  # False: kept, but switched off in its file, itself or with its assembly
     assembly: str = ""
     extra: dict[str, Any] = field(default_factory=dict)  # fields of the format that nothing else holds
     line: int | None = None
@@ -117,7 +118,15 @@ class Dof:
     file_sign: float = 1.0
     pitch: float = 0.0
     name: str = ""
+    start: tuple[float, ...] = ()  # position of a ball (3) or free block (6), where it is not zero
+    start_rates: tuple[float, ...] = ()  # its velocity
     extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def initial(self) -> Array:
+        """The coordinates at which the file has it, (size of its kind,)."""
+        size = DOF_SIZE[self.kind]
+        return np.array([self.position] if size == 1 else self.start or [0.0] * size, dtype=np.float64)
 
 
 @dataclass
