@@ -19,6 +19,7 @@ DEEPEST = 100
 LONGEST_TEXT = 20
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
+_ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 _OPAQUE = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -81,6 +82,11 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
 
 
+def escape_attribute(text: str) -> str:
+    """Text as the value of an attribute between double quotes."""
+    return escape(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
+
+
 def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
     """Every tag of the text in order, with whether it closes an element. Comments, CDATA sections and processing
     instructions are passed over; the scan ends where one of them does not."""
@@ -121,6 +127,8 @@ class Edits:
     root: etree._Element
     changes: list[tuple[int, int, str]] = field(default_factory=list)
     _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with what goes inside
+    _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text that goes inside
+    _attributes: dict[etree._Element, dict[str, str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.elements = list(self.root.iter())  # held, so that their identity holds
@@ -139,9 +147,14 @@ class Edits:
         span = self.span(element)
         value = value.replace("\n", self.newline)
         if span.inner == span.end:
-            self.changes.append((span.start, span.end, f"{self._opening(span)}{value}</{span.tag}>"))
+            self._filled[element] = value
         else:
             self.changes.append((span.inner, span.close, value))
+
+    def set_attribute(self, element: etree._Element, name: str, value: str | None) -> None:
+        """Give an attribute another value (escaped already, see ``escape_attribute``); one that is not there comes
+        behind the others, and None takes it away."""
+        self._attributes.setdefault(element, {})[name] = value
 
     def replace(self, element: etree._Element, markup: str) -> None:
         """Put other markup in an element's place."""
@@ -186,7 +199,9 @@ class Edits:
         pieces: list[str] = []
         position = 0
         opened = [self._open(parent, markup) for parent, markup in self._opened.items()]
-        for start, end, markup in sorted(self.changes + opened, key=lambda change: change[:2]):
+        filled = [self._fill(element, value) for element, value in self._filled.items()]
+        renamed = [self._reword(element) for element in self._attributes if element not in self._opened and element not in self._filled]
+        for start, end, markup in sorted(self.changes + opened + filled + renamed, key=lambda change: change[:2]):
             pieces += (self.text[position:start], markup)
             position = end
         return "".join((*pieces, self.text[position:]))
@@ -202,10 +217,31 @@ class Edits:
         """A self-closed parent with what was put inside, between two tags."""
         span = self.span(parent)
         inside = "".join(markup)
-        return span.start, span.end, f"{self._opening(span)}{inside}{self.newline}{self.indent(parent)}</{span.tag}>"
+        return span.start, span.end, f"{self._opening(parent)}{inside}{self.newline}{self.indent(parent)}</{span.tag}>"
 
-    def _opening(self, span: Span) -> str:
-        return self.text[span.start : span.end - 1].rstrip().removesuffix("/").rstrip() + ">"
+    def _fill(self, element: etree._Element, value: str) -> tuple[int, int, str]:
+        """A self-closed element with a text between two tags."""
+        span = self.span(element)
+        return span.start, span.end, f"{self._opening(element)}{value}</{span.tag}>"
+
+    def _reword(self, element: etree._Element) -> tuple[int, int, str]:
+        """An element's first tag with its attributes changed, closed as it was."""
+        span = self.span(element)
+        end = "/>" if self.text[span.inner - 2] == "/" else ">"
+        return span.start, span.inner, self._opening(element).removesuffix(">") + end
+
+    def _opening(self, element: etree._Element) -> str:
+        """An element's first tag with its attributes changed, not closed in itself."""
+        span = self.span(element)
+        tag = self.text[span.start : span.inner - 1].rstrip().removesuffix("/").rstrip()
+        for name, value in self._attributes.get(element, {}).items():
+            there = next((match for match in _ATTRIBUTE.finditer(tag) if match[2] == name), None)
+            if there is None:
+                tag += f' {name}="{value}"' if value is not None else ""
+            else:
+                new = f'{there[1]}"{value}"' if value is not None else ""
+                tag = tag[: there.start()] + new + tag[there.end() :]
+        return tag + ">"
 
 
 def _parse(text: str) -> etree._Element:

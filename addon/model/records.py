@@ -99,7 +99,8 @@ class Dof:
 
     ``lower`` and ``upper`` are None where there is no stop. ``file_sign`` relates the coordinate
     to the one that the file counts in: ``file = file_sign * coordinate`` (Juice turns some hinges
-    the other way round)."""
+    the other way round). ``parts`` are the single coordinates of a ball (3) or free (6) block, where a
+    format gives each its own limits, position, spring and damper; the block's own numbers then say nothing."""
 
     kind: DofKind
     axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
