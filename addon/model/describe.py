@@ -142,7 +142,7 @@ def _joint(joint: Joint, bodies: Mapping[str, Body], loop: bool) -> dict[str, An
 
 
 def _dof(dof: Dof, frame: Array) -> dict[str, Any]:
-    plain = {key: _plain(value) for key, value in vars(dof).items() if key not in ("axis", "extra")}
+    plain = {key: _plain(value) for key, value in vars(dof).items() if key not in ("axis", "extra", "parts")}
     return {"kind": plain.pop("kind"), "axis_world": _list(frame[:3, :3] @ dof.axis), **plain}
 
 

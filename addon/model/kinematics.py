@@ -200,17 +200,10 @@ def _move(state: tuple[Array, Array], dof: Dof, amount: Array, backwards: bool) 
 
 def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
     """Where the joints begin: id -> (1, size of the joint), as ``Tree.forward`` takes it."""
-    return {joint.id: initial_position(joint)[None] for joint in mechanism.joints}
-
-
-def initial_position(joint: Joint) -> Array:
-    """The coordinates at which a joint begins, (size of the joint,)."""
-    values: list[float] = []
-    for dof in joint.dofs:
-        size = DOF_SIZE[dof.kind]
-        own = [dof.position] if size == 1 else [0.0] * size
-        values += [part.position for part in dof.parts] if dof.parts else own
-    return np.array(values, dtype=np.float64)
+    return {
+        joint.id: np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])[None]
+        for joint in mechanism.joints
+    }
 
 
 def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:

@@ -100,7 +100,7 @@ class Dof:
     ``lower`` and ``upper`` are None where there is no stop. ``file_sign`` relates the coordinate
     to the one that the file counts in: ``file = file_sign * coordinate`` (Juice turns some hinges
     the other way round). ``parts`` are the single coordinates of a ball (3) or free (6) block, where a
-    format gives each its own limits, position, spring and damper; the block's own numbers then say nothing."""
+    format gives each its own limits, spring, damper and friction; the block's own then say nothing."""
 
     kind: DofKind
     axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
@@ -121,6 +121,7 @@ class Dof:
     name: str = ""
     start: tuple[float, ...] = ()  # position of a ball (3) or free block (6), where it is not zero
     start_rates: tuple[float, ...] = ()  # its velocity
+    parts: list[Dof] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
