@@ -14,7 +14,7 @@ from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
 from . import juice
 from .files import encode, read_bytes, write_whole
-from .opened import FOREIGN_ROOTS, Opened, not_ours, open_xml
+from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
 from .xml import line_of
 
 
@@ -176,9 +176,11 @@ def _row(format: str) -> Format:
 
 
 def _refusal(opened: Opened, wanted: str) -> FormatError:
-    """What a sound XML file is, if it is not what was wanted."""
+    """What a sound document is, if it is not what was wanted."""
     root, path = opened.root, opened.path
-    line = line_of(root)
+    line, where = line_of(root), str(root.tag)
+    if opened.json is not None:
+        line, where = 1, ""
     rows: list[Format | MotionFormat] = [*FORMATS.values(), *MOTION_FORMATS.values()]
     found = next((row for row in rows if row.detect(opened)), None)
     if found is not None:
@@ -187,10 +189,12 @@ def _refusal(opened: Opened, wanted: str) -> FormatError:
             f"this is a {kind} ({found.label}), not a {wanted}",
             path=path,
             line=line,
-            where=str(root.tag),
+            where=where,
             remedy=f"Open it with File > Import > {'Servo Motion' if kind == 'servo motion' else 'Mechanism'}.",
         )
-    what = FOREIGN_ROOTS.get(str(root.tag), f"XML of a kind that is not known, beginning with <{root.tag}>")
+    what = FOREIGN_ROOTS.get(where, f"XML of a kind that is not known, beginning with <{where}>")
+    if opened.json is not None:
+        what = json_kind(opened.json)
     reads = MOTION_FORMATS if wanted == "servo motion" else FORMATS
     labels = ", ".join(f"{row.label} ({', '.join(row.extensions)})" for row in reads.values())
-    return not_ours(what, path, line, str(root.tag), f"A {wanted} can be: {labels}.")
+    return not_ours(what, path, line, where, f"A {wanted} can be: {labels}.")

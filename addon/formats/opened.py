@@ -1,4 +1,4 @@
-"""A file opened but not yet understood: its text, its XML, and what it is where it is nothing that we read."""
+"""A file opened but not yet understood: its text, its XML or JSON, and what it is where it is nothing that we read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from ..model.report import FormatError, Report
-from . import xml
+from . import jsontext, xml
 from .files import decode
 
 #: Root elements of other programs' XML, and what those files are.
@@ -46,14 +46,35 @@ _FIRST_BYTES = (
     (b"%PDF", "a PDF document"),
     (b"#WEBOTS_MOTION", "a Webots .motion file"),
     (b"#VRML", "a VRML scene"),
-    (b"{", "JSON, perhaps a Shift model"),
-    (b"[", "JSON"),
+)
+#: How a document that is JSON begins; some have a comment first.
+_JSON_BEGINS = ("{", "[", "//", "/*")
+#: Keys at the top of other programs' JSON, and what those files are.
+FOREIGN_KEYS = (
+    ({"asset", "scenes"}, "a glTF scene"),
+    ({"asset", "nodes"}, "a glTF scene"),
+    ({"asset", "meshes"}, "a glTF scene"),
+    ({"name", "version", "scripts"}, "a package description (package.json)"),
+    ({"name", "version", "dependencies"}, "a package description (package.json)"),
+    ({"name", "lockfileVersion"}, "a lock file of packages"),
+    ({"cells", "nbformat"}, "a Jupyter notebook"),
+    ({"robot", "links", "joints"}, "a robot description as robot programs keep it (LinkForge, for one)"),
+    ({"links", "joints"}, "a robot description of links and joints (LinkForge, for one)"),
+    ({"type", "features"}, "a GeoJSON map"),
+    ({"metadata", "geometries"}, "a three.js scene"),
+    ({"Name", "Type", "Template"}, "a Chrono::Vehicle description"),
+    ({"frames", "fps"}, "an animation of servos (blender-servo-animation, for one)"),
+    ({"fps", "servos"}, "an animation of servos (blender-servo-animation)"),
+    ({"v", "fr", "layers"}, "a Lottie animation"),
+    ({"compilerOptions"}, "a compiler's settings (tsconfig.json)"),
+    ({"$schema", "properties"}, "a JSON schema"),
 )
 
 
 @dataclass
 class Opened:
-    """A document and its report so far. ``root`` is its XML."""
+    """A document and its report so far. ``root`` is its XML; of JSON it is an empty element called ``JSON``, and
+    ``json`` is the top value."""
 
     path: str
     data: bytes
@@ -61,11 +82,12 @@ class Opened:
     encoding: str
     root: etree._Element
     report: Report = field(default_factory=Report)
+    json: jsontext.Node | None = None
 
 
 def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
-    """Decode and parse. FormatError, saying what the file is if that is known, where it is no sound XML. ``texts``
-    names elements that hold only text."""
+    """Decode and parse, JSON too. FormatError, saying what the file is if that is known, where it is neither sound XML
+    nor sound JSON. ``texts`` names elements that hold only text."""
     report = Report()
     if not data.strip():
         raise FormatError("the file is empty", path=path, remedy="Save the model again in the program it came from.")
@@ -75,6 +97,9 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
     text, encoding = decode(data, report)
     if "\0" in text:
         raise not_ours("a binary file", path)
+    if text.lstrip().startswith(_JSON_BEGINS):
+        node = jsontext.parse(text, path, report)
+        return Opened(path, data, text, encoding, etree.Element("JSON"), report, node)
     try:
         root, text = xml.parse(text, path, report, texts)
     except FormatError:
@@ -83,6 +108,17 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
             raise not_ours(what, path) from None
         raise
     return Opened(path, data, text, encoding, root, report)
+
+
+def json_kind(node: jsontext.Node) -> str:
+    """What JSON is that is nothing of ours."""
+    keys = set(node.value) if isinstance(node.value, dict) else set()
+    known = next((what for known, what in FOREIGN_KEYS if known <= keys), None)
+    if known:
+        return known
+    if not isinstance(node.value, dict):
+        return "JSON, but no object"
+    return f"JSON of a kind that is not known, with {', '.join(sorted(keys)[:4]) or 'nothing'} at its top"
 
 
 def first_tag(text: str) -> str:
