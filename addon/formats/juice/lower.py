@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -10,29 +9,11 @@ import numpy as np
 
 from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, identity
 from ...model.report import Report
+from ..losses import Losses
 from .geometry import same_pose
 
 HELD_SHAPES = frozenset({"box", "capsule", "sphere", "cylinder"})
 _NOTHING = 1e-12
-
-
-class Losses:
-    """Counts what is lost, so that it is said once per kind and not once per joint."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self.first: dict[tuple[str, str], str] = {}
-
-    def add(self, code: str, message: str, name: str) -> None:
-        """Something of the object of this name is lost."""
-        self.counts[code, message] += 1
-        self.first.setdefault((code, message), name)
-
-    def tell(self, report: Report) -> None:
-        """Say everything."""
-        for (code, message), count in self.counts.items():
-            more = f" and {count - 1} more" if count > 1 else ""
-            report.warn(code, f"{message} ('{self.first[code, message]}'{more})")
 
 
 def lowered(mechanism: Mechanism, report: Report) -> tuple[list[Body], list[Joint]]:
