@@ -1,0 +1,190 @@
+"""A Shift document read: its elements where they stand, by what they make in the mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...model.records import Mechanism
+from ...model.report import FormatError, Report
+from ..jsontext import Node, parse
+from .read import Placed, Reader
+from .table import (
+    ASSEMBLY,
+    BODY,
+    END_KEYS,
+    ENDS,
+    FIXED,
+    FRAME,
+    JOINT,
+    KEPT,
+    LIGHT,
+    MARK,
+    PAIRS,
+    RESTRAINT,
+    SEPARATOR,
+    SETTINGS,
+)
+
+#: What an element makes: the id of a record, and which of its pieces it is.
+Key = tuple[str, int]
+
+_BODY_LISTS = ("frames",)
+_LISTS = ("bodies", "joints", "assemblies", "restraints", "restraint")
+_TOP = ("model_parameters", FIXED, "frames", "lights", *_LISTS)
+
+
+@dataclass
+class Elements:
+    """All elements of a document in order, not yet understood. Frames are by the body that has them, None for the
+    ground."""
+
+    settings: Placed
+    assemblies: dict[str, Placed] = field(default_factory=dict)
+    bodies: list[Placed] = field(default_factory=list)
+    frames: list[tuple[Placed | None, Placed]] = field(default_factory=list)
+    joints: list[Placed] = field(default_factory=list)
+    lights: list[Placed] = field(default_factory=list)
+    restraints: list[Placed] = field(default_factory=list)
+    dialect: str = PAIRS
+
+
+@dataclass
+class Document:
+    """What a text holds. Bodies, joints, lights and restraints are by what they make, frames by owner and name."""
+
+    text: str
+    root: Node
+    dialect: str
+    elements: Elements
+    bodies: dict[Key, Placed]
+    joints: dict[Key, Placed]
+    frames: dict[tuple[str | None, str], Placed]
+    mechanism: Mechanism
+
+
+def is_shift(root: Node) -> bool:
+    """Whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints, of its kind."""
+    if not isinstance(root.value, dict):
+        return False
+    found = next((root.get(key) for key in ("assemblies", "bodies") if root.get(key) is not None), None)
+    if found is None or not isinstance(found.value, list):
+        return False
+    if root.get("model_parameters") is not None or root.get(FIXED) is not None:
+        return True
+    return any(child.get("bodies") is not None or child.get("joints") is not None for child in found.value) or (
+        root.get("joints") is not None and any(_joins(child) for child in root["joints"].children)
+    )
+
+
+def _joins(node: Node) -> bool:
+    return any(node.get(key) is not None for key in END_KEYS[:2])
+
+
+def gather(root: Node, reader: Reader) -> Elements:
+    """The elements of a document. FormatError for one that is not what it has to be."""
+    settings = reader.place(root, SETTINGS, more=(*_TOP, *KEPT[""]))
+    found = Elements(settings)
+    ground = root.get(FIXED)
+    if ground is not None and not isinstance(ground.value, dict):
+        raise reader.error(ground, "the ground is not an object", 'Write "fixed": {"frames": [...]}.')
+    for holder in (ground, root):
+        if holder is not None:
+            found.frames += [(None, reader.place(node, FRAME)) for node in reader.elements(holder.get("frames"))]
+            found.lights += [reader.place(node, LIGHT) for node in reader.elements(holder.get("lights"))]
+    dialects: list[str] = []
+    _gather_parts(root, "", reader, found, dialects)
+    for node in reader.elements(root.get("assemblies")):
+        _gather_assembly(node, "", reader, found, dialects)
+    later = ENDS in dialects or any(placed.node.get("geometry") is not None for placed in found.bodies)
+    found.dialect = PAIRS if PAIRS in dialects or not later else ENDS
+    _tell_kept(root, reader)
+    return found
+
+
+def _gather_assembly(node: Node, outer: str, reader: Reader, found: Elements, dialects: list[str]) -> None:
+    placed = reader.place(node, ASSEMBLY, outer, more=(*_LISTS, *KEPT["assembly"]))
+    name = placed.name or f"assembly {len(found.assemblies) + 1}"
+    if not placed.name:
+        reader.warn("repaired-name", f"the assembly has no name; it is called '{name}'", node)
+        placed.row["name"] = name
+    path = own_path(f"{outer}{SEPARATOR}{name}" if outer else name, found.assemblies)
+    found.assemblies[path] = placed
+    _gather_parts(node, path, reader, found, dialects)
+    for child in reader.elements(node.get("assemblies")):
+        _gather_assembly(child, path, reader, found, dialects)
+
+
+def _gather_parts(node: Node, path: str, reader: Reader, found: Elements, dialects: list[str]) -> None:
+    for child in reader.elements(node.get("bodies")):
+        body = reader.place(child, BODY, path, more=_BODY_LISTS)
+        found.bodies.append(body)
+        found.frames += [(body, reader.place(item, FRAME, path)) for item in reader.elements(child.get("frames"))]
+    for child in reader.elements(node.get("joints")):
+        joint = reader.place(child, JOINT, path, more=END_KEYS)
+        joint.ends, dialect = reader.ends(child)
+        if not joint.ends:
+            raise reader.error(child, "the joint names no bodies", 'Give it "body_frame_pairs".')
+        dialects.append(dialect)
+        found.joints.append(joint)
+    for key in ("restraints", "restraint"):
+        for child in reader.elements(node.get(key)):
+            restraint = reader.place(child, RESTRAINT, path, more=END_KEYS)
+            restraint.ends, _ = reader.ends(child)
+            found.restraints.append(restraint)
+
+
+def own_path(wanted: str, taken: object) -> str:
+    """A path that is not taken yet: the one wanted, or with a number behind it."""
+    path, number = wanted, 1
+    while path in taken:  # type: ignore[operator]
+        number += 1
+        path = f"{wanted}#{number}"
+    return path
+
+
+def _tell_kept(root: Node, reader: Reader) -> None:
+    """Say what the program acts on that has no counterpart here."""
+    for node in _holders(root):
+        for key in ("terrain", "force_modules"):
+            items = node.get(key)
+            if items is not None and items.value:
+                what = f"{len(items.children)} of {key}"
+                message = f"{what} stay in the file; nothing stands for them here"
+                reader.report.info("kept", message, reader.line(items), items.where)
+
+
+def _holders(node: Node) -> Iterator[Node]:
+    yield node
+    ground = node.get(FIXED)
+    if ground is not None:
+        yield ground
+    assemblies = node.get("assemblies")
+    for child in assemblies.children if assemblies is not None else ():
+        yield from _holders(child)
+
+
+def read(text: str, path: str = "", report: Report | None = None, root: Node | None = None) -> Document:
+    """Read a document (``root`` where its text is parsed already). FormatError names line and path of what cannot be
+    read; what was repaired, kept or left out is in the mechanism's report."""
+    from .mechanism import build
+
+    report = Report() if report is None else report
+    root = parse(text, path, report) if root is None else root
+    if not is_shift(root):
+        raise FormatError("this JSON is no Shift model", path=path, line=1, remedy='It needs "assemblies".')
+    reader = Reader(text, path, report)
+    elements = gather(root, reader)
+    reader.tell_unknown()
+    return build(text, root, elements, reader)
+
+
+def between_id(joint: str, part: int) -> str:
+    """What stands for the body behind a piece of a joint, which is no body of the mechanism."""
+    return f"{joint}\0{part}"
+
+
+def mark_of(placed: Placed) -> dict:
+    """What we kept in an element for ourselves."""
+    mark = placed.row.get(MARK)
+    return mark if isinstance(mark, dict) else {}

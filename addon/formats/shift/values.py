@@ -1,0 +1,126 @@
+"""What single values of a Shift file mean, and how a meaning is written: axes, displacements, rates, springs.
+
+Each comes as a pair. A value that still means what it should is written as it was; ``kept`` decides that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...model.kinematics import rotation_matrix, rotation_vector
+from ...model.records import Array, identity
+
+#: How far from orthonormal a rotation may be before it is worth saying: the files have five digits and more.
+LOOSE = 1e-4
+SAME_POSE = 1e-10
+
+
+def kept(raw: Any, meaning: Callable[[Any], Any], wanted: Any, fresh: Any) -> Any:
+    """``raw`` where it still means what is wanted, else ``fresh``."""
+    if raw is not None and np.allclose(meaning(raw), wanted, rtol=1e-12, atol=1e-15):
+        return raw
+    return fresh
+
+
+def pose_of(turn: Any, shift: Any) -> Array:
+    """The pose of ``R`` and ``T``, (4, 4); each None for nothing. The rotation is the nearest to what is written."""
+    pose = identity()
+    if turn is not None:
+        pose[:3, :3] = nearest_rotation(np.array(turn, dtype=np.float64))
+    if shift is not None:
+        pose[:3, 3] = shift
+    return pose
+
+
+def nearest_rotation(matrix: Array) -> Array:
+    """The rotation nearest to a matrix (3, 3); the matrix itself where it is one to the last digits."""
+    if np.abs(matrix.T @ matrix - np.eye(3)).max() < 1e-15 and np.linalg.det(matrix) > 0:
+        return matrix
+    left, _, right = np.linalg.svd(matrix)
+    flip = np.diag([1.0, 1.0, math.copysign(1.0, np.linalg.det(left @ right))])
+    return np.asarray(left @ flip @ right)
+
+
+def looseness(matrix: Any) -> float:
+    """By how much the elements of a written rotation differ from those of the nearest one."""
+    matrix = np.array(matrix, dtype=np.float64)
+    return float(np.abs(matrix - nearest_rotation(matrix)).max())
+
+
+def turn_and_shift(pose: Array) -> tuple[list[list[float]], list[float]]:
+    """``R`` and ``T`` of a pose as they are written."""
+    return tidy(pose[:3, :3]), tidy(pose[:3, 3])
+
+
+def tidy(values: Array) -> Any:
+    """Numbers to sixteen places as nested lists, so that a sine of pi is 0, and no zero has a sign."""
+    return (np.round(np.asarray(values, dtype=np.float64), 16) + 0.0).tolist()
+
+
+def same_pose(one: Array, other: Array) -> bool:
+    """Whether two poses are the same but for rounding."""
+    return bool(np.abs(one - other).max() <= SAME_POSE * (1.0 + np.abs(one[:3, 3]).max()))
+
+
+def axis_of(written: Any) -> Array | None:
+    """The unit vector of ``"x"``, ``"-z"`` or ``[x, y, z]``; None for one without length."""
+    if isinstance(written, str):
+        vector = np.array([float(written[-1] == letter) for letter in "xyz"])
+        return -vector if written.startswith("-") else vector
+    vector = np.array(written, dtype=np.float64)
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 1e-12 else None
+
+
+def displaced(written: Any) -> Array:
+    """The pose (4, 4) of a displacement ``{"R", "T"}``; a number or nothing is none."""
+    return pose_of(written.get("R"), written.get("T")) if isinstance(written, dict) else identity()
+
+
+def ball_start(written: Any) -> Array:
+    """Rotation vector (3,) of a displacement."""
+    return rotation_vector(displaced(written)[:3, :3])
+
+
+def free_start(written: Any) -> Array:
+    """Rotation vector and translation (6,) of a displacement."""
+    pose = displaced(written)
+    return np.concatenate([rotation_vector(pose[:3, :3]), pose[:3, 3]])
+
+
+def free_rates(written: Any) -> Array:
+    """Angular and linear velocity (6,) of six numbers, of which the file has the linear ones first, as the screws
+    of the author's mathematics library do; anything else is rest."""
+    if isinstance(written, list) and len(written) == 6:
+        return np.array([*written[3:], *written[:3]], dtype=np.float64)
+    return np.zeros(6)
+
+
+def write_displacement(pose: Array) -> dict[str, Any]:
+    """A pose as a displacement."""
+    turn, shift = turn_and_shift(pose)
+    return {"R": turn, "T": shift}
+
+
+def started(start: Array) -> Array:
+    """The pose (4, 4) of a rotation vector and, where there are six numbers, a translation."""
+    pose = identity()
+    pose[:3, :3] = rotation_matrix(np.asarray(start[:3], dtype=np.float64))
+    if len(start) == 6:
+        pose[:3, 3] = start[3:]
+    return pose
+
+
+def spring_of(terms: list[float]) -> tuple[float, float]:
+    """Stiffness and rest position of the force ``-(c0 + c1 q)``; without c1 there is no rest."""
+    stiffness = float(terms[1]) if len(terms) > 1 else 0.0
+    return stiffness, (-float(terms[0]) / stiffness + 0.0 if stiffness else 0.0)
+
+
+def damper_of(terms: list[float]) -> float:
+    """Damping of the force ``-(c0 + c1 v)``."""
+    return float(terms[1]) if len(terms) > 1 else 0.0
