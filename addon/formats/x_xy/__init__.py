@@ -1,0 +1,36 @@
+"""x_xy: the XML of imt-ring (once x_xy), a program that simulates and learns from chains of rigid bodies."""
+
+from __future__ import annotations
+
+from ...model.records import Mechanism
+from ...model.report import FormatError, Report
+from ..opened import Opened
+from .patch import patched
+from .read import read
+from .table import ROOT
+from .write import new_document
+
+__all__ = ["detect", "dump", "load"]
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is an x_xy model."""
+    return bool(opened.root.tag == ROOT)
+
+
+def load(opened: Opened) -> Mechanism:
+    """The mechanism of a document. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.root).mechanism
+
+
+def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
+    """The text of an x_xy file: the mechanism's own document with its edits, where it has one, else a new one."""
+    source = mechanism.source
+    if source.format != ROOT or not source.text:
+        return new_document(mechanism, report)
+    try:
+        document = read(source.text, source.path)
+    except FormatError as error:
+        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        return new_document(mechanism, report)
+    return patched(document, mechanism, report)

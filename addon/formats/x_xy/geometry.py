@@ -1,0 +1,150 @@
+"""How x_xy turns things, and what its geoms weigh.
+
+``euler`` is the active orientation ``Rz @ Ry @ Rx`` in degrees. ``quat`` (w x y z) is passive: it takes the parent's
+coordinates to the child's, so that the orientation is its inverse. The program never makes it a unit quaternion, and
+what hangs on a body whose quaternion is none stands at its position times the square of the quaternion's length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...model.inertia import parallel_axis
+from ...model.records import Array
+
+#: Below this, poses and numbers are the same.
+SAME = 1e-12
+#: An edit of one number beyond ``EDITED`` may leave the rounding of 32 bits in its neighbours: they are then the same.
+EDITED, ROUNDING = 1e-5, 3e-7
+
+
+def turn_of_euler(degrees: Sequence[float]) -> Array:
+    """Rotation matrix (3, 3) of ``euler``. Quarter turns come out exact."""
+    (cx, sx), (cy, sy), (cz, sz) = (_cos_sin(angle) for angle in degrees)
+    return np.array(
+        [
+            [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
+            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
+            [-sy, cy * sx, cy * cx],
+        ]
+    )
+
+
+def turn_of_quat(quat: Sequence[float]) -> Array:
+    """Rotation matrix (3, 3) of ``quat``, whatever its length. The identity for zero."""
+    w, x, y, z = quat
+    square = w * w + x * x + y * y + z * z
+    if square == 0.0:
+        return np.eye(3)
+    s = 2.0 / square
+    return np.array(
+        [
+            [1 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y)],
+            [s * (x * y - w * z), 1 - s * (x * x + z * z), s * (y * z + w * x)],
+            [s * (x * z + w * y), s * (y * z - w * x), 1 - s * (x * x + y * y)],
+        ]
+    )
+
+
+def euler_of(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
+    """Degrees of a rotation matrix: of all that give it, those nearest to ``near``."""
+    flat = math.hypot(turn[0, 0], turn[1, 0])
+    y = math.atan2(-turn[2, 0], flat)
+    upright = flat < SAME  # x and z turn about one line: z stays
+    z = math.radians(near[2]) if upright else math.atan2(turn[1, 0], turn[0, 0])
+    rest = turn_of_euler((0.0, math.degrees(y), math.degrees(z))).T @ turn  # what is left of it for x, exact for any z
+    x = math.atan2(rest[2, 1], rest[2, 2])
+    choices = [(x, y, z)] if upright else [(x, y, z), (x + math.pi, math.pi - y, z + math.pi)]
+    wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
+    return min(wound, key=lambda choice: sum((a - b) ** 2 for a, b in zip(choice, near, strict=True)))
+
+
+def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[float, ...]:
+    """``quat`` of a rotation matrix, of ``near``'s length and sign."""
+    symmetric = np.array(
+        [
+            [1 + turn[0, 0] + turn[1, 1] + turn[2, 2], 0, 0, 0],
+            [turn[1, 2] - turn[2, 1], 1 + turn[0, 0] - turn[1, 1] - turn[2, 2], 0, 0],
+            [turn[2, 0] - turn[0, 2], turn[0, 1] + turn[1, 0], 1 - turn[0, 0] + turn[1, 1] - turn[2, 2], 0],
+            [
+                turn[0, 1] - turn[1, 0],
+                turn[0, 2] + turn[2, 0],
+                turn[1, 2] + turn[2, 1],
+                1 - turn[0, 0] - turn[1, 1] + turn[2, 2],
+            ],
+        ]
+    )
+    symmetric += np.tril(symmetric, -1).T  # four times the outer product of the quaternion with itself
+    column = symmetric[int(np.argmax(np.diag(symmetric)))]
+    unit = column / np.linalg.norm(column) * (np.linalg.norm(near) or 1.0)
+    return tuple(float(x) for x in (-unit if unit @ np.asarray(near) < 0 else unit))
+
+
+def pose_of(position: Sequence[float], turn: Array) -> Array:
+    """A pose (4, 4)."""
+    pose = np.eye(4)
+    pose[:3, :3] = turn
+    pose[:3, 3] = position
+    return pose
+
+
+def same(a: Array, b: Array, tolerance: float = SAME) -> bool:
+    """Whether two arrays are equal but for rounding."""
+    return bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
+
+
+def geom_inertia(kind: str, dim: Sequence[float], mass: float) -> Array:
+    """Inertia tensor (3, 3) that the program gives a geom, about its middle, along its own axes. Cylinders and capsules
+    count as lying along x, although they are drawn along z."""
+    if kind == "box":
+        x, y, z = (length * length for length in dim)
+        return mass / 12.0 * np.diag([y + z, x + z, x + y])
+    if kind == "sphere":
+        return 0.4 * mass * dim[0] ** 2 * np.eye(3)
+    if kind not in {"cylinder", "capsule"}:
+        return np.zeros((3, 3))
+    radius, length = dim
+    tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
+    share = 1.0 if kind == "cylinder" else tube / (tube + ball)
+    along = share * radius**2 / 2.0 + (1.0 - share) * 0.4 * radius**2
+    across = share * (radius**2 / 4.0 + length**2 / 12.0) + (1.0 - share) * (
+        0.4 * radius**2 + 0.375 * radius * length + 0.25 * length**2
+    )
+    return mass * np.diag([along, across, across])
+
+
+def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[float, Array, Array]:
+    """Mass, centre of mass (3,) and inertia tensor (3, 3) about it, of geoms given as kind, dim, mass and pose (4, 4) in
+    their body."""
+    mass = float(sum(geom[2] for geom in geoms))
+    moment = sum((geom[2] * geom[3][:3, 3] for geom in geoms), np.zeros(3))
+    com = moment / mass if mass else np.zeros(3)
+    tensor = np.zeros((3, 3))
+    for kind, dim, part, pose in geoms:
+        turn, away = pose[:3, :3], pose[:3, 3] - com
+        tensor += turn @ geom_inertia(kind, dim, part) @ turn.T + part * parallel_axis(away)
+    return mass, com, tensor
+
+
+def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
+    """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle. An edge
+    that no box can have (negative squared) is zero."""
+    moments, turn = np.linalg.eigh(inertia)
+    if np.linalg.det(turn) < 0:
+        turn[:, 2] = -turn[:, 2]
+    squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
+    return np.sqrt(np.maximum(squares, 0.0)), turn
+
+
+def _cos_sin(degrees: float) -> tuple[float, float]:
+    if degrees % 90.0 == 0.0:
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[int(degrees // 90.0) % 4]
+    return math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+
+
+def _wound(angle: float, near: float) -> float:
+    """The angle plus the full turns that bring it nearest to another (degrees)."""
+    return angle + 360.0 * round((near - angle) / 360.0)

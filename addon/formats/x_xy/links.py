@@ -1,0 +1,351 @@
+"""The records of a mechanism to rows of an x_xy document: the inverse of ``mechanism``.
+
+What a document cannot hold goes into notes: rows are read back in thought, and where that gives something else than
+was to be written, the difference is noted and reported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from ...model.kinematics import Link, Tree, inverse, spanning_tree
+from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, identity
+from ...model.report import Report
+from . import geometry, notes
+from .geoms import geoms_of
+from .mechanism import WORLD_BODY, build, turned_round
+from .names import free_name, read_name, safe_name
+from .rows import LinkRow, ModelRow, OmcRow
+from .steps import steps_of
+from .table import joint_kind
+from .values import Remarks
+
+_BODY_LEAVES = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
+_JOINT_LEAVES = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})
+_DOF_LEAVES = frozenset({"axis", "damping", "armature", "stiffness", "rest", "parts"})
+_HELD_OF_PARTS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
+
+
+def rows_of(mechanism: Mechanism, report: Report, kept: bool = False) -> ModelRow:
+    """The rows of a mechanism. ``kept`` allows what its own document holds although the loader refuses it."""
+    remarks = Remarks(report)
+    out = _Writer(mechanism, remarks, kept).model()
+    remarks.tell()
+    return out
+
+
+class _Writer:
+    def __init__(self, mechanism: Mechanism, remarks: Remarks, kept: bool) -> None:
+        self.mechanism, self.remarks, self.kept = mechanism, remarks, kept
+        self.tree: Tree = spanning_tree(mechanism)
+        self.linked = {link.body for link in self.tree.links}
+        self.names: set[str] = set()
+        self.out = ModelRow()
+        self.number_of: dict[str | None, int | None] = {None: None}  # of the link that carries a body
+        self.joint_of: dict[str, Joint] = {}  # as it is written, from the carrier to the body
+        self.against: set[str] = set()
+        self.left: list[Joint] = []
+        self.whole: list[Frame] = []
+
+    def model(self) -> ModelRow:
+        """All rows, the notes in them."""
+        mechanism, out = self.mechanism, self.out
+        if mechanism.name:
+            out.model = safe_name(mechanism.name)
+        out.gravity = tuple(float(x) for x in -mechanism.world.gravity + 0.0)
+        out.dt = mechanism.world.time_step
+        scenery = next((body for body in mechanism.bodies if _is_scenery(body, mechanism)), None)
+        hanging = self._hanging(scenery)
+        self._tell_lost()
+        for body, link in hanging:
+            self._body(body, link)
+        if scenery is not None:
+            out.geoms = geoms_of(scenery, self.remarks).rows
+        self._frames(scenery)
+        self._notes(scenery)
+        self._in_file_order()
+        return out
+
+    def _hanging(self, scenery: Body | None) -> list[tuple[Body, Link | None]]:
+        """Bodies with the link of the tree that they hang by, carriers first and else in file order."""
+        bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
+        links = {link.body: link for link in self.tree.links}
+        below: dict[str | None, list[str]] = {}
+        for own in dict.fromkeys(body.id for body in self.mechanism.bodies):
+            if scenery is None or own != scenery.id:
+                link = links.get(own)
+                below.setdefault(None if link is None else link.carrier, []).append(own)
+        out: list[tuple[Body, Link | None]] = []
+        waiting = below.get(None, [])[::-1]
+        while waiting:
+            own = waiting.pop()
+            out.append((bodies[own], links.get(own)))
+            waiting += below.get(own, [])[::-1]
+        used = {link.joint.id for link in self.tree.links}
+        self.left = [joint for joint in self.mechanism.joints if joint.id not in used]
+        return out
+
+    def _body(self, body: Body, link: Link | None) -> None:
+        joint = self._joint(body, link)
+        parent = self.number_of[joint.parent]
+        steps = steps_of(joint, self.kept)
+        name = self._name(body.name or body.id)
+        for step, made in enumerate(steps):
+            last = step == len(steps) - 1
+            row = LinkRow(
+                name if last else self._name(f"{body.name or body.id} step {step + 1}"),
+                made.joint,
+                parent,
+                made.pose,
+                numbers=dict(made.numbers),
+                note={} if last else {"step": True},
+                key=("body", body.id, step),
+            )
+            parent = len(self.out.links)
+            self.out.links.append(row)
+        row.numbers |= {
+            limit: tuple(float(x) for x in body.extra[limit]) for limit in ("pos_min", "pos_max") if limit in body.extra
+        }
+        geoms = geoms_of(body, self.remarks)
+        row.geoms = geoms.rows
+        row.note |= geoms.note()
+        self.number_of[body.id] = parent
+
+    def _joint(self, body: Body, link: Link | None) -> Joint:
+        """The joint that a body hangs by, from its carrier; a free or frozen one where it hangs by none."""
+        if link is None:
+            dofs = [] if body.immobile else [Dof("free")]
+            kind = "weld" if body.immobile else "free"
+            joint = Joint(body.id, body.name, kind, None, body.id, body.pose, identity(), dofs)
+        elif link.against:
+            self.against.add(body.id)
+            joint = turned_round(link.joint)
+        else:
+            joint = link.joint
+        self.joint_of[body.id] = joint
+        return joint
+
+    def _name(self, wanted: str) -> str:
+        name = free_name(safe_name(wanted), self.names)
+        self.names.add(name)
+        return name
+
+    def _frames(self, scenery: Body | None) -> None:
+        """Markers where they belong, other frames as frozen bodies."""
+        taken: set[str] = set()
+        for frame in self.mechanism.frames:
+            carrier = frame.body if scenery is None or frame.body != scenery.id else None
+            if carrier not in self.number_of:
+                self.whole.append(frame)
+                continue
+            number = self.number_of[carrier]
+            if number is not None and _is_marker(frame):
+                position = tuple(float(x) for x in frame.pose[:3, 3])
+                marker = OmcRow(safe_name(frame.name), str(frame.extra["pos_marker"]), position)
+                self.out.links[number].omcs.append(marker)
+                continue
+            own = free_name(frame.name, taken)
+            taken.add(own)
+            row = LinkRow(self._name(frame.name or "frame"), "frozen", number, frame.pose, key=("frame", own, 0))
+            row.note = {"frame": {}}
+            back = Frame(read_name(row.name), frame.body, frame.pose)
+            row.note["frame"] = notes.difference(frame, back, frozenset({"pose", "body"}))
+            self.out.links.append(row)
+
+    def _notes(self, scenery: Body | None) -> None:
+        """Read the rows back in thought, and note what they do not give."""
+        back, _ = build(self.out, "", Remarks(Report()))
+        bodies = {body.id: body for body in back.bodies}
+        joints = {joint.child: joint for joint in back.joints}
+        said: Counter[tuple[str, str]] = Counter()
+        first: dict[tuple[str, str], str] = {}
+
+        def tell(what: str, fields: Iterable[str], name: str) -> None:
+            for item in fields:
+                said[what, item] += 1
+                first.setdefault((what, item), name)
+
+        originals = {body.id: body for body in reversed(self.mechanism.bodies)}
+        reading = [row for row in self.out.links if row.key[0] == "body" and "step" not in row.note]
+        made = [body for body in back.bodies if not body.extra.get(WORLD_BODY)]
+        for row, read_body in zip(reading, made, strict=True):
+            body, joint = originals[row.key[1]], self.joint_of[row.key[1]]
+            read_joint = joints[read_body.id]
+            self._note(row, body, read_body, joint, read_joint)
+            tell("body", row.note.get("body", ()), body.name)
+            tell("joint", [item for item in row.note.get("joint", ()) if item not in {"id", "name", "type", "extra"}], joint.name)
+            for dof in row.note.get("dofs", ()):
+                tell("joint", [item for item in dof if item != "extra"], joint.name)
+        assert len(bodies) >= len(reading)
+        self._note_model(back)
+        for (what, item), count in said.items():
+            more = f" and {count - 1} more" if count > 1 else ""
+            message = f"the program has no {item} of a {what} ('{first[what, item]}'{more}); it is kept in a comment"
+            self.remarks.warn("kept-as-comment", message)
+
+    def _note(self, row: LinkRow, body: Body, read_body: Body, joint: Joint, read_joint: Joint) -> None:
+        note = row.note
+        if read_body.id != body.id:
+            note["id"] = body.id
+        apart = notes.difference(body, read_body, _BODY_LEAVES)
+        for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
+            mine, theirs = getattr(body, name), getattr(read_body, name)
+            if mine is None:
+                continue
+            size = float(np.abs(mine).max()) if amount is None else amount
+            if float(np.abs(np.asarray(mine) - np.asarray(theirs)).max()) > 1e-9 * (size or 1.0):
+                apart[name] = np.asarray(mine).tolist() if name != "mass" else float(mine)
+        if apart:
+            note["body"] = apart
+        if body.id not in self.linked:
+            note["loose"] = True
+            return
+        if body.id in self.against:
+            note["against"] = True
+        read_joint.id = read_body.id if "id" not in note else body.id
+        mine = notes.difference(joint, read_joint, _JOINT_LEAVES)
+        if mine:
+            note["joint"] = mine
+        kind = joint_kind(row.joint)
+        chosen = kind is not None and kind.chosen
+        leave = joint.frame_child
+        dofs = [_dof_difference(dof, read, chosen, leave) for dof, read in zip(joint.dofs, read_joint.dofs, strict=True)]
+        if any(dofs):
+            note["dofs"] = dofs
+
+    def _note_model(self, back: Mechanism) -> None:
+        mechanism, note = self.mechanism, self.out.note
+        if mechanism.name != back.name and mechanism.name:
+            note["name"] = mechanism.name
+        world = notes.difference(mechanism.world, back.world, frozenset({"gravity", "time_step"}))
+        if world:
+            note["world"] = world
+            for item in world:
+                self.remarks.warn("kept-as-comment", f"the program has no {item} of the world; it is kept in a comment")
+        for name, items in (
+            ("joints", self.left),
+            ("assemblies", mechanism.assemblies),
+            ("restraints", mechanism.restraints),
+            ("lights", mechanism.lights),
+            ("frames", self.whole),
+        ):
+            if items:
+                note[name] = [notes.plain(item) for item in items]
+        for joint in self.left:
+            self._tell_left(joint)
+        for what in ("assemblies", "restraints", "lights"):
+            if getattr(mechanism, what):
+                message = f"the program has no {what} ({len(getattr(mechanism, what))} here); they are kept in a comment"
+                self.remarks.warn("kept-as-comment", message)
+
+    def _tell_left(self, joint: Joint) -> None:
+        if joint.id in self.tree.loop_joints:
+            message = (
+                f"the joint '{joint.name}' ({joint.type}) between '{joint.parent}' and '{joint.child}' closes a loop, which "
+                "the program cannot have; the loop is cut there, and a comment keeps the joint so that it can be closed again"
+            )
+            self.remarks.warn("cut-loop", message)
+        else:
+            self.remarks.warn("left-joint", f"the joint '{joint.name}' moves nothing; it is kept in a comment")
+
+    def _tell_lost(self) -> None:
+        for joint in self.mechanism.joints:
+            for dof in joint.dofs:
+                if dof.kind == "screw":
+                    message = (
+                        f"a screw is written as a hinge: the slide of {2 * np.pi * dof.pitch:.4g} a turn is missing "
+                        f"('{joint.name}')"
+                    )
+                    self.remarks.warn("approximated-joint", message)
+        if self.mechanism.behaviours is not None:
+            self.remarks.warn("dropped-behaviours", "what moves the joints by itself (its gait) cannot be written")
+        if self.mechanism.motions:
+            self.remarks.warn("dropped-motion", "motions are not written; save them as servo motion")
+
+    def _in_file_order(self) -> None:
+        """Links in the order of the file: each with all that hangs on it before the next."""
+        links = self.out.links
+        below: dict[int | None, list[int]] = {}
+        for number, row in enumerate(links):
+            below.setdefault(row.parent, []).append(number)
+        order: list[int] = []
+        waiting = below.get(None, [])[::-1]
+        while waiting:
+            number = waiting.pop()
+            order.append(number)
+            waiting += below.get(number, [])[::-1]
+        place = {number: i for i, number in enumerate(order)}
+        self.out.links = [links[number] for number in order]
+        for row in self.out.links:
+            row.parent = None if row.parent is None else place[row.parent]
+
+
+def rebased(mechanism: Mechanism, bodies: Iterable[str]) -> Mechanism:
+    """The mechanism with the frames of some bodies laid onto the frames of the joints that they hang by. Nothing moves:
+    shapes, centres of mass and what hangs on them keep their places in the world."""
+    wanted = set(bodies)
+    shift: dict[str, Array] = {}
+    for joint in mechanism.joints:
+        if joint.child in wanted and joint.child not in shift and not geometry.same(joint.frame_child, identity()):
+            shift[joint.child] = joint.frame_child
+    if not shift:
+        return mechanism
+    out = Mechanism(**vars(mechanism))
+    out.bodies = [_moved(body, shift[body.id]) if body.id in shift else body for body in mechanism.bodies]
+    out.joints = [_hung(joint, shift) for joint in mechanism.joints]
+    out.frames = [
+        Frame(**vars(frame) | {"pose": inverse(shift[frame.body]) @ frame.pose}) if frame.body in shift else frame
+        for frame in mechanism.frames
+    ]
+    return out
+
+
+def _moved(body: Body, shift: Array) -> Body:
+    back = inverse(shift)
+    copy = Body(**vars(body))
+    copy.pose = body.pose @ shift
+    copy.com = back[:3, :3] @ body.com + back[:3, 3]
+    if body.inertia is not None:
+        copy.inertia = back[:3, :3] @ body.inertia @ shift[:3, :3]
+    copy.shapes = [type(shape)(**vars(shape) | {"pose": back @ shape.pose}) for shape in body.shapes]
+    return copy
+
+
+def _hung(joint: Joint, shift: dict[str, Array]) -> Joint:
+    copy = Joint(**vars(joint))
+    if joint.parent in shift:
+        copy.frame_parent = inverse(shift[joint.parent]) @ joint.frame_parent
+    if joint.child in shift:
+        copy.frame_child = inverse(shift[joint.child]) @ joint.frame_child
+        if geometry.same(copy.frame_child, identity(), 1e-9):
+            copy.frame_child = identity()
+    return copy
+
+
+def _dof_difference(dof: Dof, read: Dof, chosen: bool, leave: Array) -> notes.Note:
+    """What a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis, and
+    ``leave`` is the joint's frame in the body, in whose own frame the axis is then noted."""
+    out = notes.difference(dof, read, _DOF_LEAVES)
+    axis = leave[:3, :3] @ dof.axis
+    if chosen and not geometry.same(axis, read.axis, 1e-9):
+        out["axis"] = [float(x) for x in axis]
+    parts = [notes.plain(part) for part in dof.parts]
+    if any(part.keys() - _HELD_OF_PARTS for part in parts):
+        out["parts"] = parts
+    return out
+
+
+def _is_scenery(body: Body, mechanism: Mechanism) -> bool:
+    """Whether a body is the geoms of the world: it stands in the world's frame and nothing is joined to it."""
+    return bool(
+        body.extra.get(WORLD_BODY)
+        and geometry.same(body.pose, identity())
+        and not any(body.id in {joint.parent, joint.child} for joint in mechanism.joints)
+    )
+
+
+def _is_marker(frame: Frame) -> bool:
+    return "pos_marker" in frame.extra and geometry.same(frame.pose[:3, :3], np.eye(3))

@@ -1,0 +1,371 @@
+"""Rows of an x_xy document to the records of a mechanism.
+
+A body of the file is a body and the joint that it hangs by. Where our own writer needed several bodies for one joint,
+those in between are marked as steps, and become one joint again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from ...model.kinematics import inverse, rotation_matrix, rotation_vector
+from ...model.records import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
+from . import geometry, notes
+from .names import free_name, read_name
+from .rows import GeomRow, Key, LinkRow, ModelRow
+from .table import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, joint_kind
+from .values import Remarks
+
+#: How far a step may be from one that can be taken back into its joint.
+STEP_TOLERANCE = 1e-9
+WORLD_BODY = "worldbody"
+_ANYTHING_WRONG = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+
+
+def build(model: ModelRow, path: str, remarks: Remarks) -> tuple[Mechanism, list[Key]]:
+    """The mechanism that rows describe, and who each of the rows is."""
+    return _Builder(model, path, remarks).result()
+
+
+def shape_of(row: GeomRow) -> Shape:
+    """The neutral shape of a geom. What is wholly transparent neither shows nor collides."""
+    kind = GEOMS[row.kind]
+    numbers = [float(x) for x in row.color.split()] if row.color[:1] in set("0123456789.-+") and row.color else []
+    color = COLORS.get(row.color) or ((*numbers, 1.0)[:4] if len(numbers) in {3, 4} else None)
+    hidden = color is not None and color[3] == 0.0
+    extra: dict[str, Any] = {} if row.kind == "xyz" else {"mass": row.mass}
+    if row.color and not numbers:
+        extra["color"] = row.color
+    if row.edge_color:
+        extra["edge_color"] = row.edge_color
+    return Shape(
+        kind.shape,
+        dict(zip(kind.sizes, row.dim, strict=True)),
+        row.pose,
+        visual=not hidden,
+        collision=not hidden and row.kind != "xyz",
+        color=color,
+        extra=extra,
+    )
+
+
+def dofs_of(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]:
+    """The degrees of freedom of a joint with its four lists of numbers."""
+    return [_dof(block, numbers) for block in kind.blocks]
+
+
+def turned_round(joint: Joint) -> Joint:
+    """The same joint with its ends exchanged. The coordinate of an axis stays, that of a ball or free block changes
+    its sense."""
+    dofs = [_against(dof) for dof in reversed(joint.dofs)]
+    copy = Joint(**vars(joint))
+    copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
+    copy.frame_parent, copy.frame_child = joint.frame_child, joint.frame_parent
+    return copy
+
+
+def _against(dof: Dof) -> Dof:
+    copy = Dof(**vars(dof))
+    if DOF_SIZE[dof.kind] == 1:
+        copy.axis = -dof.axis + 0.0
+    return copy
+
+
+@dataclass
+class _Builder:
+    model: ModelRow
+    path: str
+    remarks: Remarks
+    mechanism: Mechanism = field(default_factory=Mechanism)
+
+    def result(self) -> tuple[Mechanism, list[Key]]:
+        model, out = self.model, self.mechanism
+        out.name = read_name(model.model) if model.model else PurePath(self.path).stem or "Mechanism"
+        out.world = World(gravity=-np.array(model.gravity) + 0.0, time_step=model.dt)
+        self.keys: list[Key] = [("", "", 0)] * len(model.links)
+        self.taken: set[str] = set()
+        self.body_of: list[str | None] = [None] * len(model.links)  # the id of the body that a link carries
+        self.poses: dict[str | None, Array] = {None: identity()}
+        self.stretch = self._stretches()
+        self.steps = self._steps()
+        if model.geoms:
+            self._world_body()
+        for number, row in enumerate(model.links):
+            if number in self.steps:
+                continue
+            if "frame" in row.note:
+                self._frame(number, row)
+            else:
+                self._body(number, row)
+        self._tell_kinds()
+        self._whole_model()
+        return out, self.keys
+
+    def _stretches(self) -> list[float]:
+        """By how much the program multiplies the place of each link: the lengths of all quaternions that it hangs on."""
+        out: list[float] = []
+        below: list[float] = []
+        for row in self.model.links:
+            here = 1.0 if row.parent is None else below[row.parent]
+            out.append(here)
+            below.append(here * row.stretch)
+        return out
+
+    def _steps(self) -> set[int]:
+        """Numbers of the links that are but steps of the joint of what hangs on them."""
+        links = self.model.links
+        children: dict[int, list[int]] = {}
+        for number, row in enumerate(links):
+            if row.parent is not None:
+                children.setdefault(row.parent, []).append(number)
+        marked = {
+            number
+            for number, row in enumerate(links)
+            if row.note.get("step") is True and len(children.get(number, ())) == 1 and not row.geoms and not row.omcs
+        }
+        for number, row in enumerate(links):
+            if number in marked or row.parent not in marked:
+                continue
+            chain = _chain(links, number, marked)
+            if "frame" in row.note or _merged(links, chain, self.stretch) is None:
+                self.remarks.warn("edited-step", f"the steps to '{row.name}' were edited; they are bodies of their own")
+                marked -= set(chain)
+        return marked
+
+    def _pose(self, number: int) -> Array:
+        """The pose of a link in its parent, stretched as the program does."""
+        pose = self.model.links[number].pose
+        if self.stretch[number] == 1.0:
+            return pose
+        return geometry.pose_of(pose[:3, 3] * self.stretch[number], pose[:3, :3])
+
+    def _carrier(self, number: int) -> str | None:
+        parent = self.model.links[number].parent
+        return None if parent is None else self.body_of[parent]
+
+    def _world_body(self) -> None:
+        """The geoms of the world, as a body that never moves."""
+        own = free_name(WORLD_BODY, {row.name for row in self.model.links})
+        self.taken.add(own)
+        body = Body(own, WORLD_BODY, immobile=True, extra={WORLD_BODY: True})
+        self._weigh(body, self.model.geoms)
+        body.shapes = [shape_of(row) for row in self.model.geoms]
+        self.mechanism.bodies.append(body)
+
+    def _body(self, number: int, row: LinkRow) -> None:
+        links = self.model.links
+        chain = _chain(links, number, self.steps)
+        name = read_name(row.name)
+        own = free_name(row.note.get("id") or name or f"body {number + 1}", self.taken)
+        if name and own != name and "id" not in row.note:
+            self.remarks.warn("repeated-name", f"a second body is called '{name}', which the program refuses")
+        self.taken.add(own)
+        parent = self._carrier(chain[0])
+        for step, link in enumerate(chain[:-1]):
+            self.keys[link] = ("body", own, step)
+        self.keys[number] = ("body", own, len(chain) - 1)
+        self.body_of[number] = own
+        body = Body(own, name or own, line=row.line)
+        for limit in ("pos_min", "pos_max"):
+            if limit in row.numbers:
+                body.extra[limit] = list(row.numbers[limit])
+        carriers = set(row.note.get("mass_geoms", ()))
+        self._weigh(body, row.geoms)
+        body.shapes = [shape_of(geom) for k, geom in enumerate(row.geoms) if k not in carriers]
+        made = _merged(links, chain, self.stretch)
+        assert made is not None
+        frame_parent, frame_child, dofs = made
+        kinds = [links[link].joint for link in chain if links[link].joint != "frozen"] or ["frozen"]
+        kind = joint_kind(kinds[0]) if len(kinds) == 1 else None
+        type_ = kind.type if kind else "weld" if not dofs else "compound"
+        joint = Joint(own, body.name, type_, parent, own, frame_parent, frame_child, dofs, line=row.line)
+        if len(kinds) == 1:
+            joint.extra["joint"] = kinds[0]
+        if kind is None and len(kinds) == 1:
+            joint.extra["numbers"] = {name: list(row.numbers[name]) for name in DOF_ATTRIBUTES if name in row.numbers}
+        body.pose = self.poses[parent] @ (frame_parent if frame_child is _HERE else frame_parent @ inverse(frame_child))
+        joint.frame_child = identity() if frame_child is _HERE else frame_child
+        self.poses[own] = body.pose
+        joints = [joint]
+        self._apply(row, body, joints)
+        self.mechanism.bodies.append(body)
+        self.mechanism.joints += joints
+        self._markers(row, body)
+
+    def _weigh(self, body: Body, geoms: Sequence[GeomRow]) -> None:
+        body.mass, body.com, body.inertia = geometry.weigh([(row.kind, row.dim, row.mass, row.pose) for row in geoms])
+
+    def _apply(self, row: LinkRow, body: Body, joints: list[Joint]) -> None:
+        """What the note of a body adds to it and to its joint."""
+        note = row.note
+        if not note:
+            return
+        try:
+            notes.apply(note.get("body", {}), body)
+            joint = joints[0]
+            notes.apply(note.get("joint", {}), joint)
+            for own, dof in zip(note.get("dofs", ()), joint.dofs, strict="dofs" in note):
+                notes.apply(own, dof)
+            if "shapes" in note:
+                body.shapes = _noted_shapes(note["shapes"], body.shapes)
+            if note.get("against"):
+                joints[0] = turned_round(joint)
+            if note.get("loose"):
+                joints.clear()
+        except _ANYTHING_WRONG:
+            self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
+
+    def _markers(self, row: LinkRow, body: Body) -> None:
+        if len(row.omcs) > 1:
+            self.remarks.warn("markers", f"'{row.name}' has {len(row.omcs)} markers; the program takes one")
+        for marker in row.omcs:
+            pose = geometry.pose_of(marker.pos, np.eye(3))
+            frame = Frame(read_name(marker.name), body.id, pose, extra={"pos_marker": marker.pos_marker})
+            self.mechanism.frames.append(frame)
+
+    def _frame(self, number: int, row: LinkRow) -> None:
+        """A frame that was written as a body."""
+        frame = Frame(read_name(row.name), self._carrier(number), self._pose(number))
+        try:
+            notes.apply(row.note["frame"], frame)
+        except _ANYTHING_WRONG:
+            self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
+        self.keys[number] = ("frame", free_name(frame.name, {key[1] for key in self.keys if key[0] == "frame"}), 0)
+        self.mechanism.frames.append(frame)
+
+    def _tell_kinds(self) -> None:
+        chosen: dict[str, list[str]] = {}
+        for row in self.model.links:
+            kind = joint_kind(row.joint)
+            if kind is None:
+                message = (
+                    f"'{row.joint}' is no joint of the program itself; what it does is not in the file, so that it is "
+                    "taken as frozen, and kept"
+                )
+                self.remarks.warn("unknown-joint", message)
+            elif kind.refused:
+                self.remarks.warn("refused-joint", f"the program refuses the joint '{row.joint}' in a file; it is read as it is")
+            elif kind.chosen and not row.note.get("dofs"):
+                chosen.setdefault(kind.name, []).append(row.name)
+        for name, links in chosen.items():
+            axes = " then ".join("xyz"[block.axis.index(1.0)] for block in joint_kind(name).blocks)
+            message = (
+                f"{name} has no axis in the file, and the program draws one at random; here it is {axes} of its body, "
+                f"and it stays {name} in the file ({', '.join(links[:3])}{', ...' if len(links) > 3 else ''})"
+            )
+            self.remarks.add("info", "axis-chosen", message)
+        geoms = [geom.kind for row in self.model.links for geom in row.geoms]
+        if {"cylinder", "capsule"} & set(geoms):
+            message = (
+                "cylinders and capsules lie along z, as the program draws them; their inertia is the program's, "
+                "which takes them as lying along x"
+            )
+            self.remarks.add("info", "long-axis", message)
+
+    def _whole_model(self) -> None:
+        """What the note of the root adds."""
+        note, out = self.model.note, self.mechanism
+        try:
+            out.name = note.get("name", out.name)
+            notes.apply(note.get("world", {}), out.world)
+            for name, kind in notes.KEPT_WHOLE.items():
+                getattr(out, name).extend(notes.restored(kind, item) for item in note.get(name, ()))
+        except _ANYTHING_WRONG:
+            self.remarks.warn("bad-note", "the note of the model does not fit any more; what did not is left out")
+        here = {body.id for body in out.bodies}
+        gone = [joint for joint in out.joints if not {joint.parent, joint.child} - {None} <= here]
+        for joint in gone:
+            self.remarks.warn("dangling-joint", f"the joint '{joint.name}' of a note has lost a body; it is left out")
+        out.joints = [joint for joint in out.joints if joint not in gone] if gone else out.joints
+
+
+_HERE = identity()  # marks a joint frame that is its body's own
+
+
+def _chain(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int]:
+    """A link with the steps before it, in their order."""
+    chain = [number]
+    while (parent := links[chain[0]].parent) is not None and parent in steps:
+        chain.insert(0, parent)
+    return chain
+
+
+def _merged(links: Sequence[LinkRow], chain: Sequence[int], stretch: Sequence[float]) -> tuple[Array, Array, list[Dof]] | None:
+    """The frames and degrees of freedom of the joint that several links make; None where no one joint does."""
+    first = links[chain[0]]
+    start = first.pose
+    if stretch[chain[0]] != 1.0:
+        start = geometry.pose_of(start[:3, 3] * stretch[chain[0]], start[:3, :3])
+    kind = joint_kind(first.joint)
+    dofs = dofs_of(kind, first.numbers) if kind else []
+    if len(chain) == 1:
+        return start, _HERE, dofs
+    after = identity()
+    for number in chain[1:]:
+        row = links[number]
+        kind = joint_kind(row.joint)
+        if kind is None or row.stretch != 1.0 or stretch[number] != 1.0:
+            return None
+        after = after @ row.pose
+        for dof in dofs_of(kind, row.numbers):
+            if DOF_SIZE[dof.kind] > 1:
+                if not geometry.same(after, identity(), STEP_TOLERANCE):
+                    return None
+            else:
+                dof.axis = after[:3, :3] @ dof.axis
+                if dof.kind == "rotation" and not geometry.same(np.cross(after[:3, 3], dof.axis), np.zeros(3), STEP_TOLERANCE):
+                    return None
+            dofs.append(dof)
+    return start, inverse(after), dofs
+
+
+def _noted_shapes(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
+    """The shapes of a body by its note: those of its geoms with what the note changes, and those without a geom."""
+    out = []
+    for item in noted:
+        rest = {key: value for key, value in item.items() if key != "geom"}
+        if "geom" in item:
+            shape = shapes[item["geom"]]
+            notes.apply(rest, shape)
+        else:
+            shape = notes.restored(Shape, rest)
+        out.append(shape)
+    return out
+
+
+def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
+    dof = Dof(block.kind, np.array(block.axis))  # type: ignore[arg-type]
+    lists = {
+        attribute: _rest(block, numbers[name][block.places]) if name == "spring_zero" else numbers[name][block.rates]
+        for name, attribute in DOF_ATTRIBUTES.items()
+        if name in numbers
+    }
+    in_space = DOF_SIZE[block.kind] > 1 and "rest" in lists
+    if not in_space and all(len(set(values)) <= 1 for values in lists.values()):
+        for attribute, values in lists.items():
+            setattr(dof, attribute, values[0])
+        return dof
+    dof.parts = [
+        Dof("rotation" if i < 3 else "translation", np.eye(3)[i % 3], **{name: values[i] for name, values in lists.items()})
+        for i in range(DOF_SIZE[block.kind])
+    ]
+    return dof
+
+
+def _rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
+    """Where a spring is at rest, with a quaternion as the vector of its turn."""
+    if DOF_SIZE[block.kind] == 1:
+        return tuple(values)
+    return (*(float(x) for x in rotation_vector(geometry.turn_of_quat(values[:4]))), *values[4:])
+
+
+def rest_of(block: Block, values: Sequence[float]) -> tuple[float, ...]:
+    """The inverse: the file's numbers of where a spring is at rest."""
+    if DOF_SIZE[block.kind] == 1:
+        return tuple(values)
+    return (*geometry.quat_of(rotation_matrix(np.array(values[:3]))), *values[3:])

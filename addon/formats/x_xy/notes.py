@@ -1,0 +1,158 @@
+"""What x_xy cannot hold, kept in comments that its program passes over: ``<!--knuckle {...}-->``.
+
+A note stands first inside the body that it is about; one that is about the whole model stands first in the root. It
+holds JSON in ASCII. A note that cannot be read is reported and left out, the document still counts.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...model.records import Assembly, Body, Dof, Frame, Joint, Light, Restraint, Shape
+from ..xml import Span
+
+_NOTE = re.compile(r"<!--knuckle (\{.*?\})\s*-->", re.DOTALL)
+
+Note = dict[str, Any]
+#: Records that are inside of others, and fields that are arrays.
+_INSIDE: dict[str, type] = {"shapes": Shape, "dofs": Dof, "parts": Dof}
+_ARRAYS = frozenset({"pose", "com", "inertia", "frame_parent", "frame_child", "axis"})
+_TUPLES = frozenset({"color", "start", "start_rates", "ambient", "diffuse", "specular", "bodies"})
+KEPT_WHOLE: dict[str, type] = {
+    "joints": Joint,
+    "assemblies": Assembly,
+    "restraints": Restraint,
+    "lights": Light,
+    "frames": Frame,
+}
+
+
+def spelt(note: Note) -> str:
+    """A note as a comment."""
+    text = json.dumps(note, separators=(",", ":"), ensure_ascii=True, allow_nan=False, default=str)
+    return f"<!--knuckle {text.replace('--', '-' + chr(92) + 'u002d')}-->"
+
+
+def find(text: str, spans: Sequence[Span]) -> dict[int, tuple[Note | None, int, int]]:
+    """The notes of a document by the number of the element that each is in: what it says (None where that cannot be
+    read) and where it stands. Of several in one element, the first."""
+    found: dict[int, tuple[Note | None, int, int]] = {}
+    starts = [span.start for span in spans]
+    for match in _NOTE.finditer(text):
+        number = bisect.bisect_right(starts, match.start()) - 1
+        while number >= 0 and spans[number].end <= match.start():
+            number -= 1
+        if number < 0:
+            continue
+        try:
+            note = json.loads(match[1])
+        except (ValueError, RecursionError):
+            note = None
+        found.setdefault(number, (note, match.start(), match.end()))
+    return found
+
+
+def plain(record: Any, leave: frozenset[str] = frozenset()) -> Note:
+    """The fields of a record that are not at their defaults, as JSON has them."""
+    out: Note = {}
+    for item in dataclasses.fields(record):
+        value = getattr(record, item.name)
+        if item.name in leave or item.name == "line" or _is_default(item, value):
+            continue
+        out[item.name] = _plain(value)
+    return out
+
+
+def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> Note:
+    """The fields of a record that another record of its kind has otherwise."""
+    out: Note = {}
+    for item in dataclasses.fields(record):
+        if item.name in leave or item.name == "line":
+            continue
+        mine, theirs = _plain(getattr(record, item.name)), _plain(getattr(other, item.name))
+        if item.name == "extra":
+            mine = {key: value for key, value in mine.items() if theirs.get(key) != value}
+            theirs = {}
+        if mine != theirs and not (_is_close(mine, theirs)):
+            out[item.name] = mine
+    return out
+
+
+def apply(note: Any, record: Any) -> None:
+    """Give a record the fields that a note has. ValueError, TypeError or KeyError where it has none such."""
+    names = {item.name for item in dataclasses.fields(record)}
+    for name, value in dict(note).items():
+        if name not in names:
+            raise KeyError(name)
+        if name == "extra":
+            record.extra = record.extra | dict(value)
+        else:
+            setattr(record, name, _restored(name, value))
+
+
+def restored(kind: type, note: Any) -> Any:
+    """A record from all of its fields that are not at their defaults."""
+    required = {item.name for item in dataclasses.fields(kind) if _has_no_default(item)}
+    values = {name: _restored(name, value) for name, value in dict(note).items()}
+    return kind(**{name: None for name in required - values.keys()}, **values)
+
+
+def _restored(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in _INSIDE:
+        return [restored(_INSIDE[name], item) for item in value]
+    if name in _ARRAYS:
+        array = np.array(value, dtype=np.float64)
+        if array.shape != {"com": (3,), "axis": (3,), "inertia": (3, 3)}.get(name, (4, 4)):
+            raise ValueError(name)
+        return array
+    if name == "spheres":
+        return [tuple(float(x) for x in ball) for ball in value]
+    if name == "frames":
+        return tuple(np.array(frame, dtype=np.float64) for frame in value)
+    return tuple(value) if name in _TUPLES else value
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return plain(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _is_close(mine: Any, theirs: Any) -> bool:
+    """Whether two plain values are the same but for the rounding of their spelling."""
+    if isinstance(mine, list) and isinstance(theirs, list):
+        return len(mine) == len(theirs) and all(_is_close(a, b) for a, b in zip(mine, theirs, strict=True))
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (mine, theirs))
+    return bool(abs(mine - theirs) <= 1e-13 * (1.0 + abs(theirs))) if numbers else bool(mine == theirs)
+
+
+def _is_default(item: dataclasses.Field, value: Any) -> bool:
+    if _has_no_default(item):
+        return value is None
+    default = item.default if item.default is not dataclasses.MISSING else item.default_factory()  # type: ignore[misc]
+    if isinstance(value, np.ndarray) or isinstance(default, np.ndarray):
+        return value is not None and default is not None and np.array_equal(value, default)
+    return bool(value == default)
+
+
+def _has_no_default(item: dataclasses.Field) -> bool:
+    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING

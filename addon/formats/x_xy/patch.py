@@ -1,0 +1,351 @@
+"""A mechanism written into the document it was read from: what was edited changes there, and nothing else."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from lxml import etree
+
+from ...model.records import Array, Mechanism, identity
+from ...model.report import Report
+from ..xml import Edits, escape_attribute
+from . import geometry, notes
+from .links import rebased, rows_of
+from .read import Document
+from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
+from .table import OLD
+from .values import spell_all
+from .write import (
+    INDENT,
+    Attributes,
+    explicit,
+    geom_attributes,
+    geom_text,
+    link_attributes,
+    link_text,
+    new_document,
+    omc_attributes,
+    omc_text,
+    option_attributes,
+    tidied,
+)
+
+_ROTATIONS = ("euler", "quat")
+
+
+def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+    """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
+    edits have no place in the old one."""
+    if document.worldbody is None:
+        return new_document(mechanism, report)
+    fixed = [joint.child for joint in document.mechanism.joints if geometry.same(joint.frame_child, identity())]
+    now = rebased(mechanism, [own for own in fixed if own is not None])
+    said = Report()
+    before = rows_of(document.mechanism, Report(), kept=True)
+    after = rows_of(now, said, kept=True)
+    text = _Patch(document, before, after).text()
+    if text == document.text:
+        report.info("document-kept", "nothing was edited; the document is written as it was read")
+        return text
+    report.extend(said)
+    report.info("document-patched", "what was edited was changed in the document; all else is written as it was read")
+    return text
+
+
+class _Patch:
+    """Finds how two sets of rows differ, and makes these changes in the text that the first was read from."""
+
+    def __init__(self, document: Document, before: ModelRow, after: ModelRow) -> None:
+        self.document, self.before, self.after = document, before, after
+        self.todo: list[Callable[[Edits], None]] = []
+        self.old = {row.key: row for row in before.links}
+        self.other_steps = self._written_otherwise()
+        self.below: dict[int | None, list[int]] = {}
+        for number, row in enumerate(after.links):
+            self.below.setdefault(row.parent, []).append(number)
+
+    def text(self) -> str:
+        """The document's text with every edit made; the very text where there is none."""
+        document = self.document
+        self._model()
+        self._geoms(document.worldbody, document.world_geoms, self.before.geoms, self.after.geoms)
+        anew = self._anew()
+        for number, row in enumerate(self.after.links):
+            if number in anew or _equal(self.old[row.key], row):
+                continue
+            self._link(document.numbers[row.key], self.old[row.key], row)
+        self._delete(anew)
+        self._add(anew)
+        if not self.todo:
+            return document.text
+        edits = Edits(document.text, document.root)
+        for change in self.todo:
+            change(edits)
+        return edits.result()
+
+    def _written_otherwise(self) -> set[str]:
+        """Ids of the bodies whose joint takes other steps in the document than we would write."""
+        document = self.document
+        written: dict[str, list[LinkRow]] = {}
+        planned: dict[str, list[LinkRow]] = {}
+        for key, number in document.numbers.items():
+            if key[0] == "body":
+                written.setdefault(key[1], []).append(document.model.links[number])
+        for row in self.before.links:
+            if row.key[0] == "body":
+                planned.setdefault(row.key[1], []).append(row)
+        return {
+            own
+            for own, rows in planned.items()
+            if len(rows) > 1
+            and [(row.joint, *link_attributes(row).values()) for row in rows]
+            != [(row.joint, *link_attributes(row).values()) for row in written.get(own, ())]
+        } | {own for own, rows in written.items() if len(rows) != len(planned.get(own, ()))}
+
+    def _model(self) -> None:
+        root = self.document.root
+        if self.before.model != self.after.model:
+            name = next((old for old, new in OLD["x_xy"].items() if new == "model" and old in root.attrib), "model")
+            self._set(root, name if "model" not in root.attrib else "model", self.after.model)
+        old, new = option_attributes(self.before), option_attributes(self.after)
+        changed = {name: text for name, text in new.items() if old[name] != text}
+        options = root.find("options")
+        if changed and options is None:
+            inside = "".join(f' {name}="{text}"' for name, text in changed.items())
+            self.todo.append(lambda edits: edits.insert_first(root, f"{_margin(edits, root)}<options{inside}/>"))
+        else:
+            for name, text in changed.items():
+                self._set(options, name, text)
+        self._note(root, self.before.note, self.after.note)
+
+    def _anew(self) -> set[int]:
+        """Numbers of the links that have no place in the document, or another one than before."""
+        anew: set[int] = set()
+        for number, row in enumerate(self.after.links):
+            old = self.old.get(row.key)
+            here = old is not None and row.key in self.document.numbers and row.parent not in anew
+            if not here or old is None or _parent_key(self.before, old) != _parent_key(self.after, row):
+                anew.add(number)
+            elif row.key[1] in self.other_steps and row.key[0] == "body":
+                steps = [k for k, other in enumerate(self.after.links) if other.key[:2] == row.key[:2]]
+                if any(not _equal(self.old.get(self.after.links[k].key), self.after.links[k]) for k in steps):
+                    anew.add(number)
+        return anew
+
+    def _link(self, number: int, old: LinkRow, new: LinkRow) -> None:
+        document = self.document
+        element = document.links[number]
+        self._attributes(element, link_attributes(old), link_attributes(new), old.pose, new.pose, new, number)
+        self._geoms(element, document.geoms[number], old.geoms, new.geoms)
+        self._omcs(element, document.omcs[number], old.omcs, new.omcs)
+        self._note(element, old.note, new.note)
+
+    def _attributes(
+        self,
+        element: etree._Element,
+        old: Attributes,
+        new: Attributes,
+        old_pose: Array,
+        new_pose: Array,
+        row: LinkRow | None = None,
+        number: int | None = None,
+    ) -> None:
+        """Write the attributes of one element that differ."""
+        if old == new:
+            return
+        for name in dict.fromkeys((*old, *new)):
+            if name not in {"pos", "euler"} and old.get(name) != new.get(name):
+                self._set(element, name, new.get(name), row)
+        stretch = 1.0 if number is None else self._stretch(number)
+        if old.get("pos") != new.get("pos"):
+            near = old_pose[:3, 3] / stretch
+            self._set(element, "pos", spell_all(tidied(_near(new_pose[:3, 3] / stretch, near))), row)
+        if old.get("euler") != new.get("euler"):
+            self._turn(element, old_pose[:3, :3], new_pose[:3, :3])
+
+    def _turn(self, element: etree._Element, old: Array, new: Array) -> None:
+        """Write an orientation in the way in which the document has it."""
+        reader = self.document.reader
+        found = reader.attributes(element)
+        if "quat" in found:
+            near = reader.vector(element, "quat", found, (1.0, 0.0, 0.0, 0.0))
+            values, name = geometry.quat_of(new, near), "quat"
+        else:
+            near = reader.vector(element, "euler", found, (0.0, 0.0, 0.0))
+            values, name = geometry.euler_of(new, near), "euler"
+        self._set(element, name, spell_all(tidied(_near(np.array(values), np.array(near), 100.0), 100.0)))
+        for other in _ROTATIONS:
+            if other != name and other in element.attrib:
+                self._set(element, other, None)
+
+    def _stretch(self, number: int) -> float:
+        """By how much the program multiplies the place of a link of the document."""
+        links = self.document.model.links
+        out = 1.0
+        parent = links[number].parent
+        while parent is not None:
+            out *= links[parent].stretch
+            parent = links[parent].parent
+        return out
+
+    def _geoms(
+        self, parent: etree._Element, elements: Sequence[etree._Element], old: Sequence[GeomRow], new: Sequence[GeomRow]
+    ) -> None:
+        defaults = self.document.reader.defaults
+        texts = [geom_text(row) for row in old], [geom_text(row) for row in new]
+        if len(elements) != len(old):  # the document's geoms cannot be told apart: they are written anew
+            for element in elements:
+                self._remove(element)
+            self._append(parent, [geom_text(row, defaults) for row in new])
+            return
+
+        def change(i: int, j: int) -> None:
+            pair = geom_attributes(old[i]), geom_attributes(new[j])
+            self._attributes(elements[i], *pair, old[i].pose, new[j].pose)
+
+        def add(j: int, after: etree._Element | None) -> None:
+            self._append(parent, [geom_text(new[j], defaults)], after)
+
+        _aligned(texts, elements, change, add, self._remove)
+
+    def _omcs(
+        self, parent: etree._Element, elements: Sequence[etree._Element], old: Sequence[OmcRow], new: Sequence[OmcRow]
+    ) -> None:
+        texts = [omc_text(row) for row in old], [omc_text(row) for row in new]
+
+        def change(i: int, j: int) -> None:
+            was, now = omc_attributes(old[i]), omc_attributes(new[j])
+            for name in dict.fromkeys((*was, *now)):
+                if was.get(name) != now.get(name):
+                    self._set(elements[i], name, now.get(name))
+
+        def add(j: int, after: etree._Element | None) -> None:
+            self._append(parent, [omc_text(new[j])], after)
+
+        _aligned(texts, elements, change, add, self._remove)
+
+    def _note(self, element: etree._Element, old: notes.Note, new: notes.Note) -> None:
+        if old == new:
+            return
+        place = self.document.notes.get(element)
+        text = notes.spelt(new) if new else ""
+        if place is not None:
+            self.todo.append(lambda edits: edits.changes.append((*place, text)))
+        elif text:
+            self.todo.append(lambda edits: edits.insert_first(element, f"{_margin(edits, element)}{text}"))
+
+    def _set(self, element: etree._Element, name: str, text: str | None, row: LinkRow | None = None) -> None:
+        """Give an attribute a value; without one, it is taken away, or spelt out where the defaults would give it."""
+        tag = str(element.tag)
+        if text is None and name in self.document.reader.defaults.get(tag, {}):
+            text = explicit(name, row) or None
+        for old, right in OLD.get(tag, {}).items():
+            if right == name and old in element.attrib and name not in element.attrib:
+                self.todo.append(lambda edits, old=old: edits.set_attribute(element, old, None))
+        value = None if text is None else escape_attribute(text)
+        self.todo.append(lambda edits: edits.set_attribute(element, name, value))
+
+    def _remove(self, element: etree._Element) -> None:
+        self.todo.append(lambda edits: edits.delete(element))
+
+    def _append(self, parent: etree._Element, texts: Sequence[str], after: etree._Element | None = None) -> None:
+        """Put elements behind another, else first in their parent."""
+
+        def insert(edits: Edits) -> None:
+            markup = "".join(f"{_margin(edits, parent)}{text}" for text in texts)
+            if after is not None:
+                edits.insert_after(after, markup)
+            else:
+                edits.insert_first(parent, markup)
+
+        self.todo.append(insert)
+
+    def _delete(self, anew: set[int]) -> None:
+        """Delete the bodies of the document that are gone, or written anew elsewhere."""
+        staying = {row.key for number, row in enumerate(self.after.links) if number not in anew}
+        gone = [element for key, i in self.document.numbers.items() if key not in staying for element in [self.document.links[i]]]
+        inside = {id(child) for element in gone for child in element.iterdescendants()}
+        for element in gone:
+            if id(element) not in inside:
+                self._remove(element)
+
+    def _add(self, anew: set[int]) -> None:
+        """Write new bodies behind what their parent has already."""
+        document, links = self.document, self.after.links
+        for number in sorted(anew):
+            row = links[number]
+            if row.parent in anew:
+                continue
+            parent = document.worldbody if row.parent is None else document.links[document.numbers[links[row.parent].key]]
+
+            def insert(edits: Edits, number: int = number, parent: etree._Element = parent) -> None:
+                margin = _margin(edits, parent).removeprefix(edits.newline)
+                text = link_text(links, number, self.below, margin, edits.newline, document.reader.defaults, _step(margin))
+                edits.insert_last(parent, edits.newline + text)
+
+            self.todo.append(insert)
+
+
+def _equal(old: LinkRow | None, new: LinkRow) -> bool:
+    """Whether two links are written alike, apart from what hangs on them."""
+    if old is None or old.note != new.note or link_attributes(old) != link_attributes(new):
+        return False
+    parts = [([geom_text(row) for row in link.geoms], [omc_text(row) for row in link.omcs]) for link in (old, new)]
+    return parts[0] == parts[1]
+
+
+def _parent_key(model: ModelRow, row: LinkRow) -> Key | None:
+    return None if row.parent is None else model.links[row.parent].key
+
+
+def _margin(edits: Edits, parent: etree._Element) -> str:
+    """A new line with the indentation of what is inside of a parent."""
+    for child in parent:
+        space = edits.space_before(child)
+        if "\n" in space:
+            return edits.newline + space.rpartition("\n")[2]
+    indent = edits.indent(parent)
+    return edits.newline + indent + ("\t" if indent.startswith("\t") else INDENT)
+
+
+def _step(margin: str) -> str:
+    return "\t" if margin.startswith("\t") else INDENT
+
+
+def _near(values: Array, near: Array, size: float = 1.0) -> tuple[float, ...]:
+    """Numbers with those of ``near`` where they are the same; beside a real edit, rounding in 32 bits is no difference."""
+    apart = np.abs(np.asarray(values) - near)
+    tolerance = geometry.ROUNDING if apart.max() > geometry.EDITED * size else geometry.SAME
+    same = apart <= tolerance * size * (1.0 + np.abs(near) / size)
+    return tuple(float(x) for x in np.where(same, near, values))
+
+
+def _aligned(
+    texts: tuple[list[str], list[str]],
+    elements: Sequence[etree._Element],
+    change: Callable[[int, int], None],
+    add: Callable[[int, etree._Element | None], None],
+    remove: Callable[[etree._Element], None],
+) -> None:
+    """Change, add and remove the elements of a list, so that most of them stay what they are."""
+    old, new = texts
+    if old == new:
+        return
+    if len(old) == len(new):
+        for i, (was, now) in enumerate(zip(old, new, strict=True)):
+            if was != now:
+                change(i, i)
+        return
+    for what, i, i_end, j, j_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what == "equal":
+            continue
+        pairs = min(i_end - i, j_end - j)
+        for k in range(pairs):
+            change(i + k, j + k)
+        for k in range(i + pairs, i_end):
+            remove(elements[k])
+        before = elements[i + pairs - 1] if i + pairs else None
+        for k in range(j + pairs, j_end):
+            add(k, before)

@@ -1,0 +1,208 @@
+"""What stands in an x_xy file: every element and attribute, the joints and geoms, and the colours that have names.
+
+Reading, defaults, comparing and writing follow these tables. Names and widths are those of imt-ring's loader; ``old``
+spellings are those of the format's documentation, which the loader refuses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...model.records import DOF_SIZE, ShapeType
+
+ROOT = "x_xy"
+
+#: Attributes of each element, as the loader accepts them, in the order in which they are written.
+ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "x_xy": ("model",),
+    "options": ("gravity", "dt"),
+    "defaults": (),
+    "worldbody": (),
+    "body": (
+        "name",
+        "joint",
+        "pos",
+        "quat",
+        "euler",
+        "pos_min",
+        "pos_max",
+        "damping",
+        "armature",
+        "spring_stiff",
+        "spring_zero",
+    ),
+    "geom": ("type", "mass", "pos", "quat", "euler", "dim", "color", "edge_color"),
+    "omc": ("name", "pos_marker", "pos"),
+}
+#: Other spellings that documents have for an attribute, by element.
+OLD: dict[str, dict[str, str]] = {"x_xy": {"name": "model"}, "geom": {"size": "dim", "colour": "color"}}
+#: Where an element may stand.
+PARENTS: dict[str, frozenset[str]] = {
+    "options": frozenset({ROOT}),
+    "defaults": frozenset({ROOT}),
+    "worldbody": frozenset({ROOT}),
+    "body": frozenset({"worldbody", "body", "defaults"}),
+    "geom": frozenset({"worldbody", "body", "defaults"}),
+    "omc": frozenset({"body"}),
+}
+
+#: What an accelerometer at rest reads (m/s2): the acceleration of a falling body is its opposite.
+DEFAULT_GRAVITY = (0.0, 0.0, 9.81)
+DEFAULT_DT = 0.01
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One degree of freedom of a joint: its kind and axis in the body's frame; ``rate`` is where its numbers begin among
+    the joint's velocities (damping, armature, spring_stiff), ``place`` among its coordinates (spring_zero)."""
+
+    kind: str
+    axis: Vector = Z
+    rate: int = 0
+    place: int = 0
+
+    @property
+    def rates(self) -> slice:
+        """Its numbers among the joint's velocities."""
+        return slice(self.rate, self.rate + DOF_SIZE[self.kind])
+
+    @property
+    def places(self) -> slice:
+        """Its numbers among the joint's coordinates, where a turn in space is a quaternion."""
+        return slice(self.place, self.place + DOF_SIZE[self.kind] + (self.kind in {"ball", "free"}))
+
+
+@dataclass(frozen=True)
+class JointKind:
+    """A joint of the file: the neutral type, and its degrees of freedom in the order in which they act. ``chosen`` tells
+    that the axes are not the file's (the program draws them at random), ``refused`` that the loader does not take it."""
+
+    name: str
+    type: str
+    blocks: tuple[Block, ...] = ()
+    chosen: bool = False
+    refused: bool = False
+
+    @property
+    def velocities(self) -> int:
+        """How many numbers damping, armature and spring_stiff have."""
+        return sum(DOF_SIZE[block.kind] for block in self.blocks)
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers spring_zero has."""
+        return sum(block.places.stop - block.places.start for block in self.blocks)
+
+
+def _one(kind: str, letter: str, axis: Vector) -> JointKind:
+    return JointKind(letter, "revolute" if kind == "rotation" else "prismatic", (Block(kind, axis),))
+
+
+def _slides(rate: int = 0, place: int = 0) -> tuple[Block, ...]:
+    return tuple(Block("translation", axis, rate + i, place + i) for i, axis in enumerate((X, Y, Z)))
+
+
+# rr, rr_imp and rsaddle stand where other versions of the same models have ry and saddle: their axes are taken from there.
+_KINDS = (
+    JointKind("frozen", "weld"),
+    _one("rotation", "rx", X),
+    _one("rotation", "ry", Y),
+    _one("rotation", "rz", Z),
+    _one("translation", "px", X),
+    _one("translation", "py", Y),
+    _one("translation", "pz", Z),
+    JointKind("p3d", "translational", _slides()),
+    JointKind("saddle", "universal", (Block("rotation", Y, 0, 0), Block("rotation", Z, 1, 1))),
+    JointKind(
+        "free_2d",
+        "planar",
+        (Block("translation", Y, 1, 1), Block("translation", Z, 2, 2), Block("rotation", X, 0, 0)),
+    ),
+    JointKind("spherical", "ball", (Block("ball"),)),
+    JointKind("free", "free", (Block("free"),)),
+    JointKind("cor", "cor", (Block("free"), *_slides(6, 7)), refused=True),
+    JointKind("rr", "revolute", (Block("rotation", Y),), chosen=True),
+    JointKind("rr_imp", "universal", (Block("rotation", Y, 0, 0), Block("rotation", Z, 1, 1)), chosen=True),
+    JointKind("rsaddle", "universal", (Block("rotation", Y, 0, 0), Block("rotation", Z, 1, 1)), chosen=True),
+)
+JOINTS: dict[str, JointKind] = {kind.name: kind for kind in _KINDS}
+
+
+def joint_kind(name: str) -> JointKind | None:
+    """The kind of a joint by its name; the program's own variants of ``free``, ``cor`` and ``spherical`` (``free_leg``)
+    move like these. None for what is registered at run time and described nowhere."""
+    if name in JOINTS:
+        return JOINTS[name]
+    return next((JOINTS[base] for base in ("free", "cor", "spherical") if name.startswith(base)), None)
+
+
+@dataclass(frozen=True)
+class GeomKind:
+    """A geom of the file: the neutral shape, and the neutral sizes that its ``dim`` holds in order."""
+
+    name: str
+    shape: ShapeType
+    sizes: tuple[str, ...]
+    default: tuple[float, ...] = ()
+
+
+GEOMS: dict[str, GeomKind] = {
+    kind.name: kind
+    for kind in (
+        GeomKind("box", "box", ("x", "y", "z")),
+        GeomKind("sphere", "sphere", ("radius",)),
+        GeomKind("cylinder", "cylinder", ("radius", "length")),
+        GeomKind("capsule", "capsule", ("radius", "length")),
+        GeomKind("xyz", "axes", ("length",), (1.0,)),
+    )
+}
+GEOM_OF_SHAPE = {kind.shape: kind for kind in GEOMS.values()}
+
+#: How the joint's four lists of numbers are called in the file and in a degree of freedom.
+DOF_ATTRIBUTES = {"damping": "damping", "armature": "armature", "spring_stiff": "stiffness", "spring_zero": "rest"}
+
+Color = tuple[float, float, float, float]
+
+
+def _opaque(red: float, green: float, blue: float) -> Color:
+    return red, green, blue, 1.0
+
+
+def _of_bytes(red: int, green: int, blue: int) -> Color:
+    return red / 255, green / 255, blue / 255, 1.0
+
+
+#: The colours that imt-ring's renderers know by name.
+COLORS: dict[str, Color] = {
+    "self": _opaque(0.7, 0.5, 0.1),
+    "effector": _opaque(0.7, 0.4, 0.1),
+    "decoration": _opaque(0.3, 0.5, 0.7),
+    "eye": _opaque(0.0, 0.2, 1.0),
+    "target": _opaque(0.6, 0.3, 0.3),
+    "site": (0.5, 0.5, 0.5, 0.3),
+    "red": _opaque(0.8, 0.2, 0.2),
+    "green": _opaque(0.2, 0.8, 0.2),
+    "blue": _opaque(0.2, 0.2, 0.8),
+    "yellow": _opaque(0.8, 0.8, 0.2),
+    "cyan": _opaque(0.2, 0.8, 0.8),
+    "magenta": _opaque(0.8, 0.2, 0.8),
+    "white": _opaque(0.8, 0.8, 0.8),
+    "gray": _opaque(0.5, 0.5, 0.5),
+    "brown": _opaque(0.6, 0.3, 0.1),
+    "orange": _opaque(0.8, 0.5, 0.2),
+    "pink": _opaque(0.8, 0.75, 0.8),
+    "purple": _opaque(0.5, 0.2, 0.5),
+    "lime": _opaque(0.5, 0.8, 0.2),
+    "gold": _opaque(0.8, 0.84, 0.2),
+    "black": _opaque(0.1, 0.1, 0.1),
+    "matplotlib_green": _opaque(0.0, 0.502, 0.0),
+    "matplotlib_blue": _opaque(0.012, 0.263, 0.8745),
+    "matplotlib_lightblue": _opaque(0.482, 0.784, 0.9647),
+    "matplotlib_salmon": _opaque(0.98, 0.502, 0.447),
+    "dustin_exp_blue": _of_bytes(75, 93, 208),
+    "dustin_exp_white": _of_bytes(241, 239, 208),
+    "dustin_exp_orange": _of_bytes(227, 139, 61),
+}
