@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
-from . import juice, x_xy
+from . import juice, shift, x_xy
 from .files import encode, read_bytes, write_whole
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
 from .xml import line_of
@@ -65,6 +65,7 @@ FORMATS: dict[str, Format] = {
         "juice", "Juice", (".jm", ".jm3", ".jpm", ".xml"), juice.detect, juice.load, juice.dump, juice.TEXTS
     ),
     "x_xy": Format("x_xy", "x_xy (ring)", (".xml",), x_xy.detect, x_xy.load, x_xy.dump),
+    "shift": Format("shift", "Shift", (".json",), shift.detect, shift.load, shift.dump),
 }
 MOTION_FORMATS: dict[str, MotionFormat] = {
     "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), _is_xmdi, _loads_xmdi, _dumps_xmdi),

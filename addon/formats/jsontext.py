@@ -294,6 +294,28 @@ class Edits:
         elif not same(node.plain(), value):
             self.set(node, value)
 
+    def update(self, node: Node, before: Any, now: Any) -> None:
+        """Make a node that means ``before`` mean ``now``, touching only where those two differ."""
+        if same(before, now):
+            return
+        if isinstance(now, dict) and isinstance(before, dict) and isinstance(node.value, dict):
+            for key, item in now.items():
+                if key in node.value and key in before:
+                    self.update(node.value[key], before[key], item)
+                elif key not in before or not same(before[key], item):
+                    self.merge(node, {key: item})
+            for key in before.keys() - now.keys():
+                if key in node.value:
+                    self.delete(node.value[key])
+        elif isinstance(now, list) and isinstance(before, list) and isinstance(node.value, list):
+            if len(now) == len(before) == len(node.value):
+                for child, old, new in zip(node.value, before, now, strict=True):
+                    self.update(child, old, new)
+            else:
+                self.set(node, now)
+        else:
+            self.merge(node, now)
+
     def delete(self, node: Node) -> None:
         """Remove an element from its object or list."""
         assert node.parent is not None

@@ -1,8 +1,8 @@
 """Closing loops: joint coordinates at which every loop of a mechanism fits together.
 
-A spanning tree places the bodies; each joint left over, the chord of a loop, then says twice where its child is.
-``chord_errors`` tells how far apart the two are, ``assemble`` moves the coordinates by as little as it can until they
-are one.
+A spanning tree places the bodies; each joint left over, the chord of a loop, then has its second body somewhere else
+than the tree does. ``chord_errors`` tells how far apart the two are, ``assemble`` moves the coordinates by as little
+as it can until they are one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def chord_errors(
     mechanism: Mechanism, positions: Mapping[str, Array] | None = None, tree: Tree | None = None
 ) -> dict[str, Opening]:
     """How far each loop is open at these positions (those of the file, if None): by the id of its chord, the
-    distance and the angle between where the tree and where the chord has the chord's child."""
+    distance of the origins and the angle between two copies of a body, that which the tree places and that which the
+    chord would. It is the later placed of the chord's two."""
     system = _System(mechanism, tree or spanning_tree(mechanism))
     return system.openings(system.vector({**initial_positions(mechanism), **(positions or {})}))
 
@@ -154,11 +155,20 @@ class _System:
 
     def openings(self, at: Array) -> dict[str, Opening]:
         """Distance and angle by which each chord is open."""
-        gaps = self.residual(at).reshape(-1, 6)
-        return {
-            joint.id: (float(np.linalg.norm(gap[3:]) * self.length), float(np.linalg.norm(gap[:3])))
-            for joint, gap in zip(self.chords, gaps, strict=True)
-        }
+        _, claimed, actual = self._ends(at)
+        order: dict[str | None, int] = {link.body: number for number, link in enumerate(self.tree.links)}
+        found = {}
+        for joint, by_chord, by_tree in zip(self.chords, claimed, actual, strict=True):
+            from_child = order.get(joint.child, -1) < order.get(joint.parent, -1)
+            # the frames of the later body, back to its origin; from the child's side the joint runs the other way
+            body_frame = joint.frame_child
+            if from_child:
+                motion = joint_motion(joint, self.positions(at)[joint.id][None])[0]
+                body_frame = joint.frame_parent @ motion
+            one, other = by_chord @ inverse(body_frame), by_tree @ inverse(body_frame)
+            angle = np.linalg.norm(rotation_vector((inverse(one) @ other)[:3, :3]))
+            found[joint.id] = float(np.linalg.norm(one[:3, 3] - other[:3, 3])), float(angle)
+        return found
 
     def residual(self, at: Array) -> Array:
         """Rotation vector and offset of every chord's child as the tree has it, seen from where the chord has it."""

@@ -1,1 +1,37 @@
 """Shift: multibody models in JSON, with assemblies of bodies and joints that may close loops."""
+
+from __future__ import annotations
+
+from ...model.records import Mechanism
+from ...model.report import FormatError, Report
+from ..opened import Opened
+from .document import is_shift, read
+from .patch import patched
+from .table import ENDS, PAIRS
+from .write import new_document
+
+__all__ = ["detect", "dump", "load"]
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is a Shift model."""
+    return opened.json is not None and is_shift(opened.json)
+
+
+def load(opened: Opened) -> Mechanism:
+    """The mechanism of a document. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.json).mechanism
+
+
+def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
+    """The text of a Shift file: the mechanism's own document with its edits, where it has one, else a new one."""
+    source = mechanism.source
+    if source.format != "shift" or not source.text:
+        return new_document(mechanism, report)
+    try:
+        document = read(source.text, source.path)
+    except FormatError as error:
+        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        return new_document(mechanism, report, ENDS if source.dialect == ENDS else PAIRS)
+    document.mechanism.source.encoding = source.encoding
+    return patched(document, mechanism, report)

@@ -1,0 +1,383 @@
+"""A mechanism in Shift's vocabulary: rows of bodies, frames, joints, lights and restraints, ready to be written.
+
+It is made the same way for a mechanism as it was read and as it is now, so that their differences are the edits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...model.inertia import body_inertia
+from ...model.kinematics import spanning_tree
+from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
+from ...model.report import Report
+from . import keep, values
+from .document import Key, between_id
+from .joint_rows import axis_turn, joint_row, usual_type
+from .meshes import files_of, mesh_of
+from .names import Tree, free, safe
+from .table import ENDS, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, TYPES, Row
+
+
+@dataclass
+class Part:
+    """An element to be written: what it makes, the assembly it is in, its row, and the ends it joins, each the body
+    (None for the ground) and the name of a frame."""
+
+    key: Key
+    assembly: str
+    row: Row
+    ends: list[tuple[str | None, str]] = field(default_factory=list)
+
+
+@dataclass
+class Lowered:
+    """All that is to be written. ``frames`` are rows by owner (None for the ground) and name."""
+
+    tree: Tree
+    settings: Row
+    assemblies: dict[str, Row]
+    bodies: dict[Key, Part]
+    joints: dict[Key, Part]
+    lights: list[Part]
+    restraints: list[Part]
+    frames: dict[str | None, dict[str, Row]]
+    names: dict[str, tuple[str, str]]  # of bodies: assembly and name
+
+    def reference(self, body: str | None, assembly: str) -> str:
+        """How something in an assembly calls a body."""
+        if body is None or body not in self.names:
+            return FIXED
+        home, name = self.names[body]
+        return name if home == assembly else SEPARATOR.join(filter(None, (self.tree.written(home), name)))
+
+
+class Lowering:
+    """Makes the rows. ``frames_before`` are the frames' poses as they were read, where there is a document."""
+
+    def __init__(self, mechanism: Mechanism, dialect: str, top: str = "") -> None:
+        self.mechanism, self.dialect = mechanism, dialect
+        self.own = mechanism.source.format == "shift"
+        self.losses: Counter[tuple[str, str]] = Counter()
+        tree = Tree(mechanism, top)
+        self.out = Lowered(tree, {}, {}, {}, {}, [], [], {None: {}}, {})
+        self.active = {body.id for body in mechanism.bodies if body.active}
+        self.used_names: dict[str, set[str]] = {}
+        self.joint_names: dict[str, set[str]] = {}
+        self.poses: dict[str | None, dict[str, Array]] = {None: {}}
+
+    def lowered(self, before: Lowering | None = None) -> Lowered:
+        """Everything. ``before`` is the same of the document, which tells which frames were edited."""
+        self._settings()
+        for path, item in self.out.tree.assemblies.items():
+            self.out.assemblies[path] = {"name": safe(item.name), "active": item.active, MARK: None}
+        for body in self.mechanism.bodies:
+            self._name(body)
+        for body in self.mechanism.bodies:
+            self._body(body)
+        self._given_frames()
+        self._joint_frames(before)
+        for joint in self.mechanism.joints:
+            self._joint(joint)
+        self._placements()
+        self._lights()
+        self._restraints()
+        for owner, poses in self.poses.items():
+            for name, pose in poses.items():
+                turn, shift = values.turn_and_shift(pose)
+                self.out.frames.setdefault(owner, {})[name] = {"name": name, "T": shift, "R": turn, MARK: None}
+        self._unsaid()
+        return self.out
+
+    def tell(self, report: Report) -> None:
+        """Say what was approximated or left out."""
+        for (code, message), count in self.losses.items():
+            report.warn(code, message if count == 1 else f"{message} ({count} times)")
+
+    def _lose(self, code: str, message: str) -> None:
+        self.losses[code, message] += 1
+
+    def _settings(self) -> None:
+        world = self.mechanism.world
+        mark = keep.world_mark(world)
+        self.out.settings = {"gravity": values.tidy(world.gravity), MARK: mark or None}
+        if mark:
+            self._lose("kept-aside", "Shift has no friction, softness, ground or time step of a world; they are kept aside")
+
+    def _name(self, body: Body) -> None:
+        home = self.out.tree.home(body.assembly)
+        taken = self.used_names.setdefault(home, set())
+        # a document may repeat a name: then it stays repeated
+        repeated = self.own and SEPARATOR not in body.name and body.name not in ("", FIXED)
+        name = body.name if repeated else free(body.name, taken, "body")
+        taken.add(name)
+        self.out.names[body.id] = home, name
+
+    def _body(self, body: Body) -> None:
+        home, name = self.out.names[body.id]
+        row: Row = {
+            "name": name,
+            "active": bool(body.extra.get("active", True)) if not body.active else True,
+            "center_of_mass": values.tidy(body.com),
+            "mass": float(body.mass),
+            "collision_geometry": body.extra.get("collision_geometry", "") if self.own else "",
+        }
+        tensor = body_inertia(body)
+        row |= {key: float(tensor[i, j]) + 0.0 for key, (i, j) in zip(MOMENTS, _CELLS, strict=True)}
+        plain = [shape for shape in body.shapes if self._is_plain(shape, body)]
+        row |= self._geometry(body, plain)
+        beyond = body.shapes if len(plain) < len(body.shapes) else []
+        mark = keep.body_mark(body, beyond)
+        if body.twin in self.out.names:
+            mark["twin"] = self._path(body.twin)
+        if name != body.name:
+            mark["name"] = body.name
+        if beyond:
+            self._lose("kept-aside", "Shift has shapes in mesh files only; other shapes, colours and poses are kept aside")
+        row[MARK] = mark or None
+        self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
+
+    def _path(self, body: str) -> str:
+        """The path of a body from the top, by which it is known when the file is read."""
+        home, name = self.out.names[body]
+        return SEPARATOR.join(filter(None, (self.out.tree.written(home), name)))
+
+    def _is_plain(self, shape: Shape, body: Body) -> bool:
+        """Whether a shape is what the file says of it, a mesh where it lies, and no more."""
+        return (
+            shape.type == "mesh"
+            and bool(shape.mesh)
+            and shape.visual
+            and shape.collision == bool(body.extra.get("collision_geometry") if self.own else False)
+            and not shape.soft
+            and shape.color is None
+            and all(shape.size.get(axis, 1.0) == 1.0 for axis in "xyz")
+            and np.array_equal(shape.pose, identity())
+        )
+
+    def _geometry(self, body: Body, meshes: list[Shape]) -> Row:
+        raw = {key: body.extra.get(key) for key in ("definition", "geometry")} if self.own else {}
+        written = [mesh_of(files) for key in raw for files in files_of(raw[key])]
+        if raw and written == [shape.mesh for shape in meshes]:
+            return raw
+        groups = [[str(shape.mesh), *_materials(shape)] for shape in meshes]
+        if len(groups) == 1 and not (self.dialect == ENDS and raw.get("definition") is None):
+            return {"definition": groups[0], "geometry": None}
+        listed = [{"type": "mesh", "filename": group} for group in groups]
+        return {"definition": None, "geometry": listed or None}
+
+    def _given_frames(self) -> None:
+        for frame in self.mechanism.frames:
+            if frame.body is None or frame.body in self.out.names:
+                taken = self.poses.setdefault(frame.body, {})
+                taken[free(frame.name, taken, "frame")] = frame.pose
+
+    def _joint_frames(self, before: Lowering | None) -> None:
+        """Frames that a document has and that joints use, with the poses the joints want; those on which all agree,
+        and which were not moved themselves, go where the joints want them."""
+        wanted: dict[tuple[str | None, str], list[Array]] = {}
+        for joint in self.mechanism.joints if self.own else ():
+            if len(joint.dofs) > 1:
+                continue
+            turn = axis_turn(joint, joint.extra, self.dialect)
+            sides = ((joint.parent, self._parent_frame(joint)), (joint.child, joint.frame_child))
+            for (owner, pose), name in zip(sides, joint.extra.get("frames", ()), strict=False):
+                if name != ORIGIN and (owner is None or owner in self.out.names):
+                    wanted.setdefault((owner, name), []).append(pose @ turn)
+        for (owner, name), poses in wanted.items():
+            here = self.poses.get(owner, {}).get(name)
+            agree = all(values.same_pose(pose, poses[0]) for pose in poses)
+            was = None if before is None else before.poses.get(owner, {}).get(name)
+            if here is None or (agree and was is not None and values.same_pose(here, was)):
+                if agree:
+                    self.poses.setdefault(owner, {})[name] = poses[0]
+
+    def _parent_frame(self, joint: Joint) -> Array:
+        """A joint's frame on its parent, without the fixed displacement that a rigid joint has in it."""
+        if joint.type == "weld" and self.own and not joint.dofs:
+            return joint.frame_parent @ np.linalg.inv(values.displaced(joint.extra.get("initial_displacement")))
+        return joint.frame_parent
+
+    def frame_name(self, owner: str | None, pose: Array, hint: str) -> str:
+        """The name of a frame on a body: the one hinted at where it is there, else one that is, else a new one."""
+        owner = owner if owner in self.out.names else None
+        if hint == ORIGIN and values.same_pose(pose, identity()):
+            return ORIGIN
+        there = self.poses.setdefault(owner, {})
+        if hint in there and values.same_pose(there[hint], pose):
+            return hint
+        if values.same_pose(pose, identity()):
+            return ORIGIN
+        found = next((name for name, other in there.items() if values.same_pose(other, pose)), None)
+        if found is None:
+            found = free(hint if hint != ORIGIN else "frame", there)
+            there[found] = pose
+        return found
+
+    def _joint(self, joint: Joint) -> None:
+        home = self.out.tree.home(joint.assembly)
+        if joint.assembly == "" and self.out.tree.top and not self.own:
+            home = next((self.out.names[end][0] for end in (joint.child, joint.parent) if end in self.out.names), home)
+        taken = self.joint_names.setdefault(home, set())
+        keeps = self.own and SEPARATOR not in joint.name and joint.name
+        name = joint.name if keeps else free(joint.name, taken, "joint")
+        taken.add(name)
+        if len(joint.dofs) > 1:
+            self._chain(joint, home, name)
+            return
+        mark = self._joint_mark(joint, name, usual_type(joint))
+        frames = joint.frame_parent, joint.frame_child
+        if not joint.dofs and self.own:  # a rigid joint has its displacement in there
+            frames = self._parent_frame(joint), joint.frame_child
+        self._piece(Part((joint.id, 0), home, {"name": name, MARK: mark or None}), joint, frames, self._hints(joint, name))
+
+    def _piece(self, part: Part, joint: Joint, frames: tuple[Array, Array], hints: tuple[str, str]) -> None:
+        """One element of a joint with one degree of freedom or none."""
+        raw = joint.extra if self.own else {}
+        turn = axis_turn(joint, raw, self.dialect)
+        part.row |= {**joint_row(joint, raw, self.dialect, self._degrees), "active": self._own_switch(joint)}
+        for body, frame, hint in zip((joint.parent, joint.child), frames, hints, strict=True):
+            part.ends.append((body, self.frame_name(body, frame @ turn, hint)))
+            if body is not None and body not in self.out.names:
+                self._lose("dangling-reference", "a joint to a body that is not there is written switched off")
+                part.row["active"] = False
+        self.out.joints[part.key] = part
+
+    def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
+        mark = keep.joint_mark(joint, usual)
+        if "dofs" in mark or "twin" in mark:
+            self._lose("kept-aside", "Shift has no limits, motors, friction or twins of joints; they are kept aside")
+        if any(dof.kind == "screw" for dof in joint.dofs):
+            self._lose("approximated-joint", "a screw is written as a hinge; its pitch is kept aside")
+        return mark | ({"name": joint.name} if name != joint.name else {})
+
+    def _hints(self, joint: Joint, name: str) -> tuple[str, str]:
+        frames = joint.extra.get("frames") if self.own else None
+        return (frames[0], frames[1]) if isinstance(frames, list) and len(frames) == 2 else (name, name)
+
+    @property
+    def _degrees(self) -> bool:
+        entries = getattr(self.mechanism.report, "entries", ())
+        return self.own and any(entry.code == "degrees" for entry in entries)
+
+    def _own_switch(self, joint: Joint) -> bool:
+        """Whether a joint itself is on: off with its assembly or its bodies it may still be on."""
+        if joint.active:
+            return True
+        own = bool(joint.extra.get("active", True)) if self.own else True
+        path, on = joint.assembly, True
+        while path:
+            item = self.out.tree.assemblies.get(path)
+            on = on and (item is None or item.active)
+            path = self.out.tree.outer(path)
+        ends = [end for end in (joint.parent, joint.child) if end is not None]
+        excused = len(ends) < 2 or any(end not in self.active for end in ends) or joint.parent == joint.child
+        unknown = str(joint.extra.get("type")) not in TYPES
+        return own if not on or (self.own and (excused or unknown)) else False
+
+    def _chain(self, joint: Joint, home: str, name: str) -> None:
+        """Several degrees of freedom: elementary joints one after another, with massless bodies between."""
+        self._lose("split-joint", "a joint with several degrees of freedom is written as several joints, and marked")
+        count, hints = len(joint.dofs), self._hints(joint, name)
+        taken = self.used_names.setdefault(home, set())
+        before = joint.parent
+        for part, dof in enumerate(joint.dofs):
+            last = part == count - 1
+            mark: Row = {"joint": name, "part": part + 1, "parts": count}
+            if not part:
+                mark |= self._joint_mark(joint, name, "")
+            after = joint.child if last else between_id(joint.id, part + 1)
+            if not last:
+                helper = free(f"{name}_{part + 1}", taken)
+                taken.add(helper)
+                self.out.names[str(after)] = home, helper
+                row = {"name": helper, "active": True, MARK: {"part_of": name}, **_MASSLESS}
+                self.out.bodies[joint.id, part + 1] = Part((joint.id, part + 1), home, row)
+            frames = (identity() if part else joint.frame_parent), (joint.frame_child if last else identity())
+            piece = replace(joint, parent=before, child=after, dofs=[dof], extra={})
+            row = {"name": f"{name}_{part + 1}", MARK: mark}
+            self._piece(
+                Part((joint.id, part), home, row), piece, frames, ("in" if part else hints[0], hints[1] if last else "out")
+            )
+            before = after
+
+    def _placements(self) -> None:
+        """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own."""
+        for root in spanning_tree(self.mechanism).roots:
+            home, name = self.out.names[root.id]
+            fixed = root.immobile
+            row: Row = {
+                "name": free(f"{name}_place", self.joint_names.setdefault(home, set())),
+                "active": root.active,
+                "type": "rigid" if fixed else "float",
+                "axis": None,
+                "initial_displacement": values.write_displacement(root.pose),
+                "initial_velocity": 0.0,
+                "stiffness": [],
+                "damping": [],
+                MARK: {"placement": True},
+            }
+            self.joint_names[home].add(row["name"])
+            self.out.joints[root.id, -1] = Part((root.id, -1), home, row, [(None, ORIGIN), (root.id, ORIGIN)])
+
+    def _lights(self) -> None:
+        for number, light in enumerate(self.mechanism.lights):
+            hint = str(light.extra.get("frame", safe(light.name) or "light"))
+            kind = light.extra.get("type", light.type) if self.own else light.type
+            row: Row = {"name": light.name, "type": kind}
+            row |= dict(zip(("Ka", "Kd", "Ks"), map(list, (light.ambient, light.diffuse, light.specular)), strict=True))
+            owner = light.body if light.body in self.out.names else None
+            ends = [(owner, self.frame_name(owner, light.pose, hint))]
+            self.out.lights.append(Part((light.name, number), "", row, ends))
+
+    def _restraints(self) -> None:
+        for number, item in enumerate(self.mechanism.restraints):
+            home = self.out.tree.home(item.assembly)
+            row: Row = {
+                "name": item.name,
+                "active": bool(item.extra.get("active", True)),
+                "type": item.type,
+                "joint": self._joint_reference(item.joint, home),
+                "distance_type": item.distance,
+                "knot_points": list(item.knots),
+                "coefficients": [list(piece) for piece in item.coefficients],
+                MARK: None,
+            }
+            ends = []
+            hints = item.extra.get("frames", [item.name] * 2) if self.own else [safe(item.name)] * 2
+            if item.bodies is not None and item.frames is not None:
+                triples = zip(item.bodies, item.frames, hints, strict=False)
+                ends = [(body, self.frame_name(body, pose, str(hint))) for body, pose, hint in triples]
+            self.out.restraints.append(Part((item.name, number), home, row, ends))
+
+    def _joint_reference(self, joint: str | None, home: str) -> str:
+        part = self.out.joints.get((joint or "", 0))
+        if part is None:
+            return ""
+        name = str(part.row["name"])
+        return name if part.assembly == home else SEPARATOR.join((self.out.tree.written(part.assembly), name))
+
+    def _unsaid(self) -> None:
+        if self.mechanism.motions:
+            self._lose("dropped-motion", "motions are not written; save them as servo motion")
+        if getattr(self.mechanism.behaviours, "items", None):
+            self._lose("dropped-behaviours", "what makes the model move by itself is not written")
+
+
+_CELLS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+_MASSLESS: Row = {
+    "center_of_mass": [0.0, 0.0, 0.0],
+    "mass": 0.0,
+    "collision_geometry": "",
+    "definition": None,
+    "geometry": None,
+    **dict.fromkeys(MOMENTS, 0.0),
+}
+
+
+def _materials(shape: Shape) -> list[str]:
+    files = shape.extra.get("files")
+    return [name for name in files if name != mesh_of(files)] if isinstance(files, list) and files else []
