@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
-from . import juice, shift, x_xy
+from . import juice, shift, skel, x_xy
 from .files import encode, read_bytes, write_whole
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
 from .xml import line_of
@@ -64,6 +64,7 @@ FORMATS: dict[str, Format] = {
     "juice": Format(
         "juice", "Juice", (".jm", ".jm3", ".jpm", ".xml"), juice.detect, juice.load, juice.dump, juice.TEXTS
     ),
+    "skel": Format("skel", "SKEL (DART)", (".skel",), skel.detect, skel.load, skel.dump),
     "x_xy": Format("x_xy", "x_xy (ring)", (".xml",), x_xy.detect, x_xy.load, x_xy.dump),
     "shift": Format("shift", "Shift", (".json",), shift.detect, shift.load, shift.dump),
 }
@@ -104,8 +105,10 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None 
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
     report = Report()
-    text = _row(_format_id(mechanism, suffix, format)).dump(mechanism, suffix, report)
-    write_whole(name, encode(text, mechanism.source.encoding))
+    row = _row(_format_id(mechanism, suffix, format))
+    text = row.dump(mechanism, suffix, report)
+    # another format's code page is not this one's
+    write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
     return report
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from lxml import etree
@@ -21,8 +22,6 @@ FOREIGN_ROOTS = {
     "svg": "an SVG drawing",
     "html": "a web page (HTML)",
     "plist": "a property list",
-    "x_xy": "an x_xy (ring) model",
-    "skel": "a SKEL (DART) skeleton",
     "X3D": "an X3D scene",
     "OpenSimDocument": "an OpenSim model",
     "Robot": "an OpenRAVE robot",
@@ -47,6 +46,15 @@ _FIRST_BYTES = (
     (b"#WEBOTS_MOTION", "a Webots .motion file"),
     (b"#VRML", "a VRML scene"),
 )
+#: How other programs' plain text begins, behind its comments.
+_FIRST_WORDS = (
+    (r"dofs\s*\{", "a skeleton in the text format that DART had until 2012, before SKEL was XML"),
+    (r"(?:node|link|markers|masses)\s+\S+\s*\{", "a skeleton in the text format that DART had until 2012"),
+    (r"balljoint\s+\S+\s*\{", "a skeleton in the plain text of a course in animation (CSE 169)"),
+    (r"HIERARCHY\s", "a BVH motion capture"),
+    (r":(?:version|name|units)\s", "an Acclaim (ASF) skeleton"),
+)
+_COMMENTS = re.compile(r"(?:\s|#[^\n]*\n|//[^\n]*\n)*")
 #: How a document that is JSON begins; some have a comment first.
 _JSON_BEGINS = ("{", "[", "//", "/*")
 #: Keys at the top of other programs' JSON, and what those files are.
@@ -58,6 +66,7 @@ FOREIGN_KEYS = (
     ({"name", "version", "dependencies"}, "a package description (package.json)"),
     ({"name", "lockfileVersion"}, "a lock file of packages"),
     ({"cells", "nbformat"}, "a Jupyter notebook"),
+    ({"skeleton", "bones"}, "a Spine skeleton"),
     ({"robot", "links", "joints"}, "a robot description as robot programs keep it (LinkForge, for one)"),
     ({"links", "joints"}, "a robot description of links and joints (LinkForge, for one)"),
     ({"type", "features"}, "a GeoJSON map"),
@@ -96,18 +105,25 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
             raise not_ours(what, path)
     text, encoding = decode(data, report)
     if "\0" in text:
-        raise not_ours("a binary file", path)
+        raise not_ours("a binary file" + (", perhaps a Spine skeleton" if path.lower().endswith(".skel") else ""), path)
     if text.lstrip().startswith(_JSON_BEGINS):
         node = jsontext.parse(text, path, report)
         return Opened(path, data, text, encoding, etree.Element("JSON"), report, node)
     try:
         root, text = xml.parse(text, path, report, texts)
     except FormatError:
-        what = FOREIGN_ROOTS.get(first_tag(text))
+        what = FOREIGN_ROOTS.get(first_tag(text)) or _plain_kind(text)
         if what is not None:
             raise not_ours(what, path) from None
         raise
     return Opened(path, data, text, encoding, root, report)
+
+
+def _plain_kind(text: str) -> str | None:
+    """What a text is that begins as those of another program do."""
+    start = _COMMENTS.match(text)
+    at = start.end() if start else 0
+    return next((what for words, what in _FIRST_WORDS if re.compile(words).match(text, at)), None)
 
 
 def json_kind(node: jsontext.Node) -> str:

@@ -1,0 +1,36 @@
+"""SKEL: characters, robots and their world for DART, an XML format that DART 7 no longer reads."""
+
+from __future__ import annotations
+
+from ...model.records import Mechanism
+from ...model.report import FormatError, Report
+from ..opened import Opened
+from .document import is_skel, read
+from .patch import Unpatchable, patched
+from .write import new_document
+
+__all__ = ["detect", "dump", "load"]
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is a SKEL file."""
+    return is_skel(opened.root)
+
+
+def load(opened: Opened) -> Mechanism:
+    """The mechanism of a document. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.root).mechanism
+
+
+def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
+    """The text of a SKEL file: the mechanism's own document with its edits, where it has one, else a new one."""
+    source = mechanism.source
+    if source.format != "skel" or not source.text:
+        return new_document(mechanism, report)
+    try:
+        return patched(read(source.text, source.path), mechanism, report)
+    except FormatError as error:
+        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+    except Unpatchable as error:
+        report.warn("document-lost", f"the document cannot hold the edits, as {error}; a new one is written")
+    return new_document(mechanism, report)

@@ -1,0 +1,110 @@
+"""A SKEL document read: its XML, the rows of its objects, and the mechanism they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from lxml import etree
+
+from ...model.records import Mechanism, Source
+from ...model.report import FormatError, Report
+from ..xml import line_of, parse
+from . import mechanism
+from .read import Placed, Reader
+from .shapes import place_shape
+from .table import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, MOMENT, SHAPES, SKELETON, WORLD
+
+JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
+
+
+@dataclass
+class Skeleton:
+    """A skeleton of a document with the bodies and joints that are read. ``implied`` are joints that say no more than
+    that a body is free, which it is without them."""
+
+    placed: Placed
+    bodies: list[Placed]
+    joints: list[Placed]
+    implied: list[Placed] = field(default_factory=list)
+
+
+@dataclass
+class Document:
+    """What a text holds. ``holder`` is the element that the skeletons are in."""
+
+    text: str
+    root: etree._Element
+    holder: etree._Element
+    world: Placed | None
+    skeletons: list[Skeleton]
+    mechanism: Mechanism
+
+
+def is_skel(root: etree._Element) -> bool:
+    """Whether a root element begins a SKEL document."""
+    return bool(root.tag == "skel")
+
+
+def read(text: str, path: str = "", report: Report | None = None, root: etree._Element | None = None) -> Document:
+    """Read a document (``root`` where its text is parsed already). FormatError names the line and element of what
+    cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's report."""
+    report = Report() if report is None else report
+    if root is None:
+        root, text = parse(text, path, report)
+    world = root.find("world")
+    if world is None and root.find("skeleton") is None:
+        raise FormatError(
+            "a <skel> holds neither <world> nor <skeleton>",
+            path=path,
+            line=line_of(root),
+            where=str(root.tag),
+            remedy="Put the skeletons into <world> ... </world>.",
+        )
+    reader = Reader(path, report)
+    holder = root if world is None else world
+    _tell_outside(root, reader)
+    placed_world = None if world is None else reader.place(world, WORLD)
+    if world is None:
+        reader.note("info", "no-world", "there is no <world>; gravity and time step are DART's own", root)
+    skeletons = [_skeleton(element, reader) for element in holder.findall("skeleton")]
+    result = mechanism.build(placed_world, skeletons, reader)
+    result.name = PurePath(path).stem or (placed_world.row["@name"] if placed_world else "") or "Mechanism"
+    reader.tell()
+    result.report = report
+    result.source = Source("skel", "skeleton" if world is None else "world", path, text)
+    return Document(text, root, holder, placed_world, skeletons, result)
+
+
+def _tell_outside(root: etree._Element, reader: Reader) -> None:
+    """DART reads the first world alone."""
+    worlds = root.findall("world")
+    for other in worlds[1:]:
+        reader.note("warning", "ignored-element", "only the first <world> is read", other)
+    strays: Iterable[etree._Element] = root.findall("skeleton") if worlds else ()
+    for other in strays:
+        reader.note("warning", "ignored-element", "a <skeleton> beside the <world> is not read", other)
+
+
+def _skeleton(element: etree._Element, reader: Reader) -> Skeleton:
+    placed = reader.place(element, SKELETON)
+    bodies = [_body(child, reader) for child in element.findall("body")]
+    joints = [_joint(child, reader) for child in element if child.tag in JOINT_TAGS]
+    return Skeleton(placed, bodies, joints)
+
+
+def _body(element: etree._Element, reader: Reader) -> Placed:
+    groups = ["inertia"] if element.find("inertia") is not None else []
+    if element.find("inertia/moment_of_inertia") is not None:
+        groups.append(MOMENT.rstrip("/"))
+    placed = reader.place(element, BODY, *groups)
+    placed.parts = [place_shape(child, reader) for child in element if child.tag in SHAPES]
+    placed.parts += [reader.place(child, MARKER) for child in element.findall("marker")]
+    return placed
+
+
+def _joint(element: etree._Element, reader: Reader) -> Placed:
+    placed = reader.place(element, JOINT)
+    placed.parts = [reader.place(child, DOF) for child in element.findall("dof")]
+    return placed

@@ -1,0 +1,251 @@
+"""Joints of a SKEL document: from their rows to degrees of freedom."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ...model.records import Array, Dof
+from .read import Placed, Reader
+from .table import ACTUATORS, AXES, AXIS_NUMBERS, DOF, DOF_NUMBERS, KEPT, KEPT_NUMBERS, Row
+
+X, Y, Z = (tuple(float(i == k) for k in range(3)) for i in range(3))
+#: What other formats and careless authors write for a joint type.
+ALIASES = {
+    "hinge": "revolute",
+    "continuous": "revolute",
+    "slider": "prismatic",
+    "fixed": "weld",
+    "spherical": "ball",
+    "floating": "free",
+    "eulerxyz": "euler",
+    "universal_joint": "universal",
+}
+#: Types, and how many coordinates each has.
+SIZES = {
+    "weld": 0, "revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "translational2d": 2, "ball": 3, "euler": 3,
+    "translational": 3, "planar": 3, "free": 6,
+}  # fmt: skip
+#: The two axes of translation of a plane; the turn is about their cross product.
+PLANES = {"xy": (X, Y), "yz": (Y, Z), "zx": (Z, X)}
+_EULER = {"xyz": (X, Y, Z), "zyx": (Z, Y, X)}
+_NAMES = {
+    "universal": ("_1", "_2"),
+    "ball": ("_x", "_y", "_z"),
+    "translational": ("_x", "_y", "_z"),
+    "free": ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z"),
+}
+_BLOCKS = {"ball", "free"}
+
+
+def type_of(placed: Placed, reader: Reader) -> str:
+    """The joint's type in SKEL's words; an unknown one is a weld, which keeps its bodies together."""
+    own = placed.row["@type"]
+    if own in SIZES:
+        return own
+    low = own.strip().lower().replace("-", "_")
+    found = low if low in SIZES else ALIASES.get(low, "weld")
+    message = f"'{own}' is no joint type of DART's, which stops there; {placed.label} is read as {found}"
+    reader.note("warning", "unknown-joint-type", message, placed.element)
+    return found
+
+
+def dofs_of(placed: Placed, type_: str, reader: Reader) -> list[Dof]:
+    """The degrees of freedom of a joint, with their limits, springs, dampers and initial positions."""
+    row = placed.row
+    kinds = _kinds(placed, type_, reader)
+    size = SIZES[type_]
+    if not kinds:
+        return []
+    numbers = [_numbers(placed, type_, index, reader) for index in range(size)]
+    for path, attribute in (("init_pos", "position"), ("init_vel", "velocity")):
+        given = row[path]
+        if given is not None:
+            for dof, value in zip(numbers, reader.counted(given, size, path, placed.places[path]), strict=True):
+                setattr(dof, attribute, value)
+    _apply_dof_elements(placed, numbers, reader)
+    _apply_kept(row, numbers)
+    for dof in numbers:
+        if dof.lower is not None and dof.upper is not None and dof.lower > dof.upper:
+            reader.note("info", "crossed-limits", f"{placed.label}: a lower limit is above its upper one", placed.element)
+    if type_ in _BLOCKS:
+        return [_block(row, type_, numbers)]
+    for dof, (kind, axis) in zip(numbers, kinds, strict=True):
+        dof.kind, dof.axis = kind, np.array(axis, dtype=np.float64)
+        if kind == "screw":
+            dof.pitch = (row["axis/pitch"] or 0.0) / (2.0 * math.pi)
+        elif kind == "rotation" and row[f"{KEPT}/@pitch"]:
+            dof.kind, dof.pitch = "screw", row[f"{KEPT}/@pitch"]
+    return numbers
+
+
+def plane_axes(row: Row) -> tuple[tuple[float, ...], ...] | None:
+    """The two axes of translation of a planar joint's row: unit vectors at a right angle; None for what is no plane."""
+    type_ = row["plane/@type"]
+    if type_ in PLANES:
+        return PLANES[type_]
+    first, second = (row[f"plane/translation_axis{number}/xyz"] for number in (1, 2))
+    if type_ != "arbitrary" or first is None or second is None:
+        return None
+    a = _unit(first)
+    if a is None:
+        return None
+    b = np.array(second) - a * (a @ second)
+    across = _unit(b)
+    return (tuple(a), tuple(across)) if across is not None else None
+
+
+def _kinds(placed: Placed, type_: str, reader: Reader) -> list[tuple]:
+    """Kind and axis of every coordinate; one block for a ball and a free joint, nothing for what does not move."""
+    row = placed.row
+    if type_ in _BLOCKS:
+        return [(type_, Z)]
+    if type_ in ("revolute", "prismatic", "screw"):
+        axis = _axis(placed, "axis", Z, reader)
+        kind = {"revolute": "rotation", "prismatic": "translation", "screw": "screw"}[type_]
+        return [(kind, axis)] if axis is not None else []
+    if type_ == "universal":
+        axes = [_axis(placed, name, default, reader) for name, default in (("axis", X), ("axis2", Y))]
+        return [("rotation", axis if axis is not None else Z) for axis in axes] if None not in axes else []
+    if type_ == "euler":
+        order = row["axis_order"]
+        if order not in _EULER:
+            said = f"the axis order '{order}'" if order else "no axis order"
+            found = order.lower() if order and order.lower() in _EULER else "xyz"
+            message = f"an euler joint has {said}; {found} is taken, as DART knows xyz and zyx"
+            reader.note("warning", "unknown-axis-order", message, placed.element)
+            order = found
+        return [("rotation", axis) for axis in _EULER[order]]
+    if type_ == "translational":
+        return [("translation", axis) for axis in (X, Y, Z)]
+    if type_ in ("planar", "translational2d"):
+        axes = plane_axes(row)
+        if axes is None:
+            reader.note("warning", "unknown-plane", f"a {type_} joint has no plane that is known; xy is taken", placed.element)
+            axes = PLANES["xy"]
+        turn = [("rotation", tuple(np.cross(*axes)))] if type_ == "planar" else []
+        return [*(("translation", axis) for axis in axes), *turn]
+    return []
+
+
+def _axis(placed: Placed, name: str, default: tuple[float, ...], reader: Reader) -> tuple[float, ...] | None:
+    """A joint's axis made a unit vector; None for a zero one, about which nothing moves."""
+    given = placed.row[f"{name}/xyz"]
+    if given is None:
+        message = f"a joint of type {placed.row['@type']} has no <{name}> with <xyz>; {default[0]:g} {default[1]:g} "
+        reader.note("warning", "default-used", f"{message}{default[2]:g} is taken", placed.element)
+        return default
+    unit = _unit(given)
+    if unit is None:
+        reader.note("warning", "zero-axis", f"{placed.label} has the axis 0 0 0 and does not move", placed.element)
+        return None
+    if placed.row["@type"] == "universal" and abs(np.linalg.norm(given) - 1.0) > 1e-6:
+        message = "an axis of a universal joint is no unit vector, which DART does not mend; its direction is taken"
+        reader.note("warning", "long-axis", message, placed.element)
+    return tuple(float(x) for x in unit)
+
+
+def _numbers(placed: Placed, type_: str, index: int, reader: Reader) -> Dof:
+    """A coordinate with what its axis element says. DART reads none for the blocks and none behind the third."""
+    row = placed.row
+    dof = Dof("rotation", name=coordinate_name(placed.row, type_, index), actuator=_actuator(placed, reader))
+    if index >= len(AXES):
+        return dof
+    if type_ in _BLOCKS:
+        if any(placed.has(f"{AXES[index]}/{part}") for part in ("dynamics", "limit", "damping")):
+            message = f"the <{AXES[index]}> of a {type_} joint is not read; its numbers belong in <dof>"
+            reader.note("info", "ignored-element", message, placed.element)
+        return dof
+    for path, attribute, _, _ in AXIS_NUMBERS:
+        value = row[f"{AXES[index]}/{path}"]
+        if attribute in ("lower", "upper"):
+            value = None if math.isinf(value) else value
+        setattr(dof, attribute, value)
+    return dof
+
+
+def coordinate_name(row: Row, type_: str, index: int) -> str:
+    """A coordinate's name as DART gives it (but for the turn of a plane, which DART calls ``default``)."""
+    name = row["@name"]
+    if SIZES[type_] == 1:
+        return name
+    if type_ == "euler":
+        order = row.get("axis_order")
+        return f"{name}_{(order if order in _EULER else 'xyz')[index]}"
+    if type_ in ("planar", "translational2d"):
+        plane = row.get("plane/@type")
+        plane = plane if plane in PLANES or plane == "arbitrary" else "xy"
+        ends = "12" if plane == "arbitrary" else plane
+        return f"{name}_{ends[index]}" if index < 2 else f"{name}_turn"
+    return name + _NAMES[type_][index]
+
+
+def _actuator(placed: Placed, reader: Reader) -> str:
+    given = placed.row["@actuator"]
+    if given in ACTUATORS:
+        return given
+    if given != "torque":
+        reader.note("warning", "unknown-actuator", f"'{given}' is no actuator of DART's; force is taken", placed.element)
+    return "force"
+
+
+def _apply_dof_elements(placed: Placed, numbers: list[Dof], reader: Reader) -> None:
+    """What <dof> elements say comes last and wins."""
+    for part in placed.parts:
+        index = 0 if part.row["@local_index"] is None and len(numbers) == 1 else part.row["@local_index"]
+        if index is None or not 0 <= int(index) < len(numbers):
+            has = f"a <dof> of {placed.label} has {'no' if index is None else 'the'} local_index"
+            reader.note("warning", "unknown-dof", f"{has}{'' if index is None else f' {index:g}'}; it is not read", part.element)
+            continue
+        dof = numbers[int(index)]
+        if part.row["@name"]:
+            dof.name = part.row["@name"]
+        for item in DOF:
+            value = part.row[item.path]
+            if value is None or item.path.startswith("@"):
+                continue
+            attribute = DOF_NUMBERS.get(item.path)
+            if attribute is None:
+                dof.extra[item.path] = value
+            else:
+                endless = attribute in ("lower", "upper") and math.isinf(value)
+                setattr(dof, attribute, None if endless else value)
+        bounds = [abs(dof.extra[f"force/@{end}"]) for end in ("lower", "upper") if f"force/@{end}" in dof.extra]
+        if bounds and not any(map(math.isinf, bounds)):
+            dof.max_force = max(bounds)
+
+
+def _apply_kept(row: Row, numbers: list[Dof]) -> None:
+    """What another format had of each coordinate."""
+    for name, attribute in KEPT_NUMBERS.items():
+        for dof, value in zip(numbers, row[f"{KEPT}/@{name}"] or (), strict=False):
+            setattr(dof, attribute, value)
+
+
+def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
+    """A ball or a free block of three or six coordinates."""
+    first = numbers[0]
+    block = Dof(type_, name=row["@name"])  # type: ignore[arg-type]
+    block.actuator, block.gain, block.max_force, block.armature = (
+        first.actuator, first.gain, first.max_force, first.armature,
+    )  # fmt: skip
+    for attribute, own in (("start", "position"), ("start_rates", "velocity")):
+        values = tuple(float(getattr(dof, own)) for dof in numbers)
+        setattr(block, attribute, values if any(values) else ())
+    plain = Dof("rotation")
+    parts = [replace(dof, kind="rotation" if i < 3 else "translation", position=0.0, velocity=0.0) for i, dof in enumerate(numbers)]
+    for i, part in enumerate(parts):
+        part.axis = np.eye(3)[i % 3]
+    for i, part in enumerate(parts):
+        part.name = "" if part.name == coordinate_name(row, type_, i) else part.name
+    told = ("name", "lower", "upper", "damping", "friction", "stiffness", "rest", "extra")
+    if any(getattr(part, name) != getattr(plain, name) for part in parts for name in told):
+        block.parts = parts
+    return block
+
+
+def _unit(vector: Array | tuple[float, ...]) -> Array | None:
+    length = float(np.linalg.norm(vector))
+    return np.asarray(vector, dtype=np.float64) / length if length > 1e-12 else None

@@ -1,0 +1,172 @@
+"""Planned objects to the text of a SKEL file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...model.records import Array
+from ..xml import escape, escape_attribute
+from .geometry import six_of
+from .joints import coordinate_name
+from .plan import PlannedBody, PlannedJoint
+from .rows import COORDINATE
+from .table import (
+    AXES,
+    AXIS_NUMBERS,
+    BALL,
+    BODY,
+    DOF,
+    DOF_NUMBERS,
+    GEOMETRY_FIELDS,
+    JOINT,
+    LIMIT,
+    MARKER,
+    SHAPES,
+    SIX,
+    Field,
+    Row,
+    Table,
+    spell_number,
+)
+
+INDENT = "    "
+BLOCKS = frozenset({"ball", "free"})
+#: Where a coordinate's attribute stands under an axis, and in a <dof>.
+AXIS_PATH = {attribute: path for path, attribute, _, _ in AXIS_NUMBERS}
+DOF_PATH = {attribute: path for path, attribute in DOF_NUMBERS.items()}
+INITIAL = {"init_pos": "position", "init_vel": "velocity"}
+#: What is left out where it says no more than its absence.
+_SILENT: Mapping[str, Any] = {"gravity": True, "mobile": True, "@actuator": "force", "collidable": True}
+Spell = Callable[[Field, Any], str]
+
+
+@dataclass
+class Node:
+    """An element to be written: its attributes, and its text or its children."""
+
+    tag: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    children: list[Node] = field(default_factory=list)
+
+    def put(self, path: str, text: str) -> None:
+        """Set what stands at a path below this element, making what is on the way."""
+        here = self
+        *way, last = path.split("/")
+        for tag in way if last.startswith("@") else [*way, last]:
+            found = next((child for child in here.children if child.tag == tag), None)
+            if found is None:
+                found = Node(tag)
+                here.children.append(found)
+            here = found
+        if last.startswith("@"):
+            here.attributes[last[1:]] = text
+        else:
+            here.text = text
+
+    def markup(self, indent: str = "", newline: str = "\n", step: str = INDENT) -> str:
+        """The element as text, without white space before and after."""
+        attributes = "".join(f' {name}="{escape_attribute(value)}"' for name, value in self.attributes.items())
+        if self.children:
+            inside = "".join(
+                f"{newline}{indent}{step}{child.markup(indent + step, newline, step)}" for child in self.children
+            )
+            return f"<{self.tag}{attributes}>{inside}{newline}{indent}</{self.tag}>"
+        return f"<{self.tag}{attributes}>{escape(self.text)}</{self.tag}>" if self.text else f"<{self.tag}{attributes}/>"
+
+
+def spelt(item: Field, value: Any, near: Any = None) -> str:
+    """A value as text, not yet escaped. A pose becomes six numbers, those of ``near`` where they are still true."""
+    if item.kind is SIX:
+        return item.kind.spell(six_of(value, near) if isinstance(value, np.ndarray) else value)
+    return item.kind.spell(value)
+
+
+def written(tag: str, table: Table, row: Row, always: Iterable[str] = ()) -> Node:
+    """An object's element with the fields of its row that say anything."""
+    node = Node(tag)
+    for item in table:
+        value = row.get(item.path)
+        if value is None or (item.path in _SILENT and value == _SILENT[item.path]):
+            continue
+        if item.path not in always and _says_nothing(item, value):
+            continue
+        node.put(item.path, spelt(item, value))
+    return node
+
+
+def body_node(body: PlannedBody, skeleton_pose: Array | None = None) -> Node:
+    """A body's element with its shapes and markers. ``skeleton_pose`` is the frame that the skeleton stands in."""
+    row = body.row
+    if skeleton_pose is not None:
+        row = row | {"transformation": np.linalg.inv(skeleton_pose) @ row["transformation"]}
+    node = written("body", BODY, row, always=("transformation",))
+    node.children += [shape_node(tag, shape) for tag, shape in body.shapes if shape["type"] is not None]
+    node.children += [written("marker", MARKER, marker) for marker in body.markers]
+    return node
+
+
+def shape_node(tag: str, row: Row) -> Node:
+    """A shape's element."""
+    type_ = row["type"]
+    fields = GEOMETRY_FIELDS.get(type_, ())
+    own = {item.path for item in fields}
+    table = SHAPES[tag]
+    chosen = tuple(item for item in table if not item.path.startswith("geometry/") or item.path in own)
+    node = written(tag, Table(tag, chosen), row, always=own)
+    if type_ == "multi_sphere":
+        node.put("geometry/multi_sphere", "")
+        balls = next(child for child in node.children if child.tag == "geometry").children[-1]
+        balls.children = [
+            written("sphere", BALL, {"radius": ball[0], "position": ball[1:]}, always=("position",)) for ball in row["spheres"]
+        ]
+    return node
+
+
+def joint_node(joint: PlannedJoint) -> Node:
+    """A joint's element with its coordinates."""
+    row = joint.row | initial_row(joint)
+    if joint.row["@type"] not in BLOCKS:
+        for i, one in enumerate(joint.coordinates[: len(AXES)]):
+            row |= {f"{AXES[i]}/{path}": one[attribute] for attribute, path in AXIS_PATH.items()}
+    node = written(joint.tag, JOINT, row)
+    for i, one in enumerate(joint.coordinates):
+        dof = dof_node(i, one, joint.row["@type"] in BLOCKS or i >= len(AXES))
+        if one["name"] not in ("", coordinate_name(joint.row, joint.row["@type"], i)):
+            dof.attributes["name"] = one["name"]
+        if dof.children or len(dof.attributes) > 1:
+            node.children.append(dof)
+    return node
+
+
+def dof_node(index: int, one: Mapping[str, Any], whole: bool) -> Node:
+    """The <dof> of a coordinate: what only it can hold, or (``whole``) all but where it begins."""
+    node = Node("dof", {"local_index": str(index)})
+    for attribute, default in COORDINATE.items():
+        if whole and attribute not in INITIAL.values() and one[attribute] != default:
+            node.put(DOF_PATH[attribute], spell_number(one[attribute]))
+    for path, value in one["extra"].items():
+        if path in DOF:
+            node.put(path, spell_number(value))
+    return node
+
+
+def initial_row(joint: PlannedJoint) -> Row:
+    """Where the coordinates begin and how fast; None for rest at zero."""
+    return {
+        path: tuple(values) if any(values := [one[attribute] for one in joint.coordinates]) else None
+        for path, attribute in INITIAL.items()
+    }
+
+
+def _says_nothing(item: Field, value: Any) -> bool:
+    if item.kind is SIX:
+        return item.default is not None and bool(np.abs(value - np.eye(4)).max() == 0.0)
+    if item.needed or item.path.startswith("physics/"):
+        return False
+    return item.kind is not LIMIT and value == item.default and item.default is not None
+

@@ -1,0 +1,80 @@
+"""The moment of inertia that DART gives a body whose file states only its mass.
+
+DART 6.20 shares the mass out by volume over everything that the body shows and collides with; what has no volume counts
+as one unit of it. Each share turns about its shape's own frame and is moved to the centre of mass that the file gives.
+Earlier versions took the first shape alone, which is why a document that we write always states the moment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...model.inertia import parallel_axis, shape_volume, unit_inertia
+from ...model.records import Array, Shape
+
+#: The edges (3,) of the box around a mesh, in the units of its file; None where it cannot be known.
+MeshBox = Callable[[str], Array | None]
+
+
+def moment_of_shapes(
+    shapes: Sequence[Shape], mass: float, com: Array, mesh_box: MeshBox = lambda path: None
+) -> Array | None:
+    """Moment of inertia (3, 3) about the centre of mass ``com`` (3,), along the body's axes; None where it depends on
+    a mesh whose box is not known. DART's rule: the unit tensor without a shape, or without mass."""
+    solid = [shape for shape in shapes if not shape.soft and shape.type != "none"]
+    if not solid or mass <= 0.0:
+        return np.eye(3)
+    boxes = [_mesh_extent(shape, mesh_box) for shape in solid]
+    if any(shape.type == "mesh" and box is None for shape, box in zip(solid, boxes, strict=True)):
+        return None
+    volumes = np.array([_volume(shape, box) for shape, box in zip(solid, boxes, strict=True)])
+    volumes[volumes <= 0.0] = 1.0
+    tensor = np.zeros((3, 3))
+    for shape, box, share in zip(solid, boxes, mass * volumes / volumes.sum(), strict=True):
+        turn = shape.pose[:3, :3]
+        tensor += share * (turn @ _unit_moment(shape, box) @ turn.T + parallel_axis(shape.pose[:3, 3] - com))
+    return tensor
+
+
+def _volume(shape: Shape, box: Array | None) -> float:
+    if shape.type == "mesh" and box is not None:
+        return float(box.prod())
+    if shape.type == "pyramid":
+        return shape.size["x"] * shape.size["y"] * shape.size["length"] / 3.0
+    return shape_volume(shape)
+
+
+def _unit_moment(shape: Shape, box: Array | None) -> Array:
+    """Of a mass of 1, about the shape's frame. Of a cone and a pyramid it is what DART computes, not what is true."""
+    if shape.type == "mesh" and box is not None:
+        return _box_moment(box)
+    if shape.type == "multi_sphere":
+        return _box_moment(_balls_extent(shape))
+    if shape.type == "cone":
+        radius, height = shape.size["radius"], shape.size["length"]
+        across = 3.0 / 20.0 * (radius**2 + 2.0 / 3.0 * height**2)
+        return np.diag([across, across, 0.3 * radius**2])
+    return np.eye(3) if shape.type == "pyramid" else unit_inertia(shape)
+
+
+def _box_moment(edges: Array) -> Array:
+    square = edges**2
+    return np.diag(square.sum() - square) / 12.0
+
+
+def _balls_extent(shape: Shape) -> Array:
+    balls = np.array(shape.spheres, dtype=np.float64).reshape(-1, 4)
+    if not len(balls):
+        return np.zeros(3)
+    return (balls[:, 1:] + balls[:, :1]).max(axis=0) - (balls[:, 1:] - balls[:, :1]).min(axis=0)
+
+
+def _mesh_extent(shape: Shape, mesh_box: MeshBox) -> Array | None:
+    if shape.type != "mesh" or not shape.mesh:
+        return None
+    box = mesh_box(shape.mesh)
+    if box is None or not math.isfinite(float(np.sum(box))):
+        return None
+    return np.asarray(box, dtype=np.float64) * np.abs([shape.size[axis] for axis in "xyz"])

@@ -1,0 +1,200 @@
+"""Rows of a SKEL document to the records of a mechanism."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...model.kinematics import inverse
+from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
+from . import chains
+from .geometry import pose_of
+from .joints import dofs_of, type_of
+from .mass import moment_of_shapes
+from .names import Unique
+from .read import Placed, Reader
+from .shapes import shape_of
+from .table import INACTIVE_JOINT, KEPT, LOOP_JOINT, MARKER, MOMENT, SHAPES, WORLD
+from .wiring import Ends, wired
+
+if TYPE_CHECKING:
+    from .document import Skeleton
+
+MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
+#: What is noted in a body's ``extra`` where its moment of inertia is not the file's own.
+DERIVED = "derived_moment"
+#: What is noted in a joint's ``extra`` where it closes a loop of the skeleton.
+LOOP = "closes_loop"
+
+
+def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
+    """The mechanism that a document's rows describe. Gives every placed object that is read its id; bodies and joints
+    that are not read are taken off the lists of their skeletons."""
+    result = Mechanism(world=_world(world))
+    paths, body_ids, joint_ids = Unique(), Unique(), Unique()
+    for skeleton in skeletons:
+        placed = skeleton.placed
+        own = placed.row["@name"]
+        if not own:
+            reader.note("warning", "no-name", "a skeleton has no name", placed.element)
+        path = placed.id = paths(own or "skeleton")
+        if own and path != own:
+            reader.note("warning", "repaired-name", f"the second skeleton '{own}' is called '{path}'", placed.element)
+        mobile = placed.row["mobile"] and not placed.row["immobile"]
+        result.assemblies.append(Assembly(path, path, extra={} if mobile else {"mobile": False}))
+        _name_bodies(skeleton, body_ids, reader)
+        bodies = [_body(item, path, placed.row["transformation"], mobile, reader) for item in skeleton.bodies]
+        joints = _joints(skeleton, bodies, joint_ids, reader)
+        bodies, joints = chains.joined(skeleton, bodies, joints)
+        result.bodies += bodies
+        result.joints += joints
+        _resolve_twins(skeleton, bodies, joints)
+        known = {assembly.path for assembly in result.assemblies}
+        kept = dict.fromkeys(body.assembly for body in bodies if body.assembly not in known)
+        result.assemblies += [Assembly(each, each.rpartition(":")[2]) for each in kept]
+        result.frames += [frame for item in skeleton.bodies for frame in _frames(item, path)]
+    return result
+
+
+def loose_key(body: str) -> str:
+    """What the joint of a body that hangs on nothing is called in a plan."""
+    return f"{body}\nloose"
+
+
+def _world(placed: Placed | None) -> World:
+    row = WORLD.defaults if placed is None else placed.row
+    return World(gravity=np.array(row["physics/gravity"]), time_step=row["physics/time_step"])
+
+
+def _name_bodies(skeleton: Skeleton, ids: Unique, reader: Reader) -> None:
+    """Give bodies their ids. Of two with one name DART reads the first."""
+    seen: set[str] = set()
+    for item in list(skeleton.bodies):
+        name = item.row["@name"]
+        if name in seen:
+            message = f"a second body '{name}' is not read: names are unique in a skeleton"
+            reader.note("warning", "second-body", message, item.element)
+            skeleton.bodies.remove(item)
+            continue
+        if not name:
+            reader.note("warning", "no-name", "a body has no name", item.element)
+        seen.add(name)
+        item.id = ids(f"{skeleton.placed.id}/{name}")
+
+
+def _body(item: Placed, path: str, skeleton_six: tuple[float, ...], mobile: bool, reader: Reader) -> Body:
+    row = item.row
+    body = Body(
+        item.id,
+        row[f"{KEPT}/@name"] or row["@name"],
+        pose=pose_of(skeleton_six) @ pose_of(row["transformation"]),
+        gravity=row["gravity"],
+        immobile=not mobile,
+        assembly=row[f"{KEPT}/@assembly"] or path,
+        line=item.line,
+    )
+    body.shapes = [shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
+    touching = [shape for shape in body.shapes if shape.collision]
+    body.collidable = not touching or any(shape.extra.get("collidable", True) for shape in touching)
+    _mass(item, body, reader)
+    return body
+
+
+def _mass(item: Placed, body: Body, reader: Reader) -> None:
+    """Mass, centre and moment: the file's, or what DART makes of what it leaves out."""
+    row = item.row
+    body.mass, body.com = row["inertia/mass"], np.array(row["inertia/offset"])
+    if not item.has("inertia"):
+        reader.note("info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element)
+        body.inertia = np.eye(3)
+        body.extra[DERIVED] = True
+        return
+    turn = identity()
+    if "inertia/transformation" in item.places and "inertia/offset" not in item.places:
+        message = "<transformation> in <inertia> is read as the document of the format says; DART itself ignores it"
+        reader.note("warning", "old-spelling", message, item.element)
+        turn = pose_of(row["inertia/transformation"])
+        body.com = turn[:3, 3].copy()
+    if item.has(MOMENT.rstrip("/")):
+        tensor = np.array([[row[MOMENT + name] for name in names] for names in MOMENT_NAMES])
+        body.inertia = turn[:3, :3] @ tensor @ turn[:3, :3].T
+        return
+    solid = [shape_of(part.row | part.row.get("as_dart", {}), part.table.tag) for part in item.parts if part.table.tag in SHAPES]
+    body.inertia = moment_of_shapes(solid, body.mass, body.com)
+    body.extra[DERIVED] = True
+    if body.inertia is None:
+        message = "the moment of inertia of a body depends on the size of its mesh; it is left to its other shapes"
+        reader.note("warning", "moment-of-mesh", message, item.element)
+    else:
+        message = "the file has no moment of inertia; it is computed from the shapes as DART 6.20 does (DART 6.13 and older took the first shape alone)"
+        reader.note("info", "moment-of-shapes", message, item.element)
+
+
+def _joints(skeleton: Skeleton, bodies: list[Body], ids: Unique, reader: Reader) -> list[Joint]:
+    by_name = {item.row["@name"]: body for item, body in zip(skeleton.bodies, bodies, strict=True)}
+    ends = wired(skeleton, reader)
+    joints: list[Joint] = []
+    for item in list(skeleton.joints):
+        found = ends[id(item)]
+        if item.row[f"{KEPT}/@loose"] is not None and item.row["init_pos"] is None and found.active:
+            skeleton.joints.remove(item)  # ours: DART wants a joint for a body that hangs on nothing
+            item.id = loose_key(by_name[found.child or ""].id)
+            skeleton.implied.append(item)
+            continue
+        name = item.row["@name"]
+        item.id = ids(f"{skeleton.placed.id}/{name or found.child or 'joint'}")
+        joints.append(_joint(item, found, by_name, skeleton.placed.id, reader))
+    return joints
+
+
+def _joint(item: Placed, ends: Ends, by_name: dict[str, Body], path: str, reader: Reader) -> Joint:
+    row = item.row
+    type_ = type_of(item, reader)
+    dofs = dofs_of(item, type_, reader)
+    parent = by_name[ends.parent] if ends.parent is not None else None
+    child = by_name[ends.child] if ends.child is not None else None
+    own = pose_of(row["transformation"])
+    at_child = child.pose @ own if child is not None else own
+    if row["parent_transformation"] is not None:
+        at_parent = pose_of(row["parent_transformation"])
+    else:
+        at_parent = at_child if parent is None else inverse(parent.pose) @ at_child
+    joint = Joint(
+        item.id,
+        row[f"{KEPT}/@name"] or row["@name"],
+        row[f"{KEPT}/@type"] or type_,
+        parent.id if parent is not None else None,
+        child.id if child is not None else None,
+        at_parent,
+        own,
+        dofs,
+        active=ends.active and item.element.tag != INACTIVE_JOINT,
+        assembly=row[f"{KEPT}/@assembly"] or path,
+        extra={"actuator": row["@actuator"]} if "@actuator" in item.places else {},
+        line=item.line,
+    )
+    if item.element.tag == LOOP_JOINT or ends.closes:
+        joint.extra[LOOP] = True
+    if item.element.tag == LOOP_JOINT:
+        reader.note("info", "loop-joint", f"'{joint.name}' closes a loop; DART itself does not build it", item.element)
+    return joint
+
+
+def _resolve_twins(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> None:
+    for records, items in ((bodies, skeleton.bodies), (joints, skeleton.joints)):
+        by_id = {item.id: item for item in items}
+        of_name = {item.row["@name"]: item.id for item in items}
+        for record in records:  # type: ignore[attr-defined]
+            twin = by_id[record.id].row[f"{KEPT}/@twin"]
+            record.twin = of_name.get(twin) if twin is not None else None
+
+
+def _frames(item: Placed, path: str) -> list[Frame]:
+    frames = []
+    for part in item.parts:
+        if part.table is MARKER:
+            pose: Array = identity()
+            pose[:3, 3] = part.row["offset"]
+            frames.append(Frame(part.row["@name"], item.id, pose, path, {"kind": "marker"}))
+    return frames

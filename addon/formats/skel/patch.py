@@ -1,0 +1,219 @@
+"""A mechanism written into the document it was read from: what was edited changes there, and nothing else.
+
+Both the mechanism as it was read and as it is now are planned; only where the two plans differ is the text touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...model.kinematics import inverse
+from ...model.records import Array, Body, Joint, Mechanism
+from ...model.report import Report
+from ..xml import Edits
+from .changes import Changes
+from .document import Document, Skeleton
+from .geometry import pose_of
+from .markup import body_node, joint_node, spelt
+from .patch_parts import coordinates_patched, markers_patched, shapes_patched
+from .plan import Plan, PlannedBody, PlannedJoint, Standing
+from .read import Placed
+from .rows import same_value
+from .table import MOMENT, SIX, Row
+from .write import skeleton_node
+
+_MASS = ("inertia/mass", "inertia/offset")
+
+
+class Unpatchable(Exception):
+    """What was edited does not fit into the document; the message says why."""
+
+
+def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+    """The text of the document that a mechanism was read from, with the mechanism's edits. Unpatchable where they need
+    another document."""
+    return _Patch(document, mechanism, report).text()
+
+
+class _Patch:
+    def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
+        self.document, self.report = document, report
+        self.changes = Changes()
+        self.counts = {"changed": 0, "added": 0, "deleted": 0}
+        self.placed: dict[str, Placed] = {}
+        self.home: dict[str, Skeleton] = {}
+        for skeleton in document.skeletons:
+            for item in (*skeleton.bodies, *skeleton.joints, *skeleton.implied):
+                self.placed[item.id], self.home[item.id] = item, skeleton
+        quiet, said = Report(), Report()
+        self.before = Plan.of(document.mechanism, quiet, self._standing(document.mechanism))
+        self.now = Plan.of(mechanism, said, self._standing(mechanism))
+        known = {(entry.code, entry.message) for entry in quiet.entries}
+        report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]
+        self.gone: set[str] = set()
+
+    def text(self) -> str:
+        """The document's text with every edit made; the very text where there is none."""
+        self._world()
+        self._skeletons()
+        self._bodies()
+        self._joints()
+        if not self.changes:
+            self.report.info("document-kept", "nothing was edited; the document is written as it was read")
+            return self.document.text
+        said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
+        self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
+        return self.changes.made(Edits(self.document.text, self.document.root))
+
+    def _standing(self, mechanism: Mechanism) -> dict[str, Standing]:
+        """How the objects of the document are called in it, but for those that were given another name."""
+        read = self.document.mechanism
+        names = {record.id: record.name for group in (read.bodies, read.joints) for record in group}
+        records: tuple[Body | Joint, ...] = (*mechanism.bodies, *mechanism.joints)
+        found = {}
+        for record in records:
+            item = self.placed.get(record.id)
+            if item is not None and record.id in names:
+                own = item.row["@name"] if record.name == names[record.id] else None
+                found[record.id] = Standing(own, item.row.get("@type", ""))
+        return found
+
+    def _world(self) -> None:
+        placed, old, new = self.document.world, self.before.world, self.now.world
+        if placed is not None:
+            self._count("changed", self._fields(placed, old, new))
+        elif not _alike(old, new):
+            self.report.warn("dropped-world", "the file has no <world>; gravity and time step are not written")
+
+    def _skeletons(self) -> None:
+        for key, row in self.now.skeletons.items():
+            home = self._home(key, self.now)
+            if home is None:
+                self._count("added", True)
+                self.changes.add(self.document.holder, skeleton_node(self.now, key))
+            elif key in self.before.skeletons and not _alike(self.before.skeletons[key], row):
+                if "immobile" in home.placed.places:
+                    self.changes.set(home.placed, "immobile", None)
+                self._count("changed", self._fields(home.placed, self.before.skeletons[key], row))
+        standing = [self._home(key, self.now) for key in self.now.skeletons]
+        for key in self.before.skeletons.keys() - self.now.skeletons.keys():
+            home = self._home(key, self.before)
+            if home is not None and all(other is not home for other in standing):
+                self.gone.add(key)
+                self._count("deleted", True)
+                self.changes.delete(home.placed.element)
+
+    def _home(self, key: str, plan: Plan) -> Skeleton | None:
+        """The document's skeleton that a planned one stands in; None for a new one."""
+        groups: tuple[Mapping[str, PlannedBody | PlannedJoint], ...] = (plan.bodies, plan.joints)
+        inside = [id_ for group in groups for id_, item in group.items() if item.skeleton == key]
+        homes = {id(self.home[each]): self.home[each] for each in inside if each in self.home}
+        if len(homes) > 1:
+            raise Unpatchable("a joint joins bodies of two of its skeletons")
+        if homes:
+            return next(iter(homes.values()))
+        return next((skeleton for skeleton in self.document.skeletons if skeleton.placed.id == key), None)
+
+    def _bodies(self) -> None:
+        for id_, body in self.now.bodies.items():
+            home = self._home(body.skeleton, self.now)
+            if home is None:
+                continue  # written with its skeleton
+            if id_ not in self.before.bodies:
+                self._count("added", True)
+                after = home.bodies[-1].element if home.bodies else None
+                self.changes.add(home.placed.element, body_node(body, _frame(home)), after)
+            elif id_ in self.placed:
+                self._body(self.placed[id_], home, self.before.bodies[id_], body)
+            elif not _alike(self.before.bodies[id_].row, body.row):
+                raise Unpatchable("what it holds as a chain of joints was changed")
+        self._delete_lost(self.before.bodies, self.now.bodies)
+
+    def _body(self, item: Placed, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
+        row = dict(new.row)
+        if not same_value(old.row["transformation"], row["transformation"]):
+            row["transformation"] = inverse(_frame(home)) @ row["transformation"]
+        self._mass(item, old.row, row)
+        altered = self._fields(item, old.row, row)
+        altered |= shapes_patched(self.changes, item, old.shapes, new.shapes)
+        altered |= markers_patched(self.changes, item, old.markers, new.markers)
+        self._count("changed", altered)
+
+    def _mass(self, item: Placed, old: Row, new: Row) -> None:
+        """Choose which numbers of the mass are to be written. A tensor that the document leaves to be derived stays so
+        while nobody states another; a body without any <inertia> gets a whole one."""
+        tensor = [path for path in new if path.startswith(MOMENT)]
+        if same_value(old["stated"], new["stated"]):
+            new |= {path: old[path] for path in tensor}
+            mass_altered = not all(same_value(old[path], new[path]) for path in _MASS)
+            if item.has("inertia") or not mass_altered:
+                return
+        if not item.has(MOMENT.rstrip("/")) or "inertia/transformation" in item.places:
+            # all of them, also those that are the same; a differing old value makes them differ
+            old |= dict.fromkeys((*tensor, *(path for path in _MASS if path not in item.places)))
+        if "inertia/transformation" in item.places:
+            self.changes.set(item, "inertia/transformation", None)
+
+    def _joints(self) -> None:
+        for id_, joint in self.now.joints.items():
+            home = self._home(joint.skeleton, self.now)
+            if home is None:
+                continue
+            if id_ not in self.before.joints:
+                self._count("added", True)
+                after = home.joints[-1].element if home.joints else None
+                self.changes.add(home.placed.element, joint_node(joint), after)
+            elif id_ in self.placed:
+                self._joint(self.placed[id_], self.before.joints[id_], joint)
+            elif not _alike(self.before.joints[id_].row, joint.row):
+                raise Unpatchable("what it holds as a chain of joints was changed")
+        self._delete_lost(self.before.joints, self.now.joints)
+
+    def _joint(self, item: Placed, old: PlannedJoint, new: PlannedJoint) -> None:
+        kinds = [(joint.tag, joint.row["@type"], len(joint.coordinates)) for joint in (old, new)]
+        if kinds[0] != kinds[1]:
+            self._count("changed", True)
+            self.changes.replace(item.element, joint_node(new))
+            return
+        altered = self._fields(item, old.row, new.row)
+        altered |= coordinates_patched(self.changes, item, old, new)
+        self._count("changed", altered)
+
+    def _delete_lost(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+        for id_, item in before.items():
+            if id_ not in now and id_ in self.placed and item.skeleton not in self.gone:
+                self._count("deleted", True)
+                self.changes.delete(self.placed[id_].element)
+
+    def _fields(self, item: Placed, old: Row, new: Row) -> bool:
+        """Write the fields of one object that differ; whether there were any."""
+        return fields_patched(self.changes, item, old, new)
+
+    def _count(self, what: str, happened: bool) -> None:
+        self.counts[what] += happened
+
+
+def fields_patched(changes: Changes, item: Placed, old: Row, new: Row, skip: Iterable[str] = ()) -> bool:
+    """Write the fields of one object that differ, but for some; whether there were any."""
+    changed = [
+        path
+        for path in (*new, *(path for path in old if path not in new))
+        if path in item.table and path not in skip and not same_value(old.get(path), new.get(path))
+    ]
+    for path in changed:
+        kind = item.table[path].kind
+        value = new.get(path)
+        near = item.row[path] if kind is SIX else None
+        changes.set(item, path, None if value is None else spelt(item.table[path], value, near))
+    return bool(changed)
+
+
+def _alike(old: Row, new: Row) -> bool:
+    return all(same_value(old.get(path), new.get(path)) for path in old.keys() | new.keys())
+
+
+def _frame(skeleton: Skeleton) -> Array:
+    six = skeleton.placed.row["transformation"]
+    return pose_of(six) if any(six) else np.eye(4)

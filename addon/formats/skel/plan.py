@@ -1,0 +1,332 @@
+"""What is to be written of a mechanism, in SKEL's words: skeletons that are trees, bodies by their names, joints of
+DART's types. What DART has no word for is approximated or left out, and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...model.kinematics import Tree, inverse, spanning_tree
+from ...model.records import Array, Body, Dof, Joint, Mechanism
+from ...model.report import Report
+from ..losses import Losses
+from .chains import link_key, piece_key
+from .geometry import same_pose
+from .groups import grouped
+from .joints import SIZES
+from .match import Match, matches
+from .mechanism import LOOP, loose_key
+from .names import Unique, plain
+from .rows import actuator_of, coordinates, kept_numbers, mass_row, reversed_dofs, shape_rows
+from .table import INACTIVE_JOINT, KEPT, LOOP_JOINT, Row
+from .wiring import WORLD_NAME
+
+#: What a body between the joints of a chain weighs, and its moment: as good as nothing, but not nothing.
+NEXT_TO_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a body or joint stands in the document that it was read from: by which name (None if it got another since),
+    as which joint type."""
+
+    name: str | None
+    type: str = ""
+
+
+@dataclass
+class PlannedBody:
+    """A body of a skeleton: its row, its shapes as tags with rows, its markers."""
+
+    skeleton: str
+    row: Row
+    shapes: list[tuple[str, Row]] = field(default_factory=list)
+    markers: list[Row] = field(default_factory=list)
+
+
+@dataclass
+class PlannedJoint:
+    """A joint of a skeleton: its tag, its row, and its coordinates (see ``rows.coordinates``)."""
+
+    skeleton: str
+    tag: str
+    row: Row
+    coordinates: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Plan:
+    """What is to be written, by the ids of the mechanism, in order."""
+
+    world: Row
+    skeletons: dict[str, Row]
+    bodies: dict[str, PlannedBody]
+    joints: dict[str, PlannedJoint]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, report: Report, standing: Mapping[str, Standing] | None = None) -> Plan:
+        """Plan a mechanism. ``standing`` has the bodies and joints (by id) that keep the name that they have in a
+        document."""
+        return _Planner(mechanism, report, standing or {}).plan()
+
+
+class _Planner:
+    def __init__(self, mechanism: Mechanism, report: Report, standing: Mapping[str, Standing]) -> None:
+        self.mechanism, self.report, self.standing = mechanism, report, standing
+        self.losses = Losses()
+        self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
+        known = {body.id for body in self.bodies}
+        self.body_of = {body.id: body for body in self.bodies}
+        self.live = [
+            joint
+            for joint in mechanism.joints
+            if joint.active and joint.child in known and (joint.parent is None or joint.parent in known)
+        ]
+        self.tree = self._tree()
+        self.pose = self._poses()
+        self.skeleton_of, self.skeletons = grouped(mechanism, self.bodies, self.live)
+        self.name_of = self._body_names()
+        taken = tuple(own.name for joint in mechanism.joints if (own := standing.get(joint.id)) and own.name)
+        self.joint_names = {key: Unique(taken) for key in self.skeletons}
+        self.plan_of = Plan({}, {}, {}, {})
+
+    def plan(self) -> Plan:
+        """Everything, with what is lost reported."""
+        world = self.mechanism.world
+        plan = self.plan_of
+        plan.world = {"physics/gravity": tuple(float(x) for x in world.gravity), "physics/time_step": world.time_step}
+        for key, name in self.skeletons.items():
+            inside = [body for body in self.bodies if self.skeleton_of[body.id] == key]
+            still = bool(inside) and all(body.immobile for body in inside)
+            empty = not inside and self._extra_of_assembly(key).get("mobile") is False
+            plan.skeletons[key] = {"@name": name, "mobile": not (still or empty)}
+        for body in self.bodies:
+            plan.bodies[body.id] = self._body(body)
+        links = {link.joint.id: link.against for link in self.tree.links}
+        roots = {body.id for body in self.tree.roots}
+        for joint in self.mechanism.joints:
+            if joint.id in links:
+                self._tree_joint(joint, links[joint.id])
+            else:
+                self._other_joint(joint)
+        for body in self.bodies:
+            if body.id in roots:
+                self._loose(body)
+        self._tell_rest()
+        self.losses.tell(self.report)
+        return plan
+
+    def _own_name(self, record: Body | Joint) -> str | None:
+        """The name that a body or joint has in its document, and keeps."""
+        own = self.standing.get(record.id)
+        return own.name if own is not None else None
+
+    def _is_there(self, body: Body) -> bool:
+        if not body.active:
+            self.losses.add("dropped-inactive", "a body that is switched off is not written", body.name)
+        return body.active
+
+    def _extra_of_assembly(self, path: str) -> dict[str, Any]:
+        return next((each.extra for each in self.mechanism.assemblies if each.path == path), {})
+
+    def _tree(self) -> Tree:
+        """The joints that DART builds: a tree without those that are known to close a loop."""
+        joints = [joint for joint in self.live if not joint.extra.get(LOOP)]
+        return spanning_tree(replace(self.mechanism, bodies=self.bodies, joints=joints))
+
+    def _poses(self) -> dict[str, Array]:
+        """Where the bodies are when every joint is at zero, as its frames say; reported where a body was elsewhere."""
+        zero = self.tree.forward({})[0]
+        found: dict[str, Array] = {}
+        for body, pose in zip(self.bodies, zero, strict=True):
+            same = same_pose(pose, body.pose)
+            found[body.id] = body.pose if same else pose
+            if not same:
+                message = "a body is written where its joint has it, not where it was drawn"
+                self.losses.add("moved-body", message, body.name)
+        return found
+
+    def _body_names(self) -> dict[str, str]:
+        """The names that DART finds bodies by: unique in a skeleton, and none that means the world."""
+        unique = {key: Unique((WORLD_NAME,)) for key in self.skeletons}
+        found: dict[str, str] = {}
+        for body in sorted(self.bodies, key=lambda body: self._own_name(body) is None):
+            own = self._own_name(body)
+            name = unique[self.skeleton_of[body.id]](plain(body.name, "body") if own is None else own)
+            found[body.id] = name if own is None else own
+            if own is None and name != body.name:
+                self.losses.add("renamed", "a body's name is taken, or none that DART finds; it gets another", body.name)
+        return found
+
+    def _body(self, body: Body) -> PlannedBody:
+        key = self.skeleton_of[body.id]
+        name = self.name_of[body.id]
+        row: Row = {
+            "@name": name,
+            f"{KEPT}/@name": body.name if body.name != name else None,
+            f"{KEPT}/@assembly": body.assembly if body.assembly not in ("", self.skeletons[key]) else None,
+            f"{KEPT}/@twin": self._twin(body.twin, key),
+            "gravity": body.gravity,
+            "transformation": self.pose[body.id],
+            **mass_row(body, self.losses),
+        }
+        planned = PlannedBody(key, row)
+        for shape in body.shapes:
+            planned.shapes += shape_rows(shape, body, self.losses)
+        for frame in self.mechanism.frames:
+            if frame.body == body.id:
+                planned.markers.append({"@name": frame.name, "offset": tuple(float(x) for x in frame.pose[:3, 3])})
+                if np.abs(frame.pose[:3, :3] - np.eye(3)).max() > 1e-9:
+                    self.losses.add("dropped-rotation", "a frame is written as a marker, without its rotation", frame.name)
+        return planned
+
+    def _twin(self, twin: str | None, key: str) -> str | None:
+        return self.name_of[twin] if twin in self.name_of and self.skeleton_of[twin] == key else None
+
+    def _joint_name(self, joint: Joint, key: str) -> str:
+        own = self._own_name(joint)
+        return own if own is not None else self.joint_names[key](plain(joint.name, "joint"))
+
+    def _tree_joint(self, joint: Joint, against: bool) -> None:
+        """A joint that DART builds, in the direction from the root outwards; several where it has no such type."""
+        if against:
+            frames = {"frame_parent": joint.frame_child, "frame_child": joint.frame_parent}
+            dofs = reversed_dofs(joint.dofs, joint.name, self.losses)
+            joint = replace(joint, parent=joint.child, child=joint.parent, dofs=dofs, **frames)
+        child = joint.child
+        assert child is not None
+        key = self.skeleton_of[child]
+        found = self._matched(joint)
+        at_zero = self.pose[child] @ joint.frame_child
+        parent = WORLD_NAME if joint.parent is None else self.name_of[joint.parent]
+        name = self._joint_name(joint, key)
+        for number, match in enumerate(found[:-1]):
+            link = self._link(joint, number, name, key, at_zero)
+            row = {"@name": self.joint_names[key](f"{name}_{number}"), f"{KEPT}/@link_of": name, "parent": parent}
+            row |= {"child": link, "transformation": match.turn} | self._type_row(match, joint)
+            self._add(piece_key(joint.id, number), key, "joint", row, match.dofs)
+            parent = link
+        last = found[-1]
+        row = {"parent": parent, "child": self.name_of[child], "transformation": joint.frame_child @ last.turn}
+        self._add(joint.id, key, "joint", self._own_row(joint, name, key, found) | row, last.dofs)
+
+    def _matched(self, joint: Joint) -> list[Match]:
+        """The joint's degrees of freedom in DART's types."""
+        there = self.standing[joint.id].type if joint.id in self.standing else ""
+        kinds = [dof.kind for dof in joint.dofs]
+        if there == "translational2d" and kinds == ["translation", "translation"]:
+            row = {f"plane/translation_axis{i + 1}/xyz": tuple(map(float, dof.axis)) for i, dof in enumerate(joint.dofs)}
+            return [Match(there, joint.dofs, row={"plane/@type": "arbitrary", **row})]
+        if there == "screw" and kinds == ["screw"]:
+            match = matches(joint.dofs)[0]
+            match.row["axis/pitch"] = joint.dofs[0].pitch * 2.0 * np.pi
+            return [replace(match, type=there)]
+        if any(dof.kind == "screw" for dof in joint.dofs):
+            self.losses.add("approximated-joint", "a screw is written as a hinge, which does not advance", joint.name)
+        found = matches(joint.dofs)
+        if len(found) > 1:
+            message = f"a joint is written as {len(found)}, with next to weightless bodies between: {joint.type}"
+            self.losses.add("approximated-joint", message, joint.name)
+        return found
+
+    def _link(self, joint: Joint, number: int, name: str, key: str, pose: Array) -> str:
+        """A body between two joints of a chain."""
+        unique = Unique(tuple(item.row["@name"] for item in self.plan_of.bodies.values() if item.skeleton == key))
+        own = unique(f"{name}_link_{number}")
+        body = Body("", own, mass=NEXT_TO_NOTHING, inertia=np.eye(3) * NEXT_TO_NOTHING)
+        row = {"@name": own, f"{KEPT}/@link_of": name, "gravity": True, "transformation": pose}
+        self.plan_of.bodies[link_key(joint.id, number)] = PlannedBody(key, row | mass_row(body, self.losses))
+        return own
+
+    def _own_row(self, joint: Joint, name: str, key: str, found: list[Match]) -> Row:
+        """The row of a joint's last or only element, without its ends."""
+        match = found[-1]
+        changed = len(found) > 1 or (joint.type != match.type and not (joint.type in SIZES and not joint.dofs))
+        return {
+            "@name": name,
+            "@actuator": actuator_of(joint.dofs, joint.extra.get("actuator")),
+            f"{KEPT}/@name": joint.name if joint.name != name else None,
+            f"{KEPT}/@assembly": joint.assembly if joint.assembly not in ("", self.skeletons[key]) else None,
+            f"{KEPT}/@type": joint.type if changed else None,
+            f"{KEPT}/@twin": self._joint_twin(joint.twin),
+            f"{KEPT}/@link_of": name if len(found) > 1 else None,
+            **self._type_row(match, joint),
+        }
+
+    def _joint_twin(self, twin: str | None) -> str | None:
+        return next((joint.name for joint in self.mechanism.joints if joint.id == twin), None)
+
+    @staticmethod
+    def _type_row(match: Match, joint: Joint) -> Row:
+        pitch = next((dof.pitch for dof in match.dofs if dof.kind == "screw"), None)
+        kept = {f"{KEPT}/@pitch": pitch} if pitch is not None and match.type != "screw" else {}
+        return {"@type": match.type, **match.row, **kept, **kept_numbers(match.dofs)}
+
+    def _other_joint(self, joint: Joint) -> None:
+        """A joint that closes a loop, or joins nothing: kept where DART passes over it."""
+        ends = [end for end in (joint.child, joint.parent) if end in self.skeleton_of]
+        is_loop = any(each is joint for each in self.live)
+        if not ends:
+            self.losses.add("dropped-joint", "a joint without a body is not written", joint.name)
+            return
+        key = self.skeleton_of[ends[0]]
+        if any(self.skeleton_of[end] != key for end in ends):
+            self.losses.add("dropped-joint", "a joint that is switched off joins two skeletons; it is not written", joint.name)
+            return
+        found = self._matched(joint)
+        name = self._joint_name(joint, key)
+        row = self._own_row(joint, name, key, found[:1])
+        parent, child = (self.name_of.get(end) if end is not None else None for end in (joint.parent, joint.child))
+        row |= {"parent": WORLD_NAME if joint.parent is None else parent, "child": child}
+        row |= {"transformation": joint.frame_child, "parent_transformation": joint.frame_parent}
+        if is_loop:
+            here = self.pose[joint.parent] if joint.parent in self.pose else np.eye(4)
+            gap = np.abs(here @ joint.frame_parent - self.pose[joint.child or ""] @ joint.frame_child)[:3, 3].max()
+            message = f"a joint that closes a loop is cut (its ends are {gap:.3g} apart) and kept as <{LOOP_JOINT}>, which DART passes over"
+            self.losses.add("cut-loop", message, joint.name)
+        if len(found) > 1 or np.abs(found[0].turn - np.eye(4)).max() > 0.0:
+            self.losses.add("dropped-joint", f"a joint that DART does not build cannot be kept: {joint.type}", joint.name)
+            return
+        self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
+
+    def _loose(self, body: Body) -> None:
+        """DART wants a joint for every body: a free one for what hangs on nothing, a weld for what does not move."""
+        key = self.skeleton_of[body.id]
+        still = body.immobile
+        row: Row = {
+            "@name": self.joint_names[key]("root"),
+            "@type": "weld" if still else "free",
+            f"{KEPT}/@loose": "1",
+            "parent": WORLD_NAME,
+            "child": self.name_of[body.id],
+            "transformation": np.eye(4),
+        }
+        self._add(loose_key(body.id), key, "joint", row, [] if still else [Dof("free")])
+
+    def _add(self, id_: str, key: str, tag: str, row: Row, dofs: list[Dof]) -> None:
+        self.plan_of.joints[id_] = PlannedJoint(key, tag, row, coordinates(dofs))
+
+    def _tell_rest(self) -> None:
+        mechanism, losses = self.mechanism, self.losses
+        for motion in mechanism.motions:
+            losses.add("dropped-motion", "motions are not written; save them as servo motion", motion.name)
+        if mechanism.behaviours is not None:
+            losses.add("dropped-behaviours", "behaviours are not written", mechanism.name)
+        for light in mechanism.lights:
+            losses.add("dropped-light", "lights are not written", light.name)
+        for restraint in mechanism.restraints:
+            losses.add("dropped-restraint", "restraints are not written", restraint.name)
+        for frame in mechanism.frames:
+            if frame.body not in self.body_of:
+                losses.add("dropped-frame", "a frame that is on no body is not written", frame.name)
+        world = mechanism.world
+        for name in ("friction", "erp", "cfm", "ground"):
+            if getattr(world, name) is not None:
+                losses.add("dropped-world", f"the world's {name} is not written", mechanism.name)
+        moved = {body.id for body in self.bodies if body.immobile} - {body.id for body in self.tree.roots}
+        for body in self.bodies:
+            if body.id in moved and self.plan_of.skeletons[self.skeleton_of[body.id]]["mobile"]:
+                losses.add("dropped-flag", "a body that is held still is written as one that its joint moves", body.name)

@@ -1,0 +1,208 @@
+"""The elements of a SKEL document as rows of values: one row per object, with the place of every field."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from ...model.report import FormatError, Report, Severity
+from ..xml import line_of, where_is
+from .table import FLAG, TEXT, WORD, Field, Kind, Row, Table
+
+_SEPARATORS = re.compile(r"[\s,;]+")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![a-zA-Z]*\d)", re.ASCII)
+_ENDLESS = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
+_TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
+
+
+@dataclass
+class Placed:
+    """An object of a document: its table, its values by field, and the elements that hold them.
+
+    ``places`` has the fields that the document has (for an attribute, the element that it stands in). ``id`` is the
+    object's in the mechanism, ``parts`` are the objects inside it."""
+
+    table: Table
+    element: etree._Element
+    row: Row
+    places: dict[str, etree._Element]
+    id: str = ""
+    parts: list[Placed] = field(default_factory=list)
+
+    @property
+    def line(self) -> int | None:
+        """The line of the object's tag."""
+        return line_of(self.element)
+
+    @property
+    def where(self) -> str:
+        """The object's path in the document."""
+        return where_is(self.element)
+
+    @property
+    def label(self) -> str:
+        """The object in words: ``body 'torso'``."""
+        name = " ".join(str(self.row.get("@name") or "").split())
+        return f"{self.table.tag} '{name}'" if name else str(self.element.tag)
+
+    def has(self, path: str) -> bool:
+        """Whether the document says anything under a path or the group that it names."""
+        return path in self.places or any(place.startswith(f"{path}/") for place in self.places)
+
+
+@dataclass
+class Reader:
+    """Reads rows. What is worth saying is gathered, so that what many elements share is said once."""
+
+    path: str
+    report: Report
+    notes: dict[tuple[Severity, str, str], list[etree._Element]] = field(default_factory=dict)
+
+    def place(self, element: etree._Element, table: Table, *groups: str) -> Placed:
+        """One object. Needed fields are missed only in the ``groups`` named and where there is no group. FormatError
+        where a number is none."""
+        found = flattened(element, table)
+        row: Row = dict(table.defaults)
+        places: dict[str, etree._Element] = {}
+        for path, place in found.items():
+            item = table.spellings.get(path)
+            if item is None:
+                self._ignored(path, found, table)
+            elif path == item.path or item.path not in found:
+                places[item.path] = place
+                text = place.get(path.rpartition("@")[2]) if "@" in path else place.text
+                row[item.path] = self.value(item, text or "", place)
+                if path != item.path:
+                    what = f"{path} is read as {item.path}"
+                    self.note("info", "old-spelling", f"{what}; DART wants it so or does not read it", place)
+        for item in table.needed:
+            if item.path not in places and item.path.rpartition("/")[0] in ("", *groups):
+                missing = f"<{element.tag}> has no {item.path.replace('@', '')}"
+                self.note("warning", "default-used", f"{missing}; {_shown(item)} is taken", element)
+        return Placed(table, element, row, places)
+
+    def value(self, item: Field, text: str, element: etree._Element) -> object:
+        """What a text says; the field's default, reported, where it says nothing."""
+        kind = item.kind
+        if kind is TEXT:
+            return text
+        text = text.strip()
+        if kind is WORD:
+            return text
+        if kind is FLAG:
+            return self._flag(item, text, element)
+        numbers = self._numbers(item, text, element)
+        if numbers is None:
+            return item.default
+        if kind.count > 0 and len(numbers) != kind.count:
+            if not numbers:
+                self.note("warning", "default-used", f"{item.path} is empty; {_shown(item)} is taken", element)
+                return item.default
+            numbers = self.counted(numbers, kind.count, item.path, element)
+        return numbers[0] if kind.count == 1 else tuple(numbers)
+
+    def counted(self, numbers: list[float] | tuple[float, ...], count: int, path: str, element: etree._Element) -> list[float]:
+        """Just so many numbers: zeros for those that are missing, none that are too many."""
+        if len(numbers) == count:
+            return list(numbers)
+        has = f"{path} has {len(numbers)} number{'' if len(numbers) == 1 else 's'} where there should be {count}"
+        rest = "the others are 0" if len(numbers) < count else "the rest is left out"
+        self.note("warning", "wrong-count", f"{has}; {rest}", element)
+        return [*numbers, *[0.0] * count][:count]
+
+    def note(self, severity: Severity, code: str, message: str, element: etree._Element) -> None:
+        """Something worth saying of an element."""
+        self.notes.setdefault((severity, code, message), []).append(element)
+
+    def tell(self) -> None:
+        """Say everything, once per message, with the first place where it holds."""
+        for (severity, code, message), elements in self.notes.items():
+            more = f" (here and in {len(elements) - 1} more)" if len(elements) > 1 else ""
+            self.report.add(severity, code, message + more, line_of(elements[0]), where_is(elements[0]))
+        self.notes.clear()
+
+    def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:
+        """Say of an element that it means nothing, unless what it stands in does not either."""
+        steps = re.split("/|(?=@)", path)
+        group = "/".join(steps[:-1])
+        inside = group and group not in table.known
+        if path not in table.known and not inside and group not in table.parts:
+            self.note("info", "ignored-element", f"nothing is known by the name {path} in <{table.tag}>", found[path])
+
+    def _flag(self, item: Field, text: str, element: etree._Element) -> bool:
+        low = text.lower()
+        if low in _TRUE or low in _FALSE:
+            return low in _TRUE
+        try:
+            return float(text) != 0.0  # DART reads some of the flags as numbers
+        except ValueError:
+            self.note("warning", "not-a-flag", f"{item.path} is '{_short(text)}', which counts as false", element)
+            return False
+
+    def _numbers(self, item: Field, text: str, element: etree._Element) -> list[float] | None:
+        """The numbers of a text; None, reported, where one of them is not finite and has to be."""
+        if "," in text or ";" in text:
+            self.note("warning", "repaired-numbers", f"the numbers of {item.path} stand between commas", element)
+        words = [word for word in _SEPARATORS.split(text) if word]
+        try:
+            # the common case; float() also takes underscores and the digits of other scripts
+            numbers = [float(word) for word in words]
+            if not text.isascii() or "_" in text:
+                raise ValueError(text)
+        except ValueError:
+            numbers = [self._number(item.kind, word, item.path, element) for word in words]
+        if all(map(math.isfinite, numbers)) or (item.kind.endless and not any(map(math.isnan, numbers))):
+            return numbers
+        self.note("warning", "not-finite", f"{item.path} is not finite; {_shown(item)} is taken", element)
+        return None
+
+    def _number(self, kind: Kind, word: str, path: str, element: etree._Element) -> float:
+        endless = _ENDLESS.match(word)
+        if endless:
+            return -math.inf if endless[1] == "-" else math.inf
+        if word.lower() in ("nan", "-nan"):
+            return math.nan
+        match = _NUMBER.match(word)
+        if match is None:
+            raise FormatError(
+                f"'{_short(word)}' is not a number",
+                path=self.path,
+                line=line_of(element),
+                where=where_is(element),
+                remedy=f"Write {kind.count if kind.count > 1 else 'a'} decimal number{'s' if kind.count > 1 else ''}, "
+                "such as 0.25, with blanks between them.",
+            )
+        if match.end() < len(word):
+            self.note("warning", "repaired-numbers", f"'{_short(word)}' in {path} is read as {match[0]}", element)
+        return float(match[0])
+
+
+def flattened(element: etree._Element, table: Table) -> dict[str, etree._Element]:
+    """An object's elements and attributes by their paths, without the objects inside it. The first of a name counts,
+    as it does for DART."""
+    found: dict[str, etree._Element] = {}
+    waiting = [(element, "")]
+    for parent, prefix in waiting:
+        for name in parent.attrib:
+            found[f"{prefix}@{name}"] = parent
+        for child in parent:
+            path = prefix + child.tag
+            if path in found:
+                continue
+            found[path] = child
+            if path not in table.parts and (len(child) or child.attrib):
+                waiting.append((child, path + "/"))
+    return found
+
+
+def _shown(item: Field) -> str:
+    if item.default is None or item.default == "":
+        return "nothing"
+    return item.kind.spell(item.default)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "..."

@@ -1,0 +1,185 @@
+"""The records of a mechanism to rows of a SKEL file: the inverse of ``shapes``, ``joints`` and ``mechanism``.
+
+Where a row of a document has six numbers, these rows have the 4x4 pose; the writer spells it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...model.inertia import body_inertia
+from ...model.kinematics import rotation_matrix
+from ...model.records import DOF_SIZE, Array, Body, Dof, Shape
+from ..losses import Losses
+from .table import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row
+
+#: The attributes of one coordinate and their defaults, as the records have them.
+COORDINATE: dict[str, float | None] = {
+    "lower": None,
+    "upper": None,
+    "damping": 0.0,
+    "friction": 0.0,
+    "rest": 0.0,
+    "stiffness": 0.0,
+    "position": 0.0,
+    "velocity": 0.0,
+}
+_SOFT_TYPES = frozenset({"box", "sphere", "ellipsoid", "cylinder"})
+_SOFT_DEFAULTS: Row = {"total_mass": 1.0, "kv": 100.0, "ke": 10.0, "damp": 0.1}
+_FACETS = {"sphere": ("slices", "stacks"), "ellipsoid": ("slices", "stacks"), "cylinder": ("slices", "stacks", "rings")}
+#: DART takes no length that is not above 0.
+_LEAST = 1e-6
+
+
+def mass_row(body: Body, losses: Losses) -> Row:
+    """Mass, centre and the whole tensor. ``stated`` is the tensor that the record itself has, or None."""
+    tensor = body_inertia(body)
+    if not np.linalg.eigvalsh(tensor).min() > 0.0 and body.inertia is None and body.mass > 0.0:
+        losses.add("invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body.name)
+        tensor = np.eye(3) * 0.4 * body.mass * 0.01
+    row: Row = {"inertia/mass": body.mass, "inertia/offset": tuple(float(x) for x in body.com)}
+    for i, names in enumerate((("ixx", "ixy", "ixz"), ("iyy", "iyz"), ("izz",))):
+        row |= {MOMENT + name: float(tensor[i, i + k]) for k, name in enumerate(names)}
+    row["stated"] = None if body.inertia is None else tuple(np.asarray(body.inertia, dtype=float).ravel().tolist())
+    return row
+
+
+def shape_rows(shape: Shape, body: Body, losses: Losses) -> list[tuple[str, Row]]:
+    """The elements that a shape becomes, each a tag and a row: one for its look, one for its touch."""
+    if shape.type == "none":
+        return [(VISUAL.tag if shape.visual else COLLISION.tag, {"type": None})]
+    if shape.type == "axes":
+        losses.add("dropped-shape", "a shape cannot be written: axes", body.name)
+        return []
+    row = _geometry(shape, body, losses)
+    if shape.soft and row["type"] not in _SOFT_TYPES:
+        losses.add("dropped-softness", f"a soft shape is written as a rigid one: {shape.type}", body.name)
+    elif shape.soft:
+        return [(SOFT.tag, row | _softness(shape, body, row))]
+    collidable = bool(shape.extra.get("collidable", body.collidable))
+    rows = [(VISUAL.tag, row | {"color": shape.color})] if shape.visual else []
+    if shape.collision:
+        rows.append((COLLISION.tag, row | {"collidable": collidable}))
+    if not rows:
+        losses.add("dropped-shape", "a shape that neither shows nor collides is not written", body.name)
+    return rows
+
+
+def coordinates(dofs: list[Dof]) -> list[dict[str, Any]]:
+    """One dict per coordinate, with the attributes of ``COORDINATE``, its ``name`` and, in ``extra``, what only <dof> can hold."""
+    found: list[dict[str, Any]] = []
+    for dof in dofs:
+        size = DOF_SIZE[dof.kind]
+        singles = dof.parts or ([dof] if size == 1 else [Dof("rotation")] * size)
+        for i, single in enumerate(singles):
+            one = {name: getattr(single, name) for name in COORDINATE} | {"extra": dict(single.extra)}
+            one["name"] = single.name
+            if size > 1:
+                one["position"] = dof.start[i] if dof.start else 0.0
+                one["velocity"] = dof.start_rates[i] if dof.start_rates else 0.0
+            found.append(one)
+    return found
+
+
+def kept_numbers(dofs: list[Dof]) -> Row:
+    """What SKEL has no place for, a number per coordinate block; nothing where all are zero."""
+    values = {name: tuple(float(getattr(dof, attribute)) for dof in dofs) for name, attribute in KEPT_NUMBERS.items()}
+    return {f"{KEPT}/@{name}": each if any(each) else None for name, each in values.items()}
+
+
+def actuator_of(dofs: list[Dof], own: str | None) -> str:
+    """The actuator of a joint. ``servo`` is what the records call any joint; only where the document says so it is
+    DART's, which would hold the joint still."""
+    name = dofs[0].actuator if dofs else own or "force"
+    if name == "servo" and own != "servo":
+        return "force"
+    return name if name in ACTUATORS else "force"
+
+
+def _geometry(shape: Shape, body: Body, losses: Losses) -> Row:
+    size, type_ = shape.size, shape.type
+    row: Row = {"transformation": shape.pose, "type": type_}
+    if type_ == "hemisphere":
+        losses.add("approximated-shape", "a hemisphere is written as a sphere", body.name)
+        row |= {"type": "sphere", f"{KEPT}/@type": "hemisphere"}
+        type_ = "sphere"
+    here = f"geometry/{type_}/"
+    if type_ in ("box", "ellipsoid"):
+        row[here + "size"] = tuple(_above(size[axis], body, losses) for axis in "xyz")
+    elif type_ == "mesh":
+        row[here + "file_name"] = shape.mesh or ""
+        row[here + "scale"] = tuple(float(size.get(axis, 1.0)) for axis in "xyz")
+    elif type_ == "pyramid":
+        for name, key in (("base_width", "x"), ("base_depth", "y"), ("height", "length")):
+            row[here + name] = _above(size[key], body, losses)
+    elif type_ == "plane":
+        row |= {here + "normal": (0.0, 0.0, 1.0), here + "offset": 0.0}
+    elif type_ == "multi_sphere":
+        row["spheres"] = tuple(tuple(float(x) for x in ball) for ball in shape.spheres)
+    else:
+        row[here + "radius"] = _above(size["radius"], body, losses)
+        if type_ != "sphere":
+            row[here + "height"] = _above(size["length"], body, losses)
+    return row
+
+
+def _softness(shape: Shape, body: Body, row: Row) -> Row:
+    """The numbers of a deformable shape, as its document had them or as good as any."""
+    own = shape.extra.get("soft", {})
+    soft = _SOFT_DEFAULTS | own
+    type_ = row["type"]
+    if type_ == "box":
+        soft.setdefault("geometry/box/frags", (3.0, 3.0, 3.0))
+    for facet in _FACETS.get(type_, ()):
+        soft.setdefault(f"geometry/{type_}/num_{facet}", 8.0)
+    return soft
+
+
+def _above(value: float, body: Body, losses: Losses) -> float:
+    if value >= _LEAST:
+        return float(value)
+    losses.add("mended-size", f"a size that is not above 0 is written as {_LEAST:g}", body.name)
+    return _LEAST
+
+
+def reversed_dofs(dofs: list[Dof], name: str, losses: Losses) -> list[Dof]:
+    """The degrees of freedom of a joint read from its child to its parent. Coordinates stay what they are; those of a
+    ball change their sign, and a free block's are worked out anew."""
+    out = []
+    for dof in reversed(dofs):
+        if dof.kind == "ball":
+            parts = [_mirrored(part) for part in dof.parts]
+            start, rates = (tuple(-x for x in each) for each in (dof.start, dof.start_rates))
+            out.append(replace(dof, start=start, start_rates=rates, parts=parts))
+            losses.add("reversed-joint", "a ball joint is written from child to parent; its coordinates change sign", name)
+        elif dof.kind == "free":
+            out.append(replace(dof, start=_inverse_start(dof.initial), start_rates=(), parts=[]))
+            losses.add("reversed-joint", "a free joint is written from child to parent; its coordinates change", name)
+        else:
+            out.append(replace(dof, axis=-np.asarray(dof.axis)))
+    return out
+
+
+def _mirrored(part: Dof) -> Dof:
+    lower, upper = (None if end is None else -end for end in (part.upper, part.lower))
+    return replace(part, lower=lower, upper=upper, rest=-part.rest)
+
+
+def _inverse_start(start: Array) -> tuple[float, ...]:
+    turn = rotation_matrix(-start[:3])
+    values = (*(-start[:3]), *(-(turn @ start[3:])))
+    return tuple(float(x) for x in values) if any(values) else ()
+
+
+def same_value(old: Any, new: Any) -> bool:
+    """Whether two values of a row are one, numbers up to rounding."""
+    if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
+        return bool(np.array_equal(old, new)) or bool(np.abs(old - new).max() <= 1e-12 * (1.0 + np.abs(old).max()))
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        return len(old) == len(new) and all(same_value(a, b) for a, b in zip(old, new, strict=True))
+    if isinstance(old, float | int) and isinstance(new, float | int) and not isinstance(old, bool):
+        return old == new or math.isclose(old, new, rel_tol=1e-12, abs_tol=1e-300)
+    return bool(old == new)

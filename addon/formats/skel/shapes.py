@@ -1,0 +1,132 @@
+"""Shapes of a SKEL document: from their rows to the model's records."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from ...model.records import Array, Shape, identity
+from .geometry import along_z, pose_of
+from .read import Placed, Reader
+from .table import BALL, COLLISION, GEOMETRIES, GEOMETRY_FIELDS, KEPT, SHAPES, SOFT, VISUAL, Row
+
+#: How the model calls what DART calls by another name.
+_LENGTHS = {"radius": "radius", "height": "length", "base_width": "x", "base_depth": "y"}
+_THREE = {"box": "size", "ellipsoid": "size", "mesh": "scale"}
+
+
+def place_shape(element: etree._Element, reader: Reader) -> Placed:
+    """A shape's row. ``type`` in it names its geometry, ``None`` where it has none that is known; ``spheres`` the balls
+    of a multi-sphere, each (radius, x, y, z)."""
+    table = SHAPES[element.tag]
+    type_ = geometry_of(element)
+    group = f"geometry/{type_}"
+    placed = reader.place(element, table, group)
+    row = placed.row
+    row["type"] = type_
+    if type_ is None:
+        what = "has no geometry that is known; it is invisible"
+        reader.note("warning", "unknown-shape", f"<{element.tag}> {what}", element)
+        return placed
+    row["as_dart"] = {}
+    for item in GEOMETRY_FIELDS[type_]:
+        _mend_size(item.path, row, reader, element)
+    if type_ == "multi_sphere":
+        balls = [reader.place(ball, BALL).row for ball in element.find("geometry/multi_sphere").findall("sphere")]
+        row["spheres"] = tuple((abs(ball["radius"]), *ball["position"]) for ball in balls)
+        if not balls:
+            reader.note("warning", "unknown-shape", "<multi_sphere> holds no sphere", element)
+    if type_ == "plane" and not any(row["geometry/plane/normal"]):
+        reader.note("warning", "zero-axis", "the normal of a plane is 0 0 0; 0 0 1 is taken", element)
+        row["geometry/plane/normal"] = (0.0, 0.0, 1.0)
+    if type_ == "hemisphere":
+        reader.note("info", "not-in-dart", "DART knows no hemisphere and stops at this file", element)
+    if table is SOFT and type_ == "box" and row["geometry/box/frags"] is None:
+        reader.note("warning", "missing-frags", "a soft box has no <frags>; DART 6.20 refuses the file", element)
+    color = row.get("color")
+    if color is not None and len(color) not in (3, 4):
+        reader.note("warning", "wrong-count", f"a colour has {len(color)} numbers, not 3 or 4; it is left out", element)
+    return placed
+
+
+def geometry_of(element: etree._Element) -> str | None:
+    """The kind of a shape: the first that it has, in the order in which DART looks."""
+    geometry = element.find("geometry")
+    if geometry is None:
+        return None
+    return next((type_ for type_ in GEOMETRIES if geometry.find(type_) is not None), None)
+
+
+def shape_of(row: Row, table_tag: str) -> Shape:
+    """The shape of a row. ``extra`` keeps what nothing else holds."""
+    soft = table_tag == SOFT.tag
+    visual, collision = soft or table_tag == VISUAL.tag, soft or table_tag == COLLISION.tag
+    type_ = row["type"]
+    if type_ is None:
+        return Shape("none", visual=visual, collision=collision)
+    shape = Shape(type_, _size(type_, row), shape_pose(row, soft), visual, collision, _color(row.get("color")), soft=soft)
+    if type_ == "mesh":
+        shape.mesh = row["geometry/mesh/file_name"]
+    if type_ == "multi_sphere":
+        shape.spheres = [*row["spheres"]]
+    if row.get("collidable") is False:
+        shape.extra["collidable"] = False
+    if row.get(f"{KEPT}/@type") in ("hemisphere",) and type_ == "sphere":
+        shape.type = "hemisphere"
+    if soft:
+        softness = {item.path: row[item.path] for item in SOFT if _is_softness(item.path, type_)}
+        shape.extra["soft"] = {path: value for path, value in softness.items() if value is not None}
+    return shape
+
+
+def shape_pose(row: Row, soft: bool) -> Array:
+    """A shape's pose in its body. DART turns no soft shape but a box."""
+    outer = identity() if soft and row["type"] != "box" else pose_of(row["transformation"])
+    return outer @ inner_pose(row)
+
+
+def inner_pose(row: Row) -> Array:
+    """A plane's own pose within its shape, from its normal and offset; the identity for all else."""
+    if row["type"] != "plane":
+        return identity()
+    normal = np.array(row["geometry/plane/normal"])
+    normal = normal / np.linalg.norm(normal)
+    offset, point = row["geometry/plane/offset"], row["geometry/plane/point"]
+    if offset is None:
+        offset = float(normal @ point) if point is not None else 0.0
+    return along_z(normal, offset)
+
+
+def _is_softness(path: str, type_: str) -> bool:
+    name = path.rpartition("/")[2]
+    if path.startswith("geometry/"):
+        return path.startswith(f"geometry/{type_}/") and (name == "frags" or name.startswith("num_"))
+    return path != "transformation"
+
+
+def _size(type_: str, row: Row) -> dict[str, float]:
+    size = {key: row[f"geometry/{type_}/{name}"] for name, key in _LENGTHS.items() if f"geometry/{type_}/{name}" in row}
+    if type_ in _THREE:
+        size |= dict(zip("xyz", row[f"geometry/{type_}/{_THREE[type_]}"], strict=True))
+    return size if type_ != "multi_sphere" else {}
+
+
+def _color(color: tuple[float, ...] | None) -> tuple[float, float, float, float] | None:
+    if color is None or len(color) not in (3, 4):
+        return None
+    return (color[0], color[1], color[2], color[3] if len(color) == 4 else 1.0)
+
+
+def _mend_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
+    """Take the amount of a length below zero. DART refuses what is not above it and goes on with its default of 1, which
+    ``as_dart`` in the row notes for the mass that DART gives the body."""
+    if path.rpartition("/")[2] not in ("size", *_LENGTHS):
+        return
+    value = row[path]
+    numbers = value if isinstance(value, tuple) else (value,)
+    if all(number > 0.0 for number in numbers):
+        return
+    row[path] = tuple(abs(number) for number in value) if isinstance(value, tuple) else abs(value)
+    row["as_dart"][path] = (1.0, 1.0, 1.0) if isinstance(value, tuple) else 1.0
+    what = "negative; its amount is drawn" if any(number < 0.0 for number in numbers) else "0"
+    reader.note("warning", "refused-size", f"{path} is {what}, where DART goes on with 1", element)
