@@ -267,11 +267,7 @@ def _spin_rate(vector: Array) -> Array:
     cross = _cross(vector)
     if angle < 1e-4:
         return np.eye(3) + 0.5 * cross + cross @ cross / 6.0
-    return (
-        np.eye(3)
-        + (1.0 - np.cos(angle)) / angle**2 * cross
-        + (angle - np.sin(angle)) / angle**3 * (cross @ cross)
-    )
+    return np.eye(3) + (1.0 - np.cos(angle)) / angle**2 * cross + (angle - np.sin(angle)) / angle**3 * (cross @ cross)
 
 
 def _vector_rate(vectors: Array) -> Array:

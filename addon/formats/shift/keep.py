@@ -39,9 +39,7 @@ def _take(record: Any, kept: dict[str, Any], names: tuple[str, ...]) -> None:
         value, default = kept.get(name), _OF[type(record)][name]
         if isinstance(default, bool):
             fits = isinstance(value, bool)
-        elif isinstance(default, str):
-            fits = isinstance(value, str)
-        elif name == "twin":
+        elif isinstance(default, str) or name == "twin":
             fits = isinstance(value, str)
         else:
             fits = is_number(value)
@@ -178,7 +176,8 @@ def _take_dof(dof: Dof, mark: dict[str, Any]) -> None:
     if mark.get("kind") == "screw" and dof.kind == "rotation":
         dof.kind = "screw"
     parts = mark.get("parts")
-    if isinstance(parts, list) and all(isinstance(part, dict) and part.get("kind") in get_args(DofKind) for part in parts):
+    kinds = get_args(DofKind)
+    if isinstance(parts, list) and all(isinstance(part, dict) and part.get("kind") in kinds for part in parts):
         for part in parts:
             made = Dof(part["kind"])
             _take(made, part, (*_DOF, *_SPRING))

@@ -5,7 +5,6 @@ It is made the same way for a mechanism as it was read and as it is now, so that
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ...model.inertia import body_inertia
 from ...model.kinematics import spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
-from ...model.report import Report
+from ..losses import Losses
 from . import keep, values
 from .document import Key, between_id
 from .joint_rows import axis_turn, joint_row, usual_type
@@ -61,7 +60,7 @@ class Lowering:
     def __init__(self, mechanism: Mechanism, dialect: str, top: str = "") -> None:
         self.mechanism, self.dialect = mechanism, dialect
         self.own = mechanism.source.format == "shift"
-        self.losses: Counter[tuple[str, str]] = Counter()
+        self.losses = Losses()
         tree = Tree(mechanism, top)
         self.out = Lowered(tree, {}, {}, {}, {}, [], [], {None: {}}, {})
         self.active = {body.id for body in mechanism.bodies if body.active}
@@ -92,20 +91,14 @@ class Lowering:
         self._unsaid()
         return self.out
 
-    def tell(self, report: Report) -> None:
-        """Say what was approximated or left out."""
-        for (code, message), count in self.losses.items():
-            report.warn(code, message if count == 1 else f"{message} ({count} times)")
-
-    def _lose(self, code: str, message: str) -> None:
-        self.losses[code, message] += 1
-
     def _settings(self) -> None:
         world = self.mechanism.world
         mark = keep.world_mark(world)
         self.out.settings = {"gravity": values.tidy(world.gravity), MARK: mark or None}
         if mark:
-            self._lose("kept-aside", "Shift has no friction, softness, ground or time step of a world; they are kept aside")
+            self.losses.add(
+                "kept-aside", "a world's friction, softness, ground and time step are kept aside", self.mechanism.name
+            )
 
     def _name(self, body: Body) -> None:
         home = self.out.tree.home(body.assembly)
@@ -136,7 +129,7 @@ class Lowering:
         if name != body.name:
             mark["name"] = body.name
         if beyond:
-            self._lose("kept-aside", "Shift has shapes in mesh files only; other shapes, colours and poses are kept aside")
+            self.losses.add("kept-aside", "shapes that are not a plain mesh file are kept aside", body.name)
         row[MARK] = mark or None
         self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
 
@@ -191,9 +184,9 @@ class Lowering:
             here = self.poses.get(owner, {}).get(name)
             agree = all(values.same_pose(pose, poses[0]) for pose in poses)
             was = None if before is None else before.poses.get(owner, {}).get(name)
-            if here is None or (agree and was is not None and values.same_pose(here, was)):
-                if agree:
-                    self.poses.setdefault(owner, {})[name] = poses[0]
+            unmoved = here is None or (was is not None and values.same_pose(here, was))
+            if unmoved and agree:
+                self.poses.setdefault(owner, {})[name] = poses[0]
 
     def _parent_frame(self, joint: Joint) -> Array:
         """A joint's frame on its parent, without the fixed displacement that a rigid joint has in it."""
@@ -232,7 +225,8 @@ class Lowering:
         frames = joint.frame_parent, joint.frame_child
         if not joint.dofs and self.own:  # a rigid joint has its displacement in there
             frames = self._parent_frame(joint), joint.frame_child
-        self._piece(Part((joint.id, 0), home, {"name": name, MARK: mark or None}), joint, frames, self._hints(joint, name))
+        part = Part((joint.id, 0), home, {"name": name, MARK: mark or None})
+        self._piece(part, joint, frames, self._hints(joint, name))
 
     def _piece(self, part: Part, joint: Joint, frames: tuple[Array, Array], hints: tuple[str, str]) -> None:
         """One element of a joint with one degree of freedom or none."""
@@ -242,16 +236,18 @@ class Lowering:
         for body, frame, hint in zip((joint.parent, joint.child), frames, hints, strict=True):
             part.ends.append((body, self.frame_name(body, frame @ turn, hint)))
             if body is not None and body not in self.out.names:
-                self._lose("dangling-reference", "a joint to a body that is not there is written switched off")
+                self.losses.add(
+                    "dangling-reference", "a joint to a body that is gone is written switched off", joint.name
+                )
                 part.row["active"] = False
         self.out.joints[part.key] = part
 
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
         mark = keep.joint_mark(joint, usual)
         if "dofs" in mark or "twin" in mark:
-            self._lose("kept-aside", "Shift has no limits, motors, friction or twins of joints; they are kept aside")
+            self.losses.add("kept-aside", "limits, motors, friction and twins of joints are kept aside", joint.name)
         if any(dof.kind == "screw" for dof in joint.dofs):
-            self._lose("approximated-joint", "a screw is written as a hinge; its pitch is kept aside")
+            self.losses.add("approximated-joint", "a screw is written as a hinge; its pitch is kept aside", joint.name)
         return mark | ({"name": joint.name} if name != joint.name else {})
 
     def _hints(self, joint: Joint, name: str) -> tuple[str, str]:
@@ -280,7 +276,9 @@ class Lowering:
 
     def _chain(self, joint: Joint, home: str, name: str) -> None:
         """Several degrees of freedom: elementary joints one after another, with massless bodies between."""
-        self._lose("split-joint", "a joint with several degrees of freedom is written as several joints, and marked")
+        self.losses.add(
+            "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint.name
+        )
         count, hints = len(joint.dofs), self._hints(joint, name)
         taken = self.used_names.setdefault(home, set())
         before = joint.parent
@@ -298,10 +296,8 @@ class Lowering:
                 self.out.bodies[joint.id, part + 1] = Part((joint.id, part + 1), home, row)
             frames = (identity() if part else joint.frame_parent), (joint.frame_child if last else identity())
             piece = replace(joint, parent=before, child=after, dofs=[dof], extra={})
-            row = {"name": f"{name}_{part + 1}", MARK: mark}
-            self._piece(
-                Part((joint.id, part), home, row), piece, frames, ("in" if part else hints[0], hints[1] if last else "out")
-            )
+            written = Part((joint.id, part), home, {"name": f"{name}_{part + 1}", MARK: mark})
+            self._piece(written, piece, frames, ("in" if part else hints[0], hints[1] if last else "out"))
             before = after
 
     def _placements(self) -> None:
@@ -362,9 +358,9 @@ class Lowering:
 
     def _unsaid(self) -> None:
         if self.mechanism.motions:
-            self._lose("dropped-motion", "motions are not written; save them as servo motion")
+            self.losses.add("dropped-motion", "motions are not written; save them as servo motion", self.mechanism.name)
         if getattr(self.mechanism.behaviours, "items", None):
-            self._lose("dropped-behaviours", "what makes the model move by itself is not written")
+            self.losses.add("dropped-behaviours", "behaviours are not written", self.mechanism.name)
 
 
 _CELLS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))

@@ -6,7 +6,8 @@ from typing import Any
 
 from ...model.records import Mechanism
 from ...model.report import Report
-from ..jsontext import Edits, Node, same
+from ..jsonedits import Edits, same
+from ..jsontext import Node
 from . import write
 from .document import Document, Key
 from .lower import Lowered, Lowering, Part
@@ -30,7 +31,7 @@ class _Patch:
         self.now = now.lowered(before)
         self.lowering = now
         encoding = document.mechanism.source.encoding or mechanism.source.encoding
-        self.edits = Edits(document.text, ascii_only=not encoding.lower().startswith("utf") and encoding != "")
+        self.edits = Edits(document.text, ascii_only=not write.speaks_unicode(encoding))
         self.pending: dict[tuple[int, str], tuple[Node, list[Any]]] = {}
         self.counts = {"changed": 0, "added": 0, "deleted": 0}
         self.new_assemblies = [path for path in self.now.assemblies if path not in document.elements.assemblies]
@@ -48,7 +49,7 @@ class _Patch:
         if self.edits.empty:
             self.report.info("document-kept", "nothing was edited; the document is written as it was read")
             return self.document.text
-        self.lowering.tell(self.report)
+        self.lowering.losses.tell(self.report)
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         self.report.info("document-patched", f"elements of the document: {said}; all else is written as it was read")
         return self.edits.result()
@@ -156,7 +157,8 @@ class _Patch:
             return False
         if len(placed.ends) != len(new):
             if not placed.ends:
-                made = write.restraint(part, self.now) if placed.table.what == "restraint" else write.light(part, self.now)
+                writer = write.restraint if placed.table.what == "restraint" else write.light
+                made = writer(part, self.now)
                 for key in ("body_frame_pair", "parent"):
                     if key in made:
                         self.edits.add(placed.node, made[key], key)
@@ -170,12 +172,12 @@ class _Patch:
         listed = end.body_node is not None and isinstance(end.body_node.value, list)
         body: Any = new[0].split(SEPARATOR) if listed else new[0]
         if end.body_node is None or end.frame_node is None:
-            self.edits.set(end.whole, [new[0], new[1]])
+            self.edits.put(end.whole, [new[0], new[1]])
             return
         if old[0] != new[0]:
-            self.edits.set(end.body_node, body)
+            self.edits.put(end.body_node, body)
         if old[1] != new[1]:
-            self.edits.set(end.frame_node, new[1])
+            self.edits.put(end.frame_node, new[1])
 
     def _row(self, placed: Placed, before: Row, now: Row, changed: bool = False) -> None:
         """Write the values of one element that differ."""
@@ -228,9 +230,9 @@ class _Patch:
 
     def _put(self) -> None:
         """Put new elements at the end of their lists, which are made where there are none."""
-        for (_, key), (holder, items) in self.pending.items():
-            if key == "restraints" and holder.get(key) is None and holder.get("restraint") is not None:
-                key = "restraint"
+        for (_, wanted), (holder, items) in self.pending.items():
+            single = wanted == "restraints" and holder.get(wanted) is None and holder.get("restraint") is not None
+            key = "restraint" if single else wanted
             there = holder.get(key)
             if there is None:
                 self.edits.add(holder, items, key)
@@ -238,7 +240,7 @@ class _Patch:
                 for item in items:
                     self.edits.add(there, item)
             else:
-                self.edits.set(there, [*([there.plain()] if there.value is not None else []), *items])
+                self.edits.put(there, [*([there.plain()] if there.value is not None else []), *items])
 
 
 def _paired(before: list[Part], now: list[Part]) -> list[tuple[Part, Part]]:

@@ -118,15 +118,16 @@ class Reader:
         if pairs is not None:
             if not isinstance(pairs.value, list) or len(pairs.value) != 2:
                 raise self.error(pairs, "this is not two pairs of a body and a frame", _PAIRS_REMEDY)
-            return [self._end(child) for child in pairs.value], PAIRS
+            return [self.end(child) for child in pairs.value], PAIRS
         parent, child = node.get("parent"), node.get("child")
         if parent is None and child is None:
             return [], ""
         if parent is None or child is None:
             raise self.error(node, f"there is no {'child' if child is None else 'parent'}", _ENDS_REMEDY)
-        return [self._end(parent), self._end(child)], ENDS
+        return [self.end(parent), self.end(child)], ENDS
 
-    def _end(self, node: Node) -> End:
+    def end(self, node: Node) -> End:
+        """One end: a body and a frame, or one text with both."""
         value = node.value
         if isinstance(value, str):
             parts = tuple(value.split(SEPARATOR))

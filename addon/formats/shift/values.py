@@ -52,13 +52,13 @@ def looseness(matrix: Any) -> float:
 
 
 def turn_and_shift(pose: Array) -> tuple[list[list[float]], list[float]]:
-    """``R`` and ``T`` of a pose as they are written."""
-    return tidy(pose[:3, :3]), tidy(pose[:3, 3])
+    """``R`` and ``T`` of a pose as they are written; of a rotation, fifteen places, so that a sine of pi is 0."""
+    return (np.round(pose[:3, :3], 15) + 0.0).tolist(), tidy(pose[:3, 3])
 
 
 def tidy(values: Array) -> Any:
-    """Numbers to sixteen places as nested lists, so that a sine of pi is 0, and no zero has a sign."""
-    return (np.round(np.asarray(values, dtype=np.float64), 16) + 0.0).tolist()
+    """Numbers as nested lists, no zero with a sign."""
+    return (np.asarray(values, dtype=np.float64) + 0.0).tolist()
 
 
 def same_pose(one: Array, other: Array) -> bool:

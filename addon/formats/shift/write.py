@@ -6,7 +6,7 @@ from typing import Any
 
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
-from ..jsontext import same, spelt
+from ..jsonedits import same, spelt
 from .lower import Lowered, Lowering, Part
 from .table import ASSEMBLY, BODY, ENDS, FIXED, FRAME, JOINT, LIGHT, MARK, PAIRS, RESTRAINT, SEPARATOR, Row, Table
 
@@ -28,7 +28,7 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
     _refuse_repeated(mechanism)
     lowering = Lowering(mechanism, dialect, top=mechanism.name or "model")
     lowered = lowering.lowered()
-    lowering.tell(report)
+    lowering.losses.tell(report)
     include = "include_directories" if dialect == ENDS else "include_dir"
     settings: dict[str, Any] = {
         "version": _VERSIONS[dialect],
@@ -41,7 +41,13 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
     ground = {"frames": frames_of(lowered, None), "lights": [light(part, lowered) for part in lowered.lights]}
     top = contents("", lowered, dialect)
     document = {"model_parameters": settings, FIXED: {key: value for key, value in ground.items() if value}, **top}
-    return spelt(document, ascii_only=mechanism.source.encoding.lower() not in ("", "utf-8")) + "\n"
+    own = mechanism.source.format == "shift"
+    return spelt(document, ascii_only=own and not speaks_unicode(mechanism.source.encoding)) + "\n"
+
+
+def speaks_unicode(encoding: str) -> bool:
+    """Whether any letter can be written in an encoding; else letters beyond ASCII are written as their numbers."""
+    return encoding == "" or encoding.lower().startswith("utf")
 
 
 def _refuse_repeated(mechanism: Mechanism) -> None:
