@@ -58,8 +58,8 @@ def assemble(
     before = system.openings(start)
     if all(max(opening) < tolerance for opening in before.values()):
         return system.positions(start), before, dict(before)
-    closed = _closed(system, start, tolerance)
-    nearest = _drawn_back(system, closed, start, tolerance)
+    inner = tolerance / max(system.length, 1.0)
+    nearest = _drawn_back(system, _closed(system, start, inner), start, inner)
     return system.positions(nearest), before, system.openings(nearest)
 
 
