@@ -16,7 +16,7 @@ from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos, servo_names
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics
-from .world import FRAME_RATE, first_frame, frame_rate, reset_cache, stretched
+from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
 
 Progress = Callable[[int, int], None]
 
@@ -43,6 +43,7 @@ def record(
     The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind."""
     if scene.rigidbody_world is None:
         build_physics(scene, rig)
+    follow_scene(scene)
     first = first_frame(scene)
     last = scene.frame_end if last is None else last
     before = scene.frame_current, scene.frame_subframe

@@ -15,7 +15,7 @@ from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import build_physics, put_friction
 from .standstill import Standstill
-from .world import first_frame, reset_cache, world_gravity
+from .world import first_frame, follow_scene, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
@@ -33,10 +33,12 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     if world is None or not world.enabled:
         return
     frame = scene.frame_current
-    start = first_frame(scene)
     last, _last[scene.name] = _last.get(scene.name), frame
     if world.point_cache.is_baked:
         return
+    if frame == scene.frame_start:
+        follow_scene(scene)
+    start = first_frame(scene)
     if frame <= start:
         _begin(scene, frame)
     elif last is not None and frame == last + 1:
