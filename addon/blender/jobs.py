@@ -4,6 +4,7 @@ Knuckle has to be registered."""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -173,8 +174,15 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     elif job.inputs and job.motion is None:
         bake_gait(scene, rig, scene.frame_start, scene.frame_start + round(seconds * frame_rate(scene)))
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
-    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), job.options()))
+    options = job.options()
+    options.heading = facing(rig) if out.suffix.lower() == ".png" else None
+    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), options))
     return report
+
+
+def facing(rig: bpy.types.Object) -> float | None:
+    """Where a model looks (rad about Z), for a picture in which it does not travel; None where its format does not say."""
+    return math.pi / 2 if rig.data.knuckle.format == "juice" else None
 
 
 def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
@@ -240,7 +248,7 @@ def demo(
     save_blend(folder / f"{stem}.blend")
     bodies = parts(rig, "BODY")
     step("filming the poster")
-    report.extend(film(bpy.context, bodies, str(folder / f"{stem}.png"), FilmOptions(engine="EEVEE", size=(1280, 720))))
+    report.extend(film(bpy.context, bodies, str(folder / f"{stem}.png"), FilmOptions(engine="EEVEE", size=(1280, 720), heading=facing(rig))))
     step("filming the video")
     report.extend(film(bpy.context, bodies, str(folder / f"{stem}.mp4"), FilmOptions(progress=_Ticker("filming"))))
     step("done")
