@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..model_parts import active_rig, parts, rigs_in
@@ -14,6 +15,11 @@ from ..model_parts import active_rig, parts, rigs_in
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
 _MOST_WARNINGS = 5
+
+# Blender's stubs think that these return nothing
+ImportHelper: Any = io_utils.ImportHelper
+ExportHelper: Any = io_utils.ExportHelper
+poll_file_object_drop: Any = io_utils.poll_file_object_drop
 
 Result = set[Any]  # what an operator returns: Blender's stubs want each its own literal set
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import bpy
 from bpy.props import EnumProperty, StringProperty
-from bpy_extras.io_utils import ExportHelper
 
 from ... import formats
 from ...model.report import Report
 from ..extract import extract
 from ..model_parts import rig_in
-from .common import ERRORS, Result, counted, distinct, glob_of, model_in, refuse, tell, why_no_model, with_extension
+from .common import (
+    ERRORS,
+    ExportHelper,
+    Result,
+    counted,
+    distinct,
+    glob_of,
+    model_in,
+    refuse,
+    tell,
+    why_no_model,
+    with_extension,
+)
 
 _EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
 
@@ -23,6 +34,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     filename_ext = _EXTENSIONS[0]
     check_extension = None  # a format may have several, and the dialect follows the one that is typed
+    filepath: StringProperty(name="File", subtype="FILE_PATH")
     filter_glob: StringProperty(default=glob_of(_EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
         name="Format",
@@ -84,7 +96,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             if rig is None or rig.data.knuckle.collection is None:
                 raise ValueError(why_no_model(context) if rig is None else f"{rig.name!r} has lost its collection")
             return rig.data.knuckle.collection
-        collection = bpy.data.collections.get(self.collection)
+        collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
         if collection is None:
             raise ValueError(f"There is no collection {self.collection!r}")
         rigs = [obj for obj in collection.all_objects if obj.knuckle.role == "MODEL"]

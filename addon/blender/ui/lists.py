@@ -8,7 +8,7 @@ import bpy
 
 from .selection import is_joint
 
-SEVERITY_ICONS = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
+SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
 
 
 class KNUCKLE_UL_joints(bpy.types.UIList):
@@ -25,7 +25,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         if joint.loop:
             row.label(text="", icon="LINKED")
 
-    def filter_items(self, context: Any, data: Any, propname: str) -> tuple[list[int], list[int]]:
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         objects = getattr(data, propname)
         rig = next((obj.knuckle.model for obj in objects if obj.knuckle.role == "JOINT"), None)
         wanted = self.filter_name.lower()
@@ -49,7 +49,7 @@ class KNUCKLE_UL_report(bpy.types.UIList):
             number.alignment = "RIGHT"
             number.label(text=f"line {item.line}")
 
-    def filter_items(self, context: Any, data: Any, propname: str) -> tuple[list[int], list[int]]:
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         wanted = self.filter_name.lower()
         lines = getattr(data, propname)
         return [self.bitflag_filter_item if wanted in line.message.lower() else 0 for line in lines], []
@@ -62,7 +62,7 @@ def shown_name(obj: bpy.types.Object) -> str:
     return record.source_name if record.source_name and obj.name == record.built_name else obj.name
 
 
-def joint_icon(joint: bpy.types.PropertyGroup, kinds: list[str]) -> str:
+def joint_icon(joint: Any, kinds: list[str]) -> str:
     """A small picture for a joint's kind."""
     if not joint.active:
         return "UNLINKED"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
-from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ... import formats
 from ...formats.xmdi import FRAME_SECONDS
@@ -17,7 +16,19 @@ from ...model.report import Report
 from ..animation import apply, sample
 from ..animation.keys import servo_channels, servo_names
 from ..physics.world import frame_rate
-from .common import NeedsModel, Result, chosen_files, counted, distinct, glob_of, model_in, tell, with_extension
+from .common import (
+    ExportHelper,
+    ImportHelper,
+    NeedsModel,
+    Result,
+    chosen_files,
+    counted,
+    distinct,
+    glob_of,
+    model_in,
+    tell,
+    with_extension,
+)
 
 EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
 
@@ -83,6 +94,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
 
     filename_ext = EXTENSIONS[0]
     check_extension = None
+    filepath: StringProperty(name="File", subtype="FILE_PATH")
     filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
     frame_start: IntProperty(name="Start Frame", description="Time 0 of the motion", options={"SKIP_SAVE"})
     frame_end: IntProperty(name="End Frame", description="The last frame that is written", options={"SKIP_SAVE"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textwrap import wrap
+from typing import Any
 
 import bpy
 
@@ -160,7 +161,7 @@ def _joint(
 ) -> None:
     joint = empty.knuckle.joint
     _split(layout, decorate=True)
-    pose = rig.pose.bones.get(servo_bones(rig).get(empty.knuckle.source_id, ""))
+    pose: bpy.types.PoseBone | None = rig.pose.bones.get(servo_bones(rig).get(empty.knuckle.source_id, ""))
     single = len(joint.dofs) == 1
     if not joint.active:
         _paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
@@ -262,7 +263,7 @@ def _labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     return row
 
 
-def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: str = "NONE") -> None:
+def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE") -> None:
     """Text in as many lines as the sidebar's width asks for."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
