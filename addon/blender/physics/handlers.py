@@ -71,7 +71,7 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     _release()
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
-        for rig in rigs_in(scene):
+        for rig in _driven(scene):
             run = _runs.get(rig.name)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
