@@ -8,7 +8,7 @@ import numpy as np
 from ..physics.bake import Recording, _cache_range, _steps_per_frame, write_keys
 from ..physics.plant import gather
 from ..physics.simulation import build_physics
-from ..physics.world import first_frame, reset_cache, stretched
+from ..physics.world import first_frame, follow_scene, reset_cache, stretched
 from .long_work import Steps
 
 
@@ -18,6 +18,7 @@ def bake_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int, name: s
     Closed before the end, it leaves the scene as it was."""
     if scene.rigidbody_world is None:
         build_physics(scene, rig)
+    follow_scene(scene)
     first = first_frame(scene)
     before = scene.frame_current, scene.frame_subframe
     steps = _steps_per_frame(scene, rig)
