@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import bpy
 import numpy as np
@@ -19,6 +20,8 @@ from .simulation import build_physics
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
 
 Progress = Callable[[int, int], None]
+T = TypeVar("T")
+Steps = Generator[tuple[int, int], None, T]
 
 
 @dataclass
@@ -41,6 +44,12 @@ def record(
     """Run the scene's physics from its first frame to ``last`` and record the model's bodies.
 
     The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind."""
+    return _work_through(record_steps(scene, rig, last), progress)
+
+
+def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
+    """The same as a generator that pauses after every frame with (done, total), for callers that look after the
+    user meanwhile. Closed before the end, it leaves the scene as it was."""
     if scene.rigidbody_world is None:
         build_physics(scene, rig)
     follow_scene(scene)
@@ -59,14 +68,24 @@ def record(
                     plant = gather(rig)
                 if number % steps == 0:
                     poses.append(plant.poses())
-                    if progress is not None:
-                        progress(len(poses), len(frames))
+                    yield len(poses), len(frames)
         finally:
             reset_cache(scene)
             scene.frame_set(before[0], subframe=before[1])
     values = np.array([plant.coordinates(pose) for pose in poses]).reshape(len(poses), len(plant.joints))
     values[:, plant.turns] = np.unwrap(values[:, plant.turns], axis=0)
     return Recording(plant, frames, np.array(poses), values)
+
+
+def _work_through(steps: Steps[T], progress: Progress | None) -> T:
+    with closing(steps):
+        while True:
+            try:
+                done, total = next(steps)
+            except StopIteration as end:
+                return end.value
+            if progress is not None:
+                progress(done, total)
 
 
 def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
@@ -98,7 +117,14 @@ def bake(
     """Simulate and write what happened as keys of a new Action; the model then plays on keys.
 
     The Action that was there is not touched and stays in the file."""
-    recording = record(scene, rig, last, progress)
+    return _work_through(bake_steps(scene, rig, last, name), progress)
+
+
+def bake_steps(
+    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, name: str | None = None
+) -> Steps[tuple[bpy.types.Action, Recording]]:
+    """The same as a generator, like ``record_steps``."""
+    recording = yield from record_steps(scene, rig, last)
     action = write_keys(rig, recording, name or f"{rig.knuckle.source_name} Bake")
     rig.data.knuckle.drive = "KEYS"
     return action, recording

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import IntProperty
 
 from ..animation.gait import bake_gait, settings_curves
-from .bake_steps import bake_steps
+from ..physics.bake import bake_steps
 from .common import NeedsModel, Result
 from .long_work import LongWork, Steps
 
