@@ -14,7 +14,6 @@ import numpy as np
 
 from .records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 
-
 #: Poses that are worked out together: more fall out of the processor's cache, fewer cost more calls.
 _BLOCK = 512
 
@@ -170,7 +169,9 @@ class _Step:
     @staticmethod
     def of(link: Link, value: Array | None) -> _Step:
         joint = link.joint
-        entry, leave = (joint.frame_child, joint.frame_parent) if link.against else (joint.frame_parent, joint.frame_child)
+        entry, leave = (
+            (joint.frame_child, joint.frame_parent) if link.against else (joint.frame_parent, joint.frame_child)
+        )
         moves: list[tuple[Dof, Array]] = []
         if value is not None:
             moves = _split(joint, np.asarray(value, dtype=np.float64))
@@ -365,7 +366,11 @@ def rotation_vector(matrix: Array) -> Array:
     norm = np.linalg.norm(axis, axis=-1, keepdims=True)
     axis = axis / np.where(norm > 0, norm, 1.0)
     sign = np.where(np.einsum("...i,...i->...", axis, twice_sine) < 0, -1.0, 1.0)[..., None]
-    return np.where((length < 1e-6)[..., None], np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine), usual)
+    return np.where(
+        (length < 1e-6)[..., None],
+        np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine),
+        usual,
+    )
 
 
 def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import Array, Motion, Trajectory
+from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos, servo_names
 from .plant import Plant, design_pose, gather
@@ -92,7 +93,7 @@ def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     """How often servos are to be controlled within a frame of a slow scene. Bodies that follow keys for a
     part of the run need the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig)
-    return 1 if keyed or rig.data.knuckle.drive == "KEYS" else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
+    return 1 if keyed or settings(rig).drive == "KEYS" else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
 @contextmanager
@@ -125,8 +126,8 @@ def bake_steps(
 ) -> Steps[tuple[bpy.types.Action, Recording]]:
     """The same as a generator, like ``record_steps``."""
     recording = yield from record_steps(scene, rig, last)
-    action = write_keys(rig, recording, name or f"{rig.knuckle.source_name} Bake")
-    rig.data.knuckle.drive = "KEYS"
+    action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    settings(rig).drive = "KEYS"
     return action, recording
 
 
@@ -136,7 +137,7 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
     tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
     action = key_servos(rig, name, tracks)
     key_bone_paths(rig, action, recording.frames, bone_paths(rig, recording))
-    action.knuckle.kind = "BAKE"
+    action_record(action).kind = "BAKE"
     return action
 
 
@@ -147,7 +148,7 @@ def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
     bodies = recording.plant.bodies.objects
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
     stand = np.array(rig.matrix_world, dtype=np.float64)
-    stand[2, 3] -= rig.data.knuckle.lift
+    stand[2, 3] -= settings(rig).lift
     to_model = np.linalg.inv(stand)
 
     def posed(bone: bpy.types.Bone) -> Array:
@@ -156,7 +157,7 @@ def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
         return to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number])) @ rest
 
     paths: dict[str, tuple[Array | None, Array]] = {}
-    for bone in rig.data.bones:
+    for bone in armature_of(rig).bones:
         pose = rig.pose.bones[bone.name]
         if bone.name not in place or pose.rotation_mode != "QUATERNION":
             continue
@@ -166,13 +167,13 @@ def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
             carrier = np.array(bone.parent.matrix_local, dtype=np.float64)
             local = np.linalg.inv(posed(bone.parent)) @ local
         channels = np.linalg.inv(rest) @ carrier @ local
-        is_root = bool(bone.knuckle.root)
+        is_root = bool(bone_record(bone).root)
         paths[bone.name] = channels[:, :3, 3] if is_root else None, _quaternions(channels[:, :3, :3])
     return paths
 
 
 def _quaternions(turns: Array) -> Array:
-    """Quaternions (n, 4) of rotations (n, 3, 3), each the nearer of its two to the one before: no jumps between keys."""
+    """Quaternions (n, 4) of rotations (n, 3, 3), without jumps: of its two, each is the nearer to the one before."""
     out = np.array([Matrix(turn.tolist()).to_quaternion() for turn in turns])
     flips = np.cumprod(np.sign(np.einsum("ni,ni->n", out[1:], out[:-1])))
     out[1:] *= flips[:, None]
