@@ -84,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         'render walker.jm --input "joystick 1 y=-1" --seconds 8 --out walk.mp4',
     )
     render.add_argument("model", type=Path, metavar="MODEL|FILE.blend")
-    render.add_argument("--drive", choices=("keys", "servo", "limp"), help="default: servo for a gait, keys for a motion")
+    render.add_argument(
+        "--drive", choices=("keys", "servo", "limp"), help="default: servo for a gait, keys for a motion"
+    )
     _run_options(render)
     render.add_argument("--seconds", type=_seconds, metavar="S", help="length (default: 8, or the .blend's range)")
     render.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .mp4 or, for one picture, a .png")
@@ -211,7 +213,9 @@ def _simulate(args: argparse.Namespace) -> None:
         )  # fmt: skip
     jobs = _jobs()
 
-    report = jobs.simulate_to_file(args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input))
+    report = jobs.simulate_to_file(
+        args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input)
+    )
     _print_report(report)
     _say(f"{args.out}: {args.out.stat().st_size} bytes")
 

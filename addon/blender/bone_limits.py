@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import bpy
 
 from ..model.records import Dof
+from .access import record_of
 from .model_parts import servo_bones
+from .properties import KnuckleDof
 from .records import stops
 
 _NAME = "Stops"
-_TYPES = {"rotation": "LIMIT_ROTATION", "translation": "LIMIT_LOCATION"}
+_TYPES: dict[str, Any] = {"rotation": "LIMIT_ROTATION", "translation": "LIMIT_LOCATION"}
 
 
 def limit_bone_of(empty: bpy.types.Object) -> None:
     """Derive the limits of the bone that a joint's empty belongs to, if it has one."""
-    rig = empty.knuckle.model
-    bone = servo_bones(rig).get(empty.knuckle.source_id) if rig is not None else None
+    rig = record_of(empty).model
+    bone = servo_bones(rig).get(record_of(empty).source_id) if rig is not None else None
     if bone is not None:
-        limit_bone(rig.pose.bones[bone], empty.knuckle.joint.dofs)
+        limit_bone(rig.pose.bones[bone], record_of(empty).joint.dofs)
 
 
 class Limiter:
@@ -30,7 +33,7 @@ class Limiter:
     def __init__(self) -> None:
         self._made: dict[tuple[str, Limits], bpy.types.Constraint] = {}
 
-    def __call__(self, pose: bpy.types.PoseBone, dofs: Sequence[Dof | bpy.types.PropertyGroup]) -> None:
+    def __call__(self, pose: bpy.types.PoseBone, dofs: Sequence[Dof | KnuckleDof]) -> None:
         """Derive the limits of a bone that has none yet."""
         limits = _limits(dofs)
         if limits is None:
@@ -48,7 +51,7 @@ class Limiter:
 Limits = tuple[float | None, float | None]
 
 
-def limit_bone(pose: bpy.types.PoseBone, dofs: Sequence[Dof | bpy.types.PropertyGroup]) -> None:
+def limit_bone(pose: bpy.types.PoseBone, dofs: Sequence[Dof | KnuckleDof]) -> None:
     """Derive the bone's limit constraint and IK limits anew from the stops of its one axial degree of freedom."""
     for limit in [c for c in pose.constraints if c.name == _NAME and c.type in _TYPES.values()]:
         pose.constraints.remove(limit)
@@ -56,7 +59,7 @@ def limit_bone(pose: bpy.types.PoseBone, dofs: Sequence[Dof | bpy.types.Property
     Limiter()(pose, dofs)
 
 
-def _limits(dofs: Sequence[Dof | bpy.types.PropertyGroup]) -> Limits | None:
+def _limits(dofs: Sequence[Dof | KnuckleDof]) -> Limits | None:
     """The stops that a bone can show, None where it has none.
 
     Some files draw a joint outside its stops. The bone can stand there all the same: the design pose is
@@ -81,7 +84,7 @@ def _limit_ik(pose: bpy.types.PoseBone, limits: Limits) -> None:
 
 
 def _limit_pose(pose: bpy.types.PoseBone, kind: str, limits: Limits) -> bpy.types.Constraint:
-    limit = pose.constraints.new(_TYPES[kind])
+    limit: Any = pose.constraints.new(_TYPES[kind])
     limit.name = _NAME
     limit.owner_space = "LOCAL"
     lower, upper = limits

@@ -9,7 +9,7 @@ import bpy
 VERSION = bpy.app.version
 
 
-def action_curves(id_block: bpy.types.ID, action: bpy.types.Action, create: bool = True) -> Any:
+def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
     """The F-curve collection of ``action`` for ``id_block``, or None when there is none and ``create`` is off.
 
     Actions got layers and slots in 4.4 and lost ``Action.fcurves`` in 5.0. The id must already use
@@ -27,7 +27,7 @@ def action_curves(id_block: bpy.types.ID, action: bpy.types.Action, create: bool
     return bag.fcurves if bag is not None else None
 
 
-def _slot(id_block: bpy.types.ID, action: bpy.types.Action, create: bool) -> Any:
+def _slot(id_block: Any, action: Any, create: bool) -> Any:
     data = id_block.animation_data
     if data is not None and data.action == action and data.action_slot is not None:
         return data.action_slot
@@ -37,7 +37,7 @@ def _slot(id_block: bpy.types.ID, action: bpy.types.Action, create: bool) -> Any
     return action.slots.new(id_type=id_block.id_type, name=id_block.name) if create else None
 
 
-def use_action(id_block: bpy.types.ID, action: bpy.types.Action | None) -> None:
+def use_action(id_block: Any, action: bpy.types.Action | None) -> None:
     """Make ``action`` the active one of ``id_block``, with its slot where actions have slots."""
     data = id_block.animation_data_create()
     data.action = action
@@ -52,3 +52,9 @@ def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurv
     if VERSION < (4, 4):
         return curves.new(path, index=index, action_group=group)
     return curves.new(path, index=index)
+
+
+def select_bone(pose: bpy.types.PoseBone, chosen: bool) -> None:
+    """Select a bone in pose mode, or not. (Bones' selection moved to the pose in 5.0.)"""
+    holder: Any = pose if VERSION >= (5, 0) else pose.bone
+    holder.select = chosen

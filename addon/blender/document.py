@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..formats.files import encode
+from .access import settings
 
 #: Blender takes a line of a million characters in seconds and one of ten million in minutes.
 _LONGEST_LINE = 10_000
@@ -12,7 +13,7 @@ _LONGEST_LINE = 10_000
 
 def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) -> None:
     """Put a document into a Text of its own. Overlong lines are folded at a character that the text has not."""
-    model = rig.data.knuckle
+    model = settings(rig)
     model.encoding = encoding
     model.fold = ""
     if max(map(len, text.split("\n"))) > _LONGEST_LINE:
@@ -29,7 +30,7 @@ def _folded(line: str, mark: str) -> str:
 
 def document_text(rig: bpy.types.Object) -> str | None:
     """The document as it was read; None where the model has none."""
-    model = rig.data.knuckle
+    model = settings(rig)
     if model.document is None:
         return None
     text = model.document.as_string()
@@ -39,4 +40,4 @@ def document_text(rig: bpy.types.Object) -> str | None:
 def document_bytes(rig: bpy.types.Object) -> bytes | None:
     """The document as the bytes of the file; None where the model has none."""
     text = document_text(rig)
-    return None if text is None else encode(text, rig.data.knuckle.encoding)
+    return None if text is None else encode(text, settings(rig).encoding)

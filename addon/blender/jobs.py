@@ -4,6 +4,7 @@ Knuckle has to be registered."""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 from .. import formats
 from ..formats.xmdi import FRAME_SECONDS
 from ..model.report import FormatError, Report
+from .access import record_of, settings
 from .animation import apply
 from .animation.gait import bake_gait, live_gait
 from .build import BuildOptions, build
@@ -51,7 +53,7 @@ def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
     gait = live_gait(rig)
     heard = gait.controls if gait is not None else []
     for name, value in inputs.items():
-        setattr(rig.data.knuckle.controls, control_property(name), value)
+        setattr(settings(rig).controls, control_property(name), value)
         if name not in heard:
             listens = f"it listens to {', '.join(heard)}" if heard else "it listens to none"
             report.warn("input-unheard", f"The model does not listen to {name!r}: {listens}")
@@ -59,7 +61,7 @@ def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
 
 def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
     """Load a motion file and key it on a model."""
-    _action, report = apply(formats.load_motion(path), rig.data.knuckle.collection, scene)
+    _action, report = apply(formats.load_motion(path), settings(rig).collection, scene)
     return report
 
 
@@ -93,7 +95,7 @@ def run_physics(
 ) -> Recording:
     """Run a model under physics for so many seconds from the scene's start."""
     build_physics(scene, rig)
-    rig.data.knuckle.drive = drive
+    settings(rig).drive = drive
     last = scene.frame_start + round(seconds * frame_rate(scene))
     scene.frame_end = last
     return record(scene, rig, last, _Ticker("simulating") if progress else None)
@@ -104,7 +106,7 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
     bodies = parts(rig, "BODY")
     if not bodies:
         return
-    heaviest = int(np.argmax([obj.knuckle.mass for obj in bodies]))
+    heaviest = int(np.argmax([record_of(obj).mass for obj in bodies]))
     path = recording.poses[:, heaviest, :3, 3]
     travel = path[-1] - path[0]
     seconds = (len(path) - 1) / frame_rate(scene)
@@ -115,9 +117,7 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
     )
 
 
-def simulate_to_file(
-    model: Path, out: Path, seconds: float, drive: str, motion: Path | None, inputs: Inputs
-) -> Report:
+def simulate_to_file(model: Path, out: Path, seconds: float, drive: str, motion: Path | None, inputs: Inputs) -> Report:
     """Run a model under physics; write its servo motion, or a .blend that plays it without physics."""
     scene = fresh_scene()
     rig, report = load_into(scene, model, seconds)
@@ -126,7 +126,7 @@ def simulate_to_file(
     set_inputs(rig, inputs, report)
     recording = run_physics(scene, rig, seconds, drive)
     describe_run(scene, rig, recording, report)
-    name = f"{rig.knuckle.source_name} {drive.title()}"
+    name = f"{record_of(rig).source_name} {drive.title()}"
     if out.suffix.lower() == ".blend":
         write_keys(rig, recording, name)
         clear_physics(scene, rig)
@@ -169,12 +169,19 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
     if drive != "KEYS":
         build_physics(scene, rig)
-        rig.data.knuckle.drive = drive
+        settings(rig).drive = drive
     elif job.inputs and job.motion is None:
         bake_gait(scene, rig, scene.frame_start, scene.frame_start + round(seconds * frame_rate(scene)))
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
-    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), job.options()))
+    options = job.options()
+    options.heading = facing(rig) if out.suffix.lower() == ".png" else None
+    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), options))
     return report
+
+
+def facing(rig: bpy.types.Object) -> float | None:
+    """Where a model that does not travel looks (rad about Z); None where its format does not say."""
+    return math.pi / 2 if settings(rig).format == "juice" else None
 
 
 def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
@@ -196,7 +203,7 @@ def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
             report.extend(key_motion(rig, job.motion, scene))
         set_inputs(rig, job.inputs, report)
         if job.drive is not None:
-            rig.data.knuckle.drive = job.drive
+            settings(rig).drive = job.drive
     if job.seconds is not None:
         scene.frame_end = scene.frame_start + round(job.seconds * frame_rate(scene))
     bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
@@ -204,9 +211,7 @@ def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
     return report
 
 
-def demo(
-    model: Path, folder: Path, seconds: float, inputs: Inputs, motion: Path | None, say: Say
-) -> Report:
+def demo(model: Path, folder: Path, seconds: float, inputs: Inputs, motion: Path | None, say: Say) -> Report:
     """Take a model the whole way: import, run under physics, film, and write everything out again."""
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
@@ -223,7 +228,7 @@ def demo(
     set_inputs(rig, inputs, report)
     step(f"running {seconds:g} s under physics")
     build_physics(scene, rig)
-    rig.data.knuckle.drive = "SERVO"
+    settings(rig).drive = "SERVO"
     last = scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
     _action, recording = bake(scene, rig, last, progress=_Ticker("simulating"))
     describe_run(scene, rig, recording, report)
@@ -233,14 +238,21 @@ def demo(
             recorded_motion(scene, recording, f"{stem} under physics", FRAME_SECONDS), folder / f"{stem}.xmdi"
         )
     )
-    exported = extract(rig.data.knuckle.collection)
+    exported = extract(settings(rig).collection)
     report.extend(exported.report)
     report.extend(formats.save(exported, folder / f"{stem}.jm"))
     scene.frame_set(scene.frame_start)
     save_blend(folder / f"{stem}.blend")
     bodies = parts(rig, "BODY")
     step("filming the poster")
-    report.extend(film(bpy.context, bodies, str(folder / f"{stem}.png"), FilmOptions(engine="EEVEE", size=(1280, 720))))
+    report.extend(
+        film(
+            bpy.context,
+            bodies,
+            str(folder / f"{stem}.png"),
+            FilmOptions(engine="EEVEE", size=(1280, 720), heading=facing(rig)),
+        )
+    )
     step("filming the video")
     report.extend(film(bpy.context, bodies, str(folder / f"{stem}.mp4"), FilmOptions(progress=_Ticker("filming"))))
     step("done")

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import bpy
 
+from .access import armature_of, armature_settings, bone_record, record_of, settings
+
 
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
     """The armature of the model that an object belongs to, or None."""
     if obj is None:
         return None
-    record = obj.knuckle
+    record = record_of(obj)
     if record.role == "MODEL":
         return obj
     return record.model
@@ -33,27 +35,27 @@ def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
 def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
     """The models of a scene. Looks through the armatures, which are few, and not the objects."""
     for armature in bpy.data.armatures:
-        rig = armature.knuckle.rig
+        rig = armature_settings(armature).rig
         if rig is not None and rig.data == armature and scene in rig.users_scene:
             yield rig
 
 
 def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
     """The armature of the model that a collection holds."""
-    return next((obj for obj in collection.all_objects if obj.knuckle.role == "MODEL"), None)
+    return next((obj for obj in collection.all_objects if record_of(obj).role == "MODEL"), None)
 
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
-    collection = rig.data.knuckle.collection
+    collection = settings(rig).collection
     if collection is None:
         return []
-    return [obj for obj in collection.all_objects if obj.knuckle.role == role and obj.knuckle.model == rig]
+    return [obj for obj in collection.all_objects if record_of(obj).role == role and record_of(obj).model == rig]
 
 
 def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
     """The model's child collection ``Bodies``, ``Joints``, ``Collision`` or ``Frames``, made when missing."""
-    parent = rig.data.knuckle.collection
+    parent = settings(rig).collection
     for child in parent.children:
         if child.name.split(".")[0] == name:
             return child
@@ -64,9 +66,9 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
 
 def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
     """Bone names by the id of the joint that they turn."""
-    return {bone.knuckle.joint: bone.name for bone in rig.data.bones if bone.knuckle.joint}
+    return {bone_record(bone).joint: bone.name for bone in armature_of(rig).bones if bone_record(bone).joint}
 
 
 def root_bones(rig: bpy.types.Object) -> dict[str, str]:
     """Bone names by the id of the root body that they carry."""
-    return {bone.knuckle.root: bone.name for bone in rig.data.bones if bone.knuckle.root}
+    return {bone_record(bone).root: bone.name for bone in armature_of(rig).bones if bone_record(bone).root}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import bpy
 from bpy.props import (
@@ -19,9 +20,13 @@ from bpy.props import (
     FloatProperty,
     FloatVectorProperty,
     IntProperty,
+    IntVectorProperty,
     PointerProperty,
     StringProperty,
 )
+
+#: The positions of the drive switch, in the order of their numbers in curves.
+DRIVES = ("KEYS", "SERVO", "LIMP")
 
 ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE")
 
@@ -203,6 +208,10 @@ class KnuckleServoState(bpy.types.PropertyGroup):
     """Scene settings that building physics changed, so that clearing it can put them back."""
 
     made_world: BoolProperty()
+    joined_world: BoolProperty(description="The world was the user's; its range and collections were changed")
+    made_collection: BoolProperty()
+    made_constraints: BoolProperty()
+    span: IntVectorProperty(size=2)
     gravity: FloatVectorProperty(size=3)
     use_gravity: BoolProperty()
 
@@ -286,7 +295,7 @@ CLASSES = (
     KnuckleModel,
     KnuckleAction,
 )
-POINTERS = (
+POINTERS: tuple[tuple[Any, type], ...] = (
     (bpy.types.Object, KnuckleObject),
     (bpy.types.Bone, KnuckleBone),
     (bpy.types.Armature, KnuckleModel),
@@ -307,8 +316,8 @@ def register() -> None:
         return
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    for owner, cls in POINTERS:
-        owner.knuckle = PointerProperty(type=cls)
+    for owner, group in POINTERS:
+        owner.knuckle = PointerProperty(type=group)
 
 
 def unregister() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import bpy
 import numpy as np
 
 from ..model.records import Array, Dof, Shape
-from .properties import SIZE_KEYS
+from .properties import SIZE_KEYS, KnuckleDof, KnuckleShape
 
 #: Fields that a degree of freedom and its property group share by name.
 DOF_FIELDS = (
@@ -18,7 +17,7 @@ DOF_FIELDS = (
 )  # fmt: skip
 
 
-def write_dof(record: bpy.types.PropertyGroup, dof: Dof) -> None:
+def write_dof(record: KnuckleDof, dof: Dof) -> None:
     """Put a degree of freedom into its property group."""
     for name in DOF_FIELDS:
         setattr(record, name, getattr(dof, name))
@@ -29,7 +28,7 @@ def write_dof(record: bpy.types.PropertyGroup, dof: Dof) -> None:
         setattr(record, end, float(value or 0.0))
 
 
-def read_dof(record: bpy.types.PropertyGroup) -> Dof:
+def read_dof(record: KnuckleDof) -> Dof:
     """A degree of freedom from its property group."""
     dof = Dof(**{name: getattr(record, name) for name in DOF_FIELDS})
     dof.axis = np.array(record.axis, dtype=np.float64)
@@ -37,14 +36,14 @@ def read_dof(record: bpy.types.PropertyGroup) -> Dof:
     return dof
 
 
-def stops(dof: Dof | bpy.types.PropertyGroup) -> tuple[float | None, float | None]:
+def stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
     """Lower and upper stop of a record, ours or Blender's; None where there is none."""
     if isinstance(dof, Dof):
         return dof.lower, dof.upper
     return dof.lower if dof.use_lower else None, dof.upper if dof.use_upper else None
 
 
-def write_shape(record: bpy.types.PropertyGroup, shape: Shape) -> None:
+def write_shape(record: KnuckleShape, shape: Shape) -> None:
     """Put a shape into its property group."""
     record.type = shape.type
     size = [float(shape.size.get(key, 0.0)) for key in SIZE_KEYS.get(shape.type, ())]
@@ -57,7 +56,7 @@ def write_shape(record: bpy.types.PropertyGroup, shape: Shape) -> None:
         record.color = shape.color
 
 
-def read_shape(record: bpy.types.PropertyGroup) -> Shape:
+def read_shape(record: KnuckleShape) -> Shape:
     """A shape from its property group."""
     return Shape(
         record.type,

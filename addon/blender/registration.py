@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import atexit
+from typing import Any
 
+import bpy
+
+from .. import cli
 from . import properties
 from .physics import handlers
 
-_state = {"on": False}
+_state: dict[str, Any] = {"on": False}
 
 
 def is_registered() -> bool:
@@ -27,6 +31,7 @@ def register() -> None:
     properties.register()
     handlers.register()
     ui.register()
+    _state["command"] = bpy.utils.register_cli_command("knuckle", cli.main)
     _state["on"] = True
 
 
@@ -37,6 +42,7 @@ def unregister() -> None:
     atexit.unregister(unregister)
     from . import ui
 
+    bpy.utils.unregister_cli_command(_state.pop("command"))
     ui.unregister()
     handlers.unregister()
     properties.unregister()

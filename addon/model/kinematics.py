@@ -14,6 +14,9 @@ import numpy as np
 
 from .records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 
+#: Poses that are worked out together: more fall out of the processor's cache, fewer cost more calls.
+_BLOCK = 512
+
 
 @dataclass(frozen=True)
 class Link:
@@ -43,27 +46,35 @@ class Tree:
         joints that it does not name stay at zero. ``root_poses``, shape (poses, roots, 4, 4) or
         (roots, 4, 4), moves the roots from where they were designed. Bodies are relative to their
         joints as the file says; a root stands at its design pose."""
-        count = len(self.mechanism.bodies)
-        columns = np.empty((count, 3, 3, poses))  # [body, column of R, row, pose]: one gemm turns all poses
+        world = np.zeros((poses, len(self.mechanism.bodies), 4, 4))
+        world[..., 3, 3] = 1.0
+        roots = None if root_poses is None else np.broadcast_to(root_poses, (poses, *root_poses.shape[-3:]))
+        steps = [_Step.of(link, coordinates.get(link.joint.id)) for link in self.links]
+        for first in range(0, poses, _BLOCK):
+            part = slice(first, min(first + _BLOCK, poses))
+            self._forward_block(world[part], steps, None if roots is None else roots[part], part)
+        return world
+
+    def _forward_block(self, world: Array, steps: list[_Step], roots: Array | None, part: slice) -> None:
+        """Fill in a block of poses, small enough to stay in the processor's cache."""
+        poses, count = world.shape[:2]
+        columns = np.empty((count, 3, 3, poses))  # [body, column of R, row, pose]: one product turns all poses
         origins = np.empty((count, 3, poses))
         for number, root in enumerate(self.roots):
-            pose = root.pose[None] if root_poses is None else np.broadcast_to(root_poses, (poses, *root_poses.shape[-3:]))[:, number]
+            pose = root.pose[None] if roots is None else roots[:, number]
             at = self.index[root.id]
             columns[at] = pose[:, :3, :3].transpose(2, 1, 0)
             origins[at] = pose[:, :3, 3].T
-        for link in self.links:
-            carrier = link.carrier
-            if carrier is None:
+        for step in steps:
+            if step.carrier is None:
                 start = np.broadcast_to(np.eye(3)[:, :, None], (3, 3, poses)), np.zeros((3, poses))
             else:
-                start = columns[self.index[carrier]], origins[self.index[carrier]]
-            at = self.index[link.body]
-            columns[at], origins[at] = _carry(start, link, coordinates.get(link.joint.id))
-        world = np.zeros((poses, count, 4, 4))
+                at = self.index[step.carrier]
+                start = columns[at], origins[at]
+            at = self.index[step.body]
+            columns[at], origins[at] = step.carry(start, part)
         world[..., :3, :3] = columns.transpose(3, 0, 2, 1)
         world[..., :3, 3] = origins.transpose(2, 0, 1)
-        world[..., 3, 3] = 1.0
-        return world
 
 
 def spanning_tree(mechanism: Mechanism) -> Tree:
@@ -144,16 +155,35 @@ def _choose_root(part: list[Body], touching: dict[str | None, list[Joint]]) -> B
     return max(part, key=lambda body: body.mass)
 
 
-def _carry(start: tuple[Array, Array], link: Link, value: Array | None) -> tuple[Array, Array]:
-    """Pose the body of a link from its carrier: through one frame, the coordinates, the other frame back."""
-    joint = link.joint
-    entry, leave = (joint.frame_child, joint.frame_parent) if link.against else (joint.frame_parent, joint.frame_child)
-    state = _fixed(start, entry)
-    if value is not None:
-        steps = _split(joint, np.asarray(value, dtype=np.float64))
-        for dof, amount in reversed(steps) if link.against else steps:
-            state = _move(state, dof, -amount if link.against else amount, link.against)
-    return _fixed(state, inverse(leave))
+@dataclass(frozen=True)
+class _Step:
+    """From a carrier to the body it carries: through one frame, the coordinates, the other frame back."""
+
+    body: str
+    carrier: str | None
+    entry: Array
+    leave: Array
+    moves: list[tuple[Dof, Array]]
+    against: bool
+
+    @staticmethod
+    def of(link: Link, value: Array | None) -> _Step:
+        joint = link.joint
+        entry, leave = (
+            (joint.frame_child, joint.frame_parent) if link.against else (joint.frame_parent, joint.frame_child)
+        )
+        moves: list[tuple[Dof, Array]] = []
+        if value is not None:
+            moves = _split(joint, np.asarray(value, dtype=np.float64))
+            if link.against:
+                moves = [(dof, -amount) for dof, amount in reversed(moves)]
+        return _Step(link.body, link.carrier, entry, inverse(leave), moves, link.against)
+
+    def carry(self, state: tuple[Array, Array], part: slice) -> tuple[Array, Array]:
+        state = _fixed(state, self.entry)
+        for dof, amount in self.moves:
+            state = _move(state, dof, amount if len(amount) == 1 else amount[part], self.against)
+        return _fixed(state, self.leave)
 
 
 def _split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
@@ -169,11 +199,11 @@ def _split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
 
 
 def _fixed(state: tuple[Array, Array], pose: Array) -> tuple[Array, Array]:
+    """Through a constant pose: one product for the rotation's columns and the translation."""
     columns, origin = state
+    both = pose[:3, :].T @ columns.reshape(3, -1)
     poses = columns.shape[-1]
-    turned = (pose[:3, :3].T @ columns.reshape(3, -1)).reshape(3, 3, poses)
-    moved = origin + (pose[:3, 3] @ columns.reshape(3, -1)).reshape(3, poses)
-    return turned, moved
+    return both[:3].reshape(3, 3, poses), origin + both[3].reshape(3, poses)
 
 
 def _move(state: tuple[Array, Array], dof: Dof, amount: Array, backwards: bool) -> tuple[Array, Array]:
@@ -184,11 +214,17 @@ def _move(state: tuple[Array, Array], dof: Dof, amount: Array, backwards: bool) 
     if dof.kind == "screw":
         origin = origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, poses) * (amount * dof.pitch)
     if dof.kind in {"rotation", "screw"}:
-        align = frame_with_z(dof.axis)
-        aligned = (align.T @ columns.reshape(3, -1)).reshape(3, 3, poses)
+        straight = (dof.axis[0], dof.axis[1]) == (0.0, 0.0) and dof.axis[2] > 0.0
+        align = None if straight else frame_with_z(dof.axis)
+        aligned = columns if align is None else (align.T @ columns.reshape(3, -1)).reshape(3, 3, poses)
         cos, sin = np.cos(amount), np.sin(amount)
-        spun = np.stack([aligned[0] * cos + aligned[1] * sin, aligned[1] * cos - aligned[0] * sin, aligned[2]])
-        return (align @ spun.reshape(3, -1)).reshape(3, 3, poses), origin
+        spun = np.empty((3, 3, poses))
+        np.multiply(aligned[0], cos, out=spun[0])
+        spun[0] += aligned[1] * sin
+        np.multiply(aligned[1], cos, out=spun[1])
+        spun[1] -= aligned[0] * sin
+        spun[2] = aligned[2]
+        return spun if align is None else (align @ spun.reshape(3, -1)).reshape(3, 3, poses), origin
     turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (poses, 3, 3))
     if dof.kind == "free" and not backwards:
         origin = origin + np.einsum("jip,pj->ip", columns, np.broadcast_to(amount[..., 3:], (poses, 3)))
@@ -340,7 +376,11 @@ def rotation_vector(matrix: Array) -> Array:
     norm = np.linalg.norm(axis, axis=-1, keepdims=True)
     axis = axis / np.where(norm > 0, norm, 1.0)
     sign = np.where(np.einsum("...i,...i->...", axis, twice_sine) < 0, -1.0, 1.0)[..., None]
-    return np.where((length < 1e-6)[..., None], np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine), usual)
+    return np.where(
+        (length < 1e-6)[..., None],
+        np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine),
+        usual,
+    )
 
 
 def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:

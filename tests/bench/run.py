@@ -175,9 +175,17 @@ def bench_import(sizes: list[int], folder: Path) -> list[dict[str, float | str]]
         formats.save(extract(collection), folder / "out.jm")
         export = time.process_time() - start
         rows.append(
-            {"what": "import", "bodies": count, "seconds": ours, "floor": floor + parse, "ratio": ours / (floor + parse)}
+            {
+                "what": "import",
+                "bodies": count,
+                "seconds": ours,
+                "floor": floor + parse,
+                "ratio": ours / (floor + parse),
+            }
         )
-        rows.append({"what": "import, parse alone", "bodies": count, "seconds": parse, "floor": floor, "ratio": parse / floor})
+        rows.append(
+            {"what": "import, parse alone", "bodies": count, "seconds": parse, "floor": floor, "ratio": parse / floor}
+        )
         rows.append({"what": "export", "bodies": count, "seconds": export, "floor": ours, "ratio": export / ours})
     return rows
 

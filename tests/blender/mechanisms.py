@@ -148,8 +148,14 @@ def vector(tag: str, names: str, values: Iterable[float]) -> str:
 
 
 def body(
-    number: int, at: Iterable[float], size: Any = (1, 1, 1), mass: float = 1.0, ypr: Iterable[float] = (0, 0, 0),
-    name: str = "", shape: int = 1, twin: int = 0,
+    number: int,
+    at: Iterable[float],
+    size: Any = (1, 1, 1),
+    mass: float = 1.0,
+    ypr: Iterable[float] = (0, 0, 0),
+    name: str = "",
+    shape: int = 1,
+    twin: int = 0,
 ) -> str:
     """A body: a box of full sizes, else a capsule (2) or cylinder (4) of (length, diameter), a sphere (3) of a
     diameter, or nothing (0)."""  # fmt: skip
@@ -164,9 +170,16 @@ def body(
 
 
 def joint(
-    number: int, first: int, second: int, at: Iterable[float], ypr: Iterable[float] = (0, 0, 0),
-    stops: tuple[float | None, float | None] = (None, None), gain: float = 10, force: float = 1e5,
-    name: str = "", tag: str = "RevoluteJoint",
+    number: int,
+    first: int,
+    second: int,
+    at: Iterable[float],
+    ypr: Iterable[float] = (0, 0, 0),
+    stops: tuple[float | None, float | None] = (None, None),
+    gain: float = 10,
+    force: float = 1e5,
+    name: str = "",
+    tag: str = "RevoluteJoint",
 ) -> str:
     """A joint with stops in the file's own count (degrees or length units)."""  # fmt: skip
     low, high = stops
@@ -180,10 +193,18 @@ def joint(
 
 
 def model(
-    *objects: str, gravity: float = 0.0, cfm: float = 1e-6, erp: float = 0.8, friction: float = 10.0,
-    behaviours: str = "", speed: float = 60.0, delay: float = 0.0, phase: float = 0.0,
+    *objects: str,
+    gravity: float = 0.0,
+    cfm: float = 1e-6,
+    erp: float = 0.8,
+    friction: float = 10.0,
+    behaviours: str = "",
+    speed: float = 60.0,
+    delay: float = 0.0,
+    phase: float = 0.0,
 ) -> str:
     """A whole document. CFM so small is a rigid joint, 0.01 a soft one."""  # fmt: skip
+
     def those(tag: str) -> str:
         return "".join(each for each in objects if each.startswith(f"<{tag}>"))
 

@@ -1,6 +1,8 @@
 """A user's first minutes, in a real window: drop a model, look at every panel, switch the drive while it plays,
 bake, film, export, undo. Run by hand: see README.md. It leaves pictures to look at."""
 
+import subprocess
+
 import bpy
 from driving import (
     HERE,
@@ -210,7 +212,28 @@ def exported():
 
 
 @step()
+def cleared():
+    with view3d():
+        bpy.ops.knuckle.clear_physics()
+    expect(bpy.context.scene.rigidbody_world is None, "physics is cleared")
+    settings().drive = "SERVO"
+    expect(bpy.context.scene.rigidbody_world is not None, "and comes back with the servos")
+    settings().drive = "KEYS"
+
+
+@step()
+def command_line():
+    """What `blender --command knuckle` says, by the Blender that runs here."""
+    words = [bpy.app.binary_path, "--command", "knuckle", "info", str(HERE / MODEL)]
+    said = subprocess.run(words, capture_output=True, text=True, check=False)
+    expect(said.returncode == 0 and "bodies" in said.stdout, f"info says {said.stdout[:200]} {said.stderr[-200:]}")
+
+
+@step()
 def undone():
+    with view3d():
+        bpy.ops.ed.undo_push(message="Before the second model")  # what a driver does is no step of its own
+    yield
     count = len(bpy.data.objects)
     drop(MODEL)
     key("RET")

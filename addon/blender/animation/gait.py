@@ -13,6 +13,7 @@ from ...model.behaviours import Behaviours, Engine
 from ...model.gait import Commands, Gait, gait_of
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
+from ..access import action_record, armature_of, record_of, settings
 from ..compat import action_curves, use_action
 from ..document import document_bytes
 from ..model_parts import parts
@@ -30,7 +31,7 @@ def put_gait(
     gait = gait_of(mechanism)
     if gait is None:
         return
-    rig.data.knuckle.listens_to = ",".join(gait.controls)
+    settings(rig).listens_to = ",".join(gait.controls)
     rate = scene.render.fps / scene.render.fps_base
     last = scene.frame_start + int(np.ceil(seconds * rate))
     action = bake_gait(scene, rig, scene.frame_start, last, gait=gait)
@@ -57,9 +58,9 @@ def bake_gait(
     times = seconds_since_start(scene, frames)
     commands = gait.evaluate(engine_phase(gait, rig, scene, frames), control_values(gait, rig, frames))
     tracks = {joint: (*_thin(frames, values), LINEAR) for joint, values in servo_values(commands, times).items()}
-    action = key_servos(rig, name or f"{rig.knuckle.source_name} Gait", tracks)
-    action.knuckle.kind = "GAIT"
-    action.knuckle.checksum = checksum(rig, action)
+    action = key_servos(rig, name or f"{record_of(rig).source_name} Gait", tracks)
+    action_record(action).kind = "GAIT"
+    action_record(action).checksum = checksum(rig, action)
     return action
 
 
@@ -82,14 +83,15 @@ def live_gait(rig: bpy.types.Object) -> Gait | None:
     behaviours = document_behaviours(rig)
     if behaviours is None:
         return None
-    model = rig.data.knuckle
+    model = settings(rig)
     engine = Engine(model.standard_speed, model.speed_factor, model.pose_delay, model.pose_phase)
     mechanism = Mechanism(rig.name, behaviours=Behaviours(engine, behaviours.items))
     mechanism.bodies = [
-        Body(obj.knuckle.source_id, obj.knuckle.source_name, unflat(obj.knuckle.built)) for obj in parts(rig, "BODY")
+        Body(record_of(obj).source_id, record_of(obj).source_name, unflat(record_of(obj).built))
+        for obj in parts(rig, "BODY")
     ]
     for empty in parts(rig, "JOINT"):
-        record = empty.knuckle
+        record = record_of(empty)
         joint = Joint(record.source_id, record.source_name, record.joint.type, None, None)
         joint.active = record.joint.active
         joint.dofs = [read_dof(dof) for dof in record.joint.dofs]
@@ -106,7 +108,7 @@ def document_behaviours(rig: bpy.types.Object) -> Behaviours | None:
     if key not in _behaviours:
         if len(_behaviours) > 32:
             _behaviours.clear()
-        _behaviours[key] = loads(data, rig.data.knuckle.path).behaviours
+        _behaviours[key] = loads(data, settings(rig).path).behaviours
     return _behaviours[key]
 
 
@@ -119,8 +121,8 @@ def engine_phase(gait: Gait, rig: bpy.types.Object, scene: bpy.types.Scene, fram
     """Engine phase (rad) at frames; a keyed speed is summed up frame by frame."""
     curve = settings_curves(rig).get(("knuckle.speed_factor", 0))
     if curve is None:
-        return gait.phase(seconds_since_start(scene, frames), rig.data.knuckle.speed_factor)
-    steps = np.arange(scene.frame_start, int(frames.max(initial=scene.frame_start)) + 1)
+        return gait.phase(seconds_since_start(scene, frames), settings(rig).speed_factor)
+    steps = np.arange(scene.frame_start, int(frames.max(initial=scene.frame_start)) + 1, dtype=np.float64)
     factor = np.array([curve.evaluate(frame) for frame in steps])
     moving = np.maximum(seconds_since_start(scene, steps) - gait.engine.pose_delay, 0.0)
     run = np.concatenate([[0.0], np.cumsum(np.diff(moving) * (factor[1:] + factor[:-1]) / 2.0)])
@@ -138,12 +140,12 @@ def setting_at(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping 
     curve = (settings_curves(rig) if curves is None else curves).get((f"knuckle.{name}", 0))
     if curve is not None:
         return np.array([curve.evaluate(frame) for frame in frames])
-    return rig.data.knuckle.path_resolve(name)
+    return settings(rig).path_resolve(name)
 
 
 def settings_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
     """The curves that key the model's settings, by data path and index. They live on the armature's data."""
-    return {(curve.data_path, curve.array_index): curve for curve in _curves(rig.data)}
+    return {(curve.data_path, curve.array_index): curve for curve in _curves(armature_of(rig))}
 
 
 def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
@@ -155,7 +157,7 @@ def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve
     }
 
 
-def _curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
+def _curves(owner: bpy.types.Object | bpy.types.Armature) -> Iterator[bpy.types.FCurve]:
     data = owner.animation_data
     if data is not None and data.action is not None:
         yield from action_curves(owner, data.action, create=False) or ()
@@ -179,7 +181,7 @@ def plays_own_gait(rig: bpy.types.Object) -> bool:
     action = data.action if data is not None else None
     if action is None:
         return document_behaviours(rig) is not None
-    return action.knuckle.kind == "GAIT" and action.knuckle.checksum == checksum(rig, action)
+    return action_record(action).kind == "GAIT" and action_record(action).checksum == checksum(rig, action)
 
 
 def restore_action(rig: bpy.types.Object, action: bpy.types.Action | None) -> None:

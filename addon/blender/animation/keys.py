@@ -13,6 +13,7 @@ import numpy as np
 from ...model.gait import unique_names
 from ...model.records import Array, Motion, Trajectory
 from ...model.report import Report
+from ..access import action_record, armature_of, record_of
 from ..compat import action_curves, new_curve, use_action
 from ..model_parts import parts, rig_in, servo_bones
 
@@ -21,7 +22,7 @@ CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
 
 def servo_names(rig: bpy.types.Object) -> dict[str, str]:
     """The name of every servo by joint id, as motions use them."""
-    return unique_names((empty.knuckle.source_id, empty.knuckle.source_name) for empty in parts(rig, "JOINT"))
+    return unique_names((record_of(empty).source_id, record_of(empty).source_name) for empty in parts(rig, "JOINT"))
 
 
 def servo_channels(rig: bpy.types.Object) -> dict[str, tuple[str, str]]:
@@ -29,7 +30,7 @@ def servo_channels(rig: bpy.types.Object) -> dict[str, tuple[str, str]]:
     bones = servo_bones(rig)
     out: dict[str, tuple[str, str]] = {}
     for empty in parts(rig, "JOINT"):
-        record = empty.knuckle
+        record = record_of(empty)
         dofs = record.joint.dofs
         bone = bones.get(record.source_id)
         if bone is not None and len(dofs) == 1 and dofs[0].kind in {"rotation", "translation"}:
@@ -120,8 +121,8 @@ def apply(
         step = CONSTANT if trajectory.interpolation == "constant" else LINEAR
         tracks[joint] = (frame_of(scene, trajectory.times, start), trajectory.values, step)
     action = key_servos(rig, motion.name, tracks)
-    action.knuckle.kind = "MOTION"
-    action.knuckle.motion = motion.name
+    action_record(action).kind = "MOTION"
+    action_record(action).motion = motion.name
     if extend:
         scene.frame_end = max(scene.frame_end, int(np.ceil(frame_of(scene, motion.duration, start) - 1e-6)))
     report.info("servos-keyed", f"{len(tracks)} of {len(motion.trajectories)} servos keyed in Action {action.name!r}")
@@ -190,13 +191,13 @@ class PoseReader:
     def __init__(self, rig: bpy.types.Object, joints: Sequence[str]) -> None:
         self._rig = rig
         bones = servo_bones(rig)
-        names = [bone.name for bone in rig.data.bones]
+        names = [bone.name for bone in armature_of(rig).bones]
         place = {name: number for number, name in enumerate(names)}
         kinds = servo_channels(rig)
         self._at = np.array([place[bones[joint]] for joint in joints], dtype=np.intp)
-        carriers = [rig.data.bones[bones[joint]].parent for joint in joints]
+        carriers = [armature_of(rig).bones[bones[joint]].parent for joint in joints]
         self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
-        rest = np.array([np.array(bone.matrix_local) for bone in rig.data.bones]).reshape(-1, 4, 4)
+        rest = np.array([np.array(bone.matrix_local) for bone in armature_of(rig).bones]).reshape(-1, 4, 4)
         rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
         self._from_rest = np.linalg.inv(rest[self._at]) @ rest[self._carrier]
         self._turns = np.array([kinds[joint][1] == "rotation" for joint in joints], dtype=bool)

@@ -14,6 +14,7 @@ import bpy
 from ...model.records import Mechanism
 from ...model.report import Report
 from .. import properties
+from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..document import keep_document
 from ..physics import handlers
@@ -82,7 +83,9 @@ def build(
     return collection
 
 
-def _make_objects(context: bpy.types.Context, decided: Plan) -> tuple[bpy.types.Object, bpy.types.Collection, list[str]]:
+def _make_objects(
+    context: bpy.types.Context, decided: Plan
+) -> tuple[bpy.types.Object, bpy.types.Collection, list[str]]:
     mechanism = decided.mechanism
     rig, bone_names = make_rig(context, decided)
     collection = bpy.data.collections.new(mechanism.name)
@@ -99,10 +102,10 @@ def _make_objects(context: bpy.types.Context, decided: Plan) -> tuple[bpy.types.
 def _keep_settings(
     rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism, options: BuildOptions
 ) -> None:
-    rig.knuckle.role = "MODEL"
-    rig.knuckle.source_name = mechanism.name
-    rig.knuckle.model = rig
-    model = rig.data.knuckle
+    record_of(rig).role = "MODEL"
+    record_of(rig).source_name = mechanism.name
+    record_of(rig).model = rig
+    model = settings(rig)
     model.collection, model.rig = collection, rig
     source = mechanism.source
     model.format, model.dialect, model.path = source.format, source.dialect, source.path
@@ -132,7 +135,7 @@ def _adapt_scene(scene: bpy.types.Scene, rate: int, seconds: float, report: Repo
 
 
 def _keep_report(rig: bpy.types.Object, report: Report) -> None:
-    kept = rig.data.knuckle.report
+    kept = settings(rig).report
     kept.clear()
     for entry in report.entries:
         line = kept.add()
@@ -168,7 +171,7 @@ def _scene_state(scene: bpy.types.Scene) -> _SceneState:
     world = scene.rigidbody_world
     span = (world.point_cache.frame_start, world.point_cache.frame_end) if world is not None else None
     rate = scene.render.fps, scene.render.fps_base
-    return _SceneState(rate, scene.frame_end, tuple(scene.gravity), scene.use_gravity, span)
+    return _SceneState(rate, scene.frame_end, (*scene.gravity[:],), scene.use_gravity, span)
 
 
 def _put_back(scene: bpy.types.Scene, state: _SceneState) -> None:

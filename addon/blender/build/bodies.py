@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...model.records import Array, Body, Shape
+from ..access import record_of
 from ..records import flat, write_shape
 from .meshes import MeshShelf
 from .plan import Plan, center
@@ -50,7 +51,7 @@ def _moved(shape: Shape, by: Array) -> Shape:
 
 
 def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:
-    record = obj.knuckle
+    record = record_of(obj)
     record.role = "BODY"
     record.source_name, record.source_id = body.name, body.id
     record.twin = body.twin or ""

@@ -8,9 +8,12 @@ from mathutils import Matrix
 
 from ...model.kinematics import frame_with_z
 from ...model.records import Array, Joint
+from ..access import record_of
+from ..properties import KnuckleJoint
 from ..records import flat, write_dof
 from .plan import Plan, joint_axis
 from .rig import hang, tail_inverse
+
 
 def make_joints(
     plan: Plan,
@@ -36,9 +39,15 @@ def make_joints(
             tails[number] = tail_inverse(rig, bone_names[number])
         turn = constraint_turn(joint)
         pose = plan.frames[joint.id] if turn is None else plan.frames[joint.id] @ turn
-        hang(empty, rig, bone_names[number] if number is not None else None, tails.get(number) if number is not None else None, pose)
+        hang(
+            empty,
+            rig,
+            bone_names[number] if number is not None else None,
+            tails.get(number) if number is not None else None,
+            pose,
+        )
         _record(empty, joint, rig, bodies)
-        record = empty.knuckle.joint
+        record = record_of(empty).joint
         record.loop = joint.id in plan.tree.loop_joints
         record.against = against.get(joint.id, False)
         collection.objects.link(empty)
@@ -46,7 +55,7 @@ def make_joints(
     return made
 
 
-def constraint_turn(joint: Joint | bpy.types.PropertyGroup) -> Array | None:
+def constraint_turn(joint: Joint | KnuckleJoint) -> Array | None:
     """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it. None
     where they are the same."""
     x, y, z = axis = joint_axis(joint) if isinstance(joint, Joint) else _record_axis(joint)
@@ -60,7 +69,7 @@ def constraint_turn(joint: Joint | bpy.types.PropertyGroup) -> Array | None:
     return turn
 
 
-def _record_axis(record: bpy.types.PropertyGroup) -> Array:
+def _record_axis(record: KnuckleJoint) -> Array:
     for dof in record.dofs:
         if dof.kind in {"rotation", "translation"}:
             return np.array(dof.axis, dtype=np.float64)
@@ -68,7 +77,7 @@ def _record_axis(record: bpy.types.PropertyGroup) -> Array:
 
 
 def _record(empty: bpy.types.Object, joint: Joint, rig: bpy.types.Object, bodies: dict[str, bpy.types.Object]) -> None:
-    record = empty.knuckle
+    record = record_of(empty)
     record.role = "JOINT"
     record.source_name, record.source_id = joint.name, joint.id
     record.twin = joint.twin or ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import bpy
 import numpy as np
@@ -13,7 +15,7 @@ from ..compat import VERSION
 _SEGMENTS = 32
 _RINGS = 8  # of each half of a ball
 
-Polygons = tuple[Array, list[tuple[int, ...]]]
+Polygons = tuple[Array, Sequence[tuple[int, ...]]]
 
 
 def primitive(shape: Shape) -> Polygons:
@@ -91,9 +93,7 @@ class MeshShelf:
 
     def mesh(self, shapes: list[Shape], color: tuple[float, float, float, float]) -> bpy.types.Mesh:
         """The mesh of a body's visible shapes; ``color`` is for shapes without their own."""
-        key = tuple(
-            (s.type, tuple(sorted(s.size.items())), s.pose.tobytes(), s.color or color, s.mesh) for s in shapes
-        )
+        key = tuple((s.type, tuple(sorted(s.size.items())), s.pose.tobytes(), s.color or color, s.mesh) for s in shapes)
         made = self._meshes.get(key)
         if made is None:
             made = self._meshes[key] = self._make(shapes, color)
@@ -135,7 +135,7 @@ class MeshShelf:
             made.roughness = 0.55
             if VERSION < (5, 0):  # since then every material has nodes
                 made.use_nodes = True
-            shader = made.node_tree.nodes.get("Principled BSDF")
+            shader: Any = made.node_tree.nodes.get("Principled BSDF")
             if shader is not None:
                 shader.inputs["Base Color"].default_value = linear
                 shader.inputs["Roughness"].default_value = 0.55

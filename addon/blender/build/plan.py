@@ -57,7 +57,9 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Plan:
     frames = joint_frames_world(mechanism)
     size = _size(mechanism)
     bones, bone_of_body = _bones(tree, frames, bodies, size)
-    return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright_turn(mechanism, up_axis), size, bodies)
+    return Plan(
+        mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright_turn(mechanism, up_axis), size, bodies
+    )
 
 
 def upright_turn(mechanism: Mechanism, up_axis: UpAxis) -> Array:

@@ -8,6 +8,7 @@ import bpy
 from mathutils import Matrix
 
 from ...model.records import Array, Joint
+from ..access import armature_of, bone_record
 from ..bone_limits import Limiter
 from .plan import BonePlan, Plan
 
@@ -23,7 +24,7 @@ def make_rig(context: bpy.types.Context, plan: Plan) -> tuple[bpy.types.Object, 
     data.display_type = "STICK"
     names = _edit_bones(context, rig, plan.bones)
     for name, bone in zip(names, plan.bones, strict=True):
-        record = data.bones[name].knuckle
+        record = bone_record(data.bones[name])
         if bone.link is None:
             record.root = bone.body.id
         else:
@@ -43,7 +44,7 @@ def _edit_bones(context: bpy.types.Context, rig: bpy.types.Object, bones: Sequen
             bpy.ops.object.mode_set(mode="EDIT")
             made = []
             for bone in bones:
-                edit = rig.data.edit_bones.new(_fit_name(bone.name))
+                edit = armature_of(rig).edit_bones.new(_fit_name(bone.name))
                 edit.tail = (0.0, bone.length, 0.0)
                 edit.matrix = Matrix(bone.matrix.tolist())
                 edit.use_deform = False
@@ -83,7 +84,7 @@ def free_channels(pose: bpy.types.PoseBone, joint: Joint) -> None:
     ball = "ball" in kinds or "free" in kinds
     slides = "translation" in kinds
     pose.rotation_mode = "QUATERNION" if ball else "XYZ"
-    pose.lock_location = (not ("free" in kinds), not ("free" in kinds), not (slides or "free" in kinds))
+    pose.lock_location = ("free" not in kinds, "free" not in kinds, not (slides or "free" in kinds))
     pose.lock_rotation = (not ball, not ball, not (turns or ball))
     pose.lock_rotation_w = not ball
     pose.lock_scale = (True, True, True)
@@ -105,5 +106,5 @@ def hang(obj: bpy.types.Object, rig: bpy.types.Object, bone: str | None, rest: M
 
 def tail_inverse(rig: bpy.types.Object, bone: str) -> Matrix:
     """What undoes a bone's rest frame at its tail, where Blender hangs bone-parented objects."""
-    rest = rig.data.bones[bone]
+    rest = armature_of(rig).bones[bone]
     return (rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))).inverted()

@@ -6,7 +6,9 @@ document's own 64-bit value; one that was edited is taken from Blender.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import bpy
@@ -14,47 +16,48 @@ import numpy as np
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
-from ...model.kinematics import inverse
+from ...model.kinematics import inverse, joint_frames_world
 from ...model.records import Array, Body, Joint, Mechanism, Shape
 from ...model.report import Report
+from ..access import record_of, settings
+from ..build.bodies import com_pose
 from ..build.joints import constraint_turn
 from ..document import document_bytes
 from ..model_parts import parts, rig_in
 from ..physics.simulation import LEAST_MASS
-from ..records import DOF_FIELDS, flat, read_dof, read_shape
+from ..records import DOF_FIELDS, read_dof, read_shape
+from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 
 __all__ = ["extract"]
 
 T = TypeVar("T", Body, Joint)
+Ids = Mapping[bpy.types.Object, str]
 
 
 def extract(collection: bpy.types.Collection) -> Mechanism:
     """The mechanism of a model's collection, in the file's own axes and with its document.
 
     Poses, physics and animation do not matter: it is the design that is read. ``report`` says what was
-    edited, added and deleted. ValueError where the collection holds no model."""
+    edited, added and deleted; a copy of a body or joint is a new one. ValueError where the collection holds
+    no model."""
     rig = rig_in(collection)
     if rig is None:
         raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
-    report = Report()
     base = _base(rig)
-    mechanism = Mechanism(rig.knuckle.source_name, base.world, source=base.source, report=report)
+    mechanism = Mechanism(record_of(rig).source_name, base.world, source=base.source, report=Report())
+    _tell_of_strangers(rig, collection, mechanism.report)
+    reading = _Reading(mechanism.report, joint_frames_world(base))
     present = set(collection.all_objects)
-    body_objects = [obj for obj in parts(rig, "BODY") if obj in present]
-    joint_objects = [obj for obj in parts(rig, "JOINT") if obj in present]
-    ids = {obj: obj.knuckle.source_id for obj in body_objects}
-    moved: set[str] = set()
-    mechanism.bodies = _merge(base.bodies, body_objects, lambda obj, body: _body(obj, body, moved, report))
-    poses = {body.id: body.pose for body in mechanism.bodies}
-    mechanism.joints = _merge(
-        base.joints, joint_objects, lambda obj, joint: _joint(obj, joint, ids, poses, moved, report)
-    )
-    for kind, before, after in (("body", base.bodies, mechanism.bodies), ("joint", base.joints, mechanism.joints)):
-        gone = {part.id: part.name for part in before}.items() - {part.id: part.name for part in after}.items()
-        left = {part.id for part in after}
-        for part_id, name in gone:
-            if part_id not in left:
-                report.info("deleted", f"{kind.capitalize()} {name!r} was deleted", where=part_id)
+    bodies = _own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
+    joints = _own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
+    reading.ids = bodies
+    before = {"body": {part.id: part.name for part in base.bodies}, "joint": {p.id: p.name for p in base.joints}}
+    mechanism.bodies = _merge(base.bodies, bodies, reading.body)
+    reading.poses = {body.id: body.pose for body in mechanism.bodies}
+    mechanism.joints = _merge(base.joints, joints, reading.joint)
+    for kind, after in (("body", mechanism.bodies), ("joint", mechanism.joints)):
+        for part_id in before[kind].keys() - {part.id for part in after}:
+            mechanism.report.info("deleted", f"{kind.title()} {before[kind][part_id]!r} was deleted", where=part_id)
     _world(rig, mechanism)
     mechanism.behaviours = _behaviours(rig, base)
     mechanism.motions = base.motions
@@ -64,76 +67,169 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
 def _base(rig: bpy.types.Object) -> Mechanism:
     """The mechanism as its document has it; an empty one where there is none."""
     data = document_bytes(rig)
-    return Mechanism(rig.knuckle.source_name) if data is None else loads(data, rig.data.knuckle.path)
+    return Mechanism(record_of(rig).source_name) if data is None else loads(data, settings(rig).path)
 
 
-def _merge(base: Iterable[T], objects: list[bpy.types.Object], read: Callable[[bpy.types.Object, T | None], T]) -> list[T]:
-    """Parts in the document's order, then the new ones as they were made."""
-    by_id = {obj.knuckle.source_id: obj for obj in objects}
-    out: list[T] = []
-    seen: set[str] = set()
-    for part in base:
-        obj = by_id.get(part.id)
-        if obj is not None and part.id not in seen:
-            seen.add(part.id)
-            out.append(read(obj, part))
-    return out + [read(obj, None) for obj in objects if obj.knuckle.source_id not in seen]
+def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
+    """A whole model that was copied inside its collection is not part of the original."""
+    for obj in collection.all_objects:
+        if record_of(obj).role == "MODEL" and obj != rig:
+            report.warn(
+                "copied-model",
+                f"{obj.name!r} is another model in the collection of {rig.name!r}; it was left out. "
+                "Import the file again to have the model twice.",
+            )
+
+
+def _own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint]) -> dict[bpy.types.Object, str]:
+    """An id for each object: of several with one id, which are copies of each other, the one that still has the name
+    it was built with keeps it (else the first), and the others get their object's name."""
+    holders: dict[str, bpy.types.Object] = {}
+    for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
+        holders.setdefault(record_of(obj).source_id, obj)
+    taken = {*holders, *(part.id for part in base)}
+    own: dict[bpy.types.Object, str] = {}
+    for obj in objects:
+        own[obj] = record_of(obj).source_id
+        if holders[own[obj]] != obj:
+            own[obj] = obj.name
+            while own[obj] in taken:
+                own[obj] += " copy"
+            taken.add(own[obj])
+    return own
+
+
+def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T | None, T | None], T]) -> list[T]:
+    """Parts in the document's order, then the new ones as they were made. ``read`` gets an object, its id, the
+    document's part of this id, and for a copy of one a copy of the part."""
+    object_of = {own: obj for obj, own in ids.items()}
+    known = {part.id: part for part in base}
+    new = {obj: deepcopy(known.get(record_of(obj).source_id)) for obj, own in ids.items() if own not in known}
+    kept = [read(object_of[own], own, part, None) for own, part in known.items() if own in object_of]
+    return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
 
 
 def _name(obj: bpy.types.Object, old: str | None) -> str:
     """The name for the file: the object's when the user renamed it, else the file's own."""
-    record = obj.knuckle
+    record = record_of(obj)
     if obj.name != record.built_name:
         return obj.name
     return record.source_name if old is None else old if record.source_name == old else record.source_name
 
 
-def _was_moved(obj: bpy.types.Object) -> bool:
-    return flat(obj.matrix_basis) != list(obj.knuckle.built)
+@dataclass
+class _Reading:
+    """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
+    joints, by id."""
+
+    report: Report
+    frames: dict[str, Array]
+    ids: Ids = field(default_factory=dict)
+    poses: dict[str, Array] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
+
+    def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
+        """A body as it is now."""
+        record = record_of(obj)
+        body = old or original or Body(own, record.source_name, mass=record.mass)
+        if old is None:
+            self._tell_of_new("Body", obj, own, original)
+        exact = com_pose(body) if old or original else None
+        body.name = _name(obj, body.name)
+        body.shapes = _edited_shapes([read_shape(shape) for shape in record.shapes], body.shapes)
+        if exact is None or was_moved(obj):
+            body.pose, scale = edited_pose(obj, exact)
+            body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
+            if np.abs(scale - 1.0).max() > 1e-6:
+                body.shapes = [_scaled(shape, scale) for shape in body.shapes]
+            self.moved.add(own)
+        body.mass = _edited_mass(obj, body.mass)
+        body.twin = _twin(record.twin, body.twin, copied=original is not None)
+        body.immobile = record.immobile
+        body.id = own
+        return body
+
+    def joint(self, obj: bpy.types.Object, own: str, old: Joint | None, original: Joint | None) -> Joint:
+        """A joint as it is now. The poses of all bodies have to be known."""
+        record = record_of(obj)
+        part = record.joint
+        parent, child = self.ids.get(part.parent), self.ids.get(part.child)
+        joint = old or original or Joint(own, record.source_name, part.type, parent, child)
+        if old is None:
+            self._tell_of_new("Joint", obj, own, original)
+        exact = self.frames.get(joint.id)
+        joint.name = _name(obj, joint.name)
+        rewired = (parent, child) != (joint.parent, joint.child)
+        if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
+            joint.parent, joint.child = parent, child
+            joint.active = parent is not None and child is not None and parent != child and part.active
+            frame = _edited_frame(obj, exact)
+            joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
+            joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
+        if old or original:
+            _edit_dofs(obj, joint)
+        else:
+            joint.dofs = [read_dof(dof) for dof in part.dofs]
+        joint.twin = _twin(record.twin, joint.twin, copied=original is not None)
+        joint.id = own
+        return joint
+
+    def _tell_of_new(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
+        copy = f", a copy of {original.name!r}" if original is not None else ""
+        self.report.info("added", f"{kind} {_name(obj, None)!r} is new{copy}", where=own)
 
 
-def _body(obj: bpy.types.Object, old: Body | None, moved: set[str], report: Report) -> Body:
-    record = obj.knuckle
-    body = old if old is not None else Body(record.source_id, record.source_name, mass=record.mass)
-    if old is None:
-        report.info("added", f"Body {record.source_name!r} is new", where=body.id)
-    body.name = _name(obj, old.name if old is not None else None)
-    shapes = [read_shape(shape) for shape in record.shapes]
-    if old is None or not _same_shapes(shapes, old.shapes):
-        body.shapes = shapes
-    if old is None or _was_moved(obj):
-        moved.add(body.id)
-        scale = obj.matrix_basis.to_scale()
-        body.pose = np.array(obj.matrix_basis.normalized(), dtype=np.float64)
-        body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
-        if max(abs(part - 1.0) for part in scale) > 1e-6:
-            body.shapes = [_scaled(shape, np.array(scale)) for shape in body.shapes]
-    body.mass = _edited_mass(obj, body.mass)
-    body.twin = _kept(record.twin, body.twin)
-    body.immobile = record.immobile
-    return body
+def _edited_frame(obj: bpy.types.Object, exact: Array | None) -> Array:
+    """A joint's frame in the model's axes, from its empty, which has the axis where Blender's constraint wants it."""
+    turn = constraint_turn(record_of(obj).joint)
+    if exact is not None and not was_moved(obj):
+        return exact
+    if turn is None:
+        return edited_pose(obj, exact)[0]
+    return edited_pose(obj, None if exact is None else exact @ turn)[0] @ inverse(turn)
+
+
+def _edit_dofs(obj: bpy.types.Object, joint: Joint) -> None:
+    for mine, theirs in zip(joint.dofs, record_of(obj).joint.dofs, strict=False):
+        now = read_dof(theirs)
+        shortest = plain_angle if mine.kind == "rotation" else plain
+        for name in (*DOF_FIELDS, "lower", "upper"):
+            value = getattr(now, name)
+            if same(value, getattr(mine, name)):
+                continue
+            if isinstance(value, float):
+                value = shortest(value) if name in {"lower", "upper"} else plain(value)
+            setattr(mine, name, value)
 
 
 def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
     """The mass, unless it was edited in our record or on the rigid body itself."""
-    if np.float32(obj.knuckle.mass) != np.float32(mass):
-        return obj.knuckle.mass
-    if obj.rigid_body is not None and np.float32(obj.rigid_body.mass) != np.float32(max(mass, LEAST_MASS)):
-        return obj.rigid_body.mass
+    if not same(record_of(obj).mass, mass):
+        return plain(record_of(obj).mass)
+    if obj.rigid_body is not None and not same(obj.rigid_body.mass, max(mass, LEAST_MASS)):
+        return plain(obj.rigid_body.mass)
     return mass
 
 
-def _kept(now: str, before: str | None) -> str | None:
-    return before if now == (before or "") else now or None
+def _twin(now: str, before: str | None, copied: bool) -> str | None:
+    """The twin's id. A copy is not its original's twin's twin."""
+    if now == (before or ""):
+        return None if copied else before
+    return now or None
 
 
-def _same_shapes(now: list[Shape], before: list[Shape]) -> bool:
-    def key(shape: Shape) -> tuple[object, ...]:
-        color = None if shape.color is None else tuple(np.float32(shape.color))
-        size = {name: np.float32(value) for name, value in shape.size.items()}
-        return shape.type, size, shape.visual, shape.collision, color, shape.mesh, tuple(np.float32(shape.pose).ravel())
-
-    return [key(shape) for shape in now] == [key(shape) for shape in before]
+def _edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
+    """Shapes as they are now, with the document's numbers where they are the same."""
+    if [shape.type for shape in now] != [shape.type for shape in before]:
+        return now
+    for mine, old in zip(now, before, strict=True):
+        sizes = {key: edited(value, old.size.get(key, value)) for key, value in mine.size.items()}
+        mine.size = old.size | sizes
+        if (np.float32(mine.pose) == np.float32(old.pose)).all():
+            mine.pose = old.pose
+        if mine.color is not None and old.color is not None and np.allclose(mine.color, old.color, atol=1e-6):
+            mine.color = old.color
+    return now
 
 
 def _scaled(shape: Shape, scale: Array) -> Shape:
@@ -149,54 +245,12 @@ def _scaled(shape: Shape, scale: Array) -> Shape:
     return Shape(shape.type, size, pose, shape.visual, shape.collision, shape.color, shape.mesh)
 
 
-def _joint(
-    obj: bpy.types.Object,
-    old: Joint | None,
-    ids: dict[bpy.types.Object, str],
-    poses: dict[str, Array],
-    moved: set[str],
-    report: Report,
-) -> Joint:
-    record = obj.knuckle
-    part = record.joint
-    parent, child = ids.get(part.parent), ids.get(part.child)
-    joint = old if old is not None else Joint(record.source_id, record.source_name, part.type, parent, child)
-    if old is None:
-        report.info("added", f"Joint {record.source_name!r} is new", where=joint.id)
-    joint.name = _name(obj, old.name if old is not None else None)
-    rewired = (parent, child) != (joint.parent, joint.child)
-    if old is None or rewired or _was_moved(obj) or {joint.parent, joint.child} & moved:
-        joint.parent, joint.child = parent, child
-        joint.active = parent is not None and child is not None and parent != child and part.active
-        frame, turn = np.array(obj.matrix_basis.normalized(), dtype=np.float64), constraint_turn(part)
-        frame = frame if turn is None else frame @ inverse(turn)
-        joint.frame_parent = inverse(poses[parent]) @ frame if parent is not None else frame
-        joint.frame_child = inverse(poses[child]) @ frame if child is not None else frame
-    if old is None:
-        joint.dofs = [read_dof(dof) for dof in part.dofs]
-    else:
-        for mine, theirs in zip(joint.dofs, part.dofs, strict=False):
-            now = read_dof(theirs)
-            for name in (*DOF_FIELDS, "lower", "upper"):
-                if not _equal32(getattr(now, name), getattr(mine, name)):
-                    setattr(mine, name, getattr(now, name))
-    joint.twin = _kept(record.twin, joint.twin)
-    return joint
-
-
-def _equal32(now: object, before: object) -> bool:
-    if isinstance(now, float) and isinstance(before, (int, float)):
-        return bool(np.float32(now) == np.float32(before))
-    return now == before
-
-
 def _world(rig: bpy.types.Object, mechanism: Mechanism) -> None:
-    model, world = rig.data.knuckle, mechanism.world
-    if not np.array_equal(np.float32(model.gravity), np.float32(world.gravity)):
-        world.gravity = np.array(model.gravity, dtype=np.float64)
+    model, world = settings(rig), mechanism.world
+    world.gravity = np.array([edited(now, old) for now, old in zip(model.gravity, world.gravity, strict=True)])
     for name in ("friction", "erp", "cfm"):
-        if not _equal32(getattr(model, name), getattr(world, name) or 0.0):
-            setattr(world, name, getattr(model, name))
+        if not same(getattr(model, name), getattr(world, name) or 0.0):
+            setattr(world, name, plain(getattr(model, name)))
 
 
 def _behaviours(rig: bpy.types.Object, base: Mechanism) -> Behaviours | None:
@@ -204,8 +258,7 @@ def _behaviours(rig: bpy.types.Object, base: Mechanism) -> Behaviours | None:
     if behaviours is None:
         return None
     engine: Engine = behaviours.engine
-    model = rig.data.knuckle
+    model = settings(rig)
     for name in ("standard_speed", "speed_factor", "pose_delay", "pose_phase"):
-        if not _equal32(getattr(model, name), getattr(engine, name)):
-            setattr(engine, name, getattr(model, name))
+        setattr(engine, name, edited(getattr(model, name), getattr(engine, name)))
     return behaviours

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
 from ...model.records import Array, Motion, Trajectory
+from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos, servo_names
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics
-from .world import FRAME_RATE, first_frame, frame_rate, reset_cache, stretched
+from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
 
 Progress = Callable[[int, int], None]
+T = TypeVar("T")
+Steps = Generator[tuple[int, int], None, T]
 
 
 @dataclass
@@ -41,8 +45,15 @@ def record(
     """Run the scene's physics from its first frame to ``last`` and record the model's bodies.
 
     The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind."""
+    return _work_through(record_steps(scene, rig, last), progress)
+
+
+def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
+    """The same as a generator that pauses after every frame with (done, total), for callers that look after the
+    user meanwhile. Closed before the end, it leaves the scene as it was."""
     if scene.rigidbody_world is None:
         build_physics(scene, rig)
+    follow_scene(scene)
     first = first_frame(scene)
     last = scene.frame_end if last is None else last
     before = scene.frame_current, scene.frame_subframe
@@ -58,8 +69,7 @@ def record(
                     plant = gather(rig)
                 if number % steps == 0:
                     poses.append(plant.poses())
-                    if progress is not None:
-                        progress(len(poses), len(frames))
+                    yield len(poses), len(frames)
         finally:
             reset_cache(scene)
             scene.frame_set(before[0], subframe=before[1])
@@ -68,11 +78,22 @@ def record(
     return Recording(plant, frames, np.array(poses), values)
 
 
+def _work_through(steps: Steps[T], progress: Progress | None) -> T:
+    with closing(steps):
+        while True:
+            try:
+                done, total = next(steps)
+            except StopIteration as end:
+                return end.value
+            if progress is not None:
+                progress(done, total)
+
+
 def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     """How often servos are to be controlled within a frame of a slow scene. Bodies that follow keys for a
     part of the run need the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig)
-    return 1 if keyed or rig.data.knuckle.drive == "KEYS" else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
+    return 1 if keyed or settings(rig).drive == "KEYS" else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
 @contextmanager
@@ -97,9 +118,16 @@ def bake(
     """Simulate and write what happened as keys of a new Action; the model then plays on keys.
 
     The Action that was there is not touched and stays in the file."""
-    recording = record(scene, rig, last, progress)
-    action = write_keys(rig, recording, name or f"{rig.knuckle.source_name} Bake")
-    rig.data.knuckle.drive = "KEYS"
+    return _work_through(bake_steps(scene, rig, last, name), progress)
+
+
+def bake_steps(
+    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, name: str | None = None
+) -> Steps[tuple[bpy.types.Action, Recording]]:
+    """The same as a generator, like ``record_steps``."""
+    recording = yield from record_steps(scene, rig, last)
+    action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    settings(rig).drive = "KEYS"
     return action, recording
 
 
@@ -109,7 +137,7 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
     tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
     action = key_servos(rig, name, tracks)
     key_bone_paths(rig, action, recording.frames, bone_paths(rig, recording))
-    action.knuckle.kind = "BAKE"
+    action_record(action).kind = "BAKE"
     return action
 
 
@@ -120,7 +148,7 @@ def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
     bodies = recording.plant.bodies.objects
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
     stand = np.array(rig.matrix_world, dtype=np.float64)
-    stand[2, 3] -= rig.data.knuckle.lift
+    stand[2, 3] -= settings(rig).lift
     to_model = np.linalg.inv(stand)
 
     def posed(bone: bpy.types.Bone) -> Array:
@@ -129,7 +157,7 @@ def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
         return to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number])) @ rest
 
     paths: dict[str, tuple[Array | None, Array]] = {}
-    for bone in rig.data.bones:
+    for bone in armature_of(rig).bones:
         pose = rig.pose.bones[bone.name]
         if bone.name not in place or pose.rotation_mode != "QUATERNION":
             continue
@@ -139,13 +167,13 @@ def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
             carrier = np.array(bone.parent.matrix_local, dtype=np.float64)
             local = np.linalg.inv(posed(bone.parent)) @ local
         channels = np.linalg.inv(rest) @ carrier @ local
-        is_root = bool(bone.knuckle.root)
+        is_root = bool(bone_record(bone).root)
         paths[bone.name] = channels[:, :3, 3] if is_root else None, _quaternions(channels[:, :3, :3])
     return paths
 
 
 def _quaternions(turns: Array) -> Array:
-    """Quaternions (n, 4) of rotations (n, 3, 3), each the nearer of its two to the one before: no jumps between keys."""
+    """Quaternions (n, 4) of rotations (n, 3, 3), without jumps: of its two, each is the nearer to the one before."""
     out = np.array([Matrix(turn.tolist()).to_quaternion() for turn in turns])
     flips = np.cumprod(np.sign(np.einsum("ni,ni->n", out[1:], out[:-1])))
     out[1:] *= flips[:, None]

@@ -8,9 +8,12 @@ simulation starts, and hinge limits of half a turn and beyond mean none.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import bpy
 
+from ..access import record_of
+from ..properties import KnuckleJoint, KnuckleModel
 from ..records import stops
 
 #: Constraint types whose limits and targets hold for the child when the child is ``object1``.
@@ -22,7 +25,7 @@ LOCK_TILT_BELOW = 0.008
 _HALF_TURN = math.pi - 1e-3
 
 
-def constraint_type(joint: bpy.types.PropertyGroup, cfm: float) -> str:
+def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
     """The rigid-body constraint type for a joint's record."""
     kinds = [dof.kind for dof in joint.dofs]
     soft = cfm > SOFT_ABOVE
@@ -35,9 +38,9 @@ def constraint_type(joint: bpy.types.PropertyGroup, cfm: float) -> str:
     return "GENERIC" if kinds else "FIXED"
 
 
-def put_constraint(empty: bpy.types.Object, model: bpy.types.PropertyGroup) -> None:
+def put_constraint(empty: bpy.types.Object, model: KnuckleModel) -> None:
     """Set the empty's rigid-body constraint from its record and the model's softness."""
-    joint = empty.knuckle.joint
+    joint = record_of(empty).joint
     constraint = empty.rigid_body_constraint
     kind = constraint_type(joint, model.cfm)
     constraint.type = kind
@@ -48,13 +51,13 @@ def put_constraint(empty: bpy.types.Object, model: bpy.types.PropertyGroup) -> N
     put_stops(empty)
 
 
-def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: bpy.types.PropertyGroup) -> None:
+def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint) -> None:
     """Give the constraint its two bodies in the order that makes coordinates count the child's way."""
     first, second = (joint.child, joint.parent) if constraint.type in CHILD_FIRST else (joint.parent, joint.child)
     constraint.object1, constraint.object2 = first, second
 
 
-def put_softness(constraint: bpy.types.RigidBodyConstraint, model: bpy.types.PropertyGroup, hinge: bool) -> None:
+def put_softness(constraint: bpy.types.RigidBodyConstraint, model: KnuckleModel, hinge: bool) -> None:
     """ODE's ERP and CFM as springs: stiffness ERP / (step * CFM), damping 1 / CFM."""
     stiffness = model.erp / (model.time_step * model.cfm)
     damping = 1.0 / model.cfm
@@ -81,7 +84,7 @@ def put_stops(empty: bpy.types.Object, start: float = 0.0) -> None:
     """Set the stops of a one-degree joint, counted from its coordinate ``start`` when the run begins.
 
     Writes only what differs: a write makes Blender forget its simulation."""
-    joint = empty.knuckle.joint
+    joint = record_of(empty).joint
     constraint = empty.rigid_body_constraint
     if len(joint.dofs) != 1 or constraint is None or constraint.type in {"POINT", "FIXED"}:
         return
@@ -97,7 +100,7 @@ def put_stops(empty: bpy.types.Object, start: float = 0.0) -> None:
         name, wanted = "lin_x", lower is not None or upper is not None
     else:
         return
-    values = {f"use_limit_{name}": wanted}
+    values: dict[str, float] = {f"use_limit_{name}": wanted}
     if wanted:
         values |= {f"limit_{name}_lower": low, f"limit_{name}_upper": high}
     if constraint.type == "SLIDER" and not wanted:
@@ -109,7 +112,7 @@ def put_stops(empty: bpy.types.Object, start: float = 0.0) -> None:
             setattr(constraint, key, value)
 
 
-def put_motor(empty: bpy.types.Object, joint: bpy.types.PropertyGroup) -> None:
+def put_motor(empty: bpy.types.Object, joint: KnuckleJoint) -> None:
     """Set up a motor's empty (X on the axis) as a motor that does nothing yet."""
     constraint = empty.rigid_body_constraint
     constraint.type = "MOTOR"

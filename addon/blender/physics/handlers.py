@@ -9,13 +9,14 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .. import properties
+from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import build_physics, put_friction
 from .standstill import Standstill
-from .world import first_frame, reset_cache, world_gravity
+from .world import first_frame, follow_scene, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
@@ -33,35 +34,34 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     if world is None or not world.enabled:
         return
     frame = scene.frame_current
-    start = first_frame(scene)
     last, _last[scene.name] = _last.get(scene.name), frame
     if world.point_cache.is_baked:
         return
+    if frame == scene.frame_start:
+        follow_scene(scene)
+    start = first_frame(scene)
     if frame <= start:
-        _begin(scene, frame)
-    elif last is not None and frame == last + 1:
-        for rig in rigs_in(scene):
-            run = _runs.get(rig.name)
-            if run is not None:
-                run.step(frame, first=frame == start + 1)
-                if frame == start + 1 and _is_live(run):
-                    _holds[rig.name] = Standstill(rig)
-                    _holds[rig.name].hold()
-
-
-def _begin(scene: bpy.types.Scene, frame: int) -> None:
-    for rig in rigs_in(scene):
-        if rig.data.knuckle.collection is None or not is_simulated(rig):
-            continue
-        run = _runs[rig.name] = ServoRun(scene, rig)
-        run.begin(frame)
-        if _is_live(run):
+        for rig in _driven(scene):
+            _runs[rig.name] = ServoRun(scene, rig)
+            _runs[rig.name].begin(frame)
             reset_cache(scene)
+    elif last is not None and frame == last + 1:
+        for rig in _driven(scene):
+            if rig.name not in _runs:  # an undo in the middle of a run
+                _runs[rig.name] = ServoRun(scene, rig)
+            _runs[rig.name].step(frame, first=frame == start + 1)
+            if frame == start + 1:
+                _holds[rig.name] = Standstill(rig)
+                _holds[rig.name].hold()
 
 
-def _is_live(run: ServoRun) -> bool:
-    """Whether a run has physics move its bodies, now or later."""
-    return run.drive != "KEYS" or ("knuckle.drive", 0) in run.settings
+def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The scene's models that physics moves, now or at some keyed frame."""
+    return [
+        rig
+        for rig in rigs_in(scene)
+        if (rig.data.knuckle.drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig)
+    ]
 
 
 @persistent
@@ -71,7 +71,7 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     _release()
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
-        for rig in rigs_in(scene):
+        for rig in _driven(scene):
             run = _runs.get(rig.name)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
@@ -95,9 +95,12 @@ def drive_changed(armature: bpy.types.Armature) -> None:
     for scene in rig.users_scene:
         if armature.knuckle.drive != "KEYS" and not is_simulated(rig):
             build_physics(scene, rig)
-        run = _runs[rig.name] = ServoRun(scene, rig)
-        run.set_drive(armature.knuckle.drive)
+        if scene.rigidbody_world is None:
+            continue
+        ServoRun(scene, rig).set_drive(armature.knuckle.drive)
         reset_cache(scene)
+        if armature.knuckle.drive != "KEYS" and scene.frame_current > first_frame(scene):
+            scene.frame_set(first_frame(scene))  # where physics begins; from here on it would stand still
 
 
 def joint_changed(empty: bpy.types.Object) -> None:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 from mathutils import Matrix
+from numpy.typing import NDArray
 
 from ...model.kinematics import inverse
 from ...model.records import Array
+from ..access import record_of
 from ..model_parts import child_collection, parts
+from ..properties import KnuckleJoint
 from .constraints import put_motor
 
 _MOTOR_SUFFIX = " Motor"
@@ -25,15 +28,15 @@ class Plant:
     rig: bpy.types.Object
     joints: list[str]
     empties: list[bpy.types.Object]
-    parent: Array  # (n,) place in ``bodies``
-    child: Array
+    parent: NDArray[np.intp]  # (n,) place in ``bodies``
+    child: NDArray[np.intp]
     frame_parent: Array  # (n, 4, 4), inverse: from the parent's frame to the joint's
     frame_child: Array  # (n, 4, 4): from the child's frame to the joint's other side
-    turns: Array  # (n,) bool: hinge or slide
+    turns: NDArray[np.bool_]  # (n,): hinge or slide
     gain: Array
     max_force: Array
     bodies: bpy.types.Collection
-    _buffer: Array
+    _buffer: NDArray[np.float32]
 
     def poses(self) -> Array:
         """World poses of all bodies as last evaluated, (bodies, 4, 4)."""
@@ -61,16 +64,14 @@ def gather(rig: bpy.types.Object) -> Plant:
     place = {obj.name: number for number, obj in enumerate(bodies.objects)}
     names, empties, sides, frames, kinds, gain, force = [], [], [], [], [], [], []
     for empty in parts(rig, "JOINT"):
-        joint = empty.knuckle.joint
+        joint = record_of(empty).joint
         if not servo_possible(joint) or joint.parent.name not in place or joint.child.name not in place:
             continue
         design = joint_frame(empty)
-        names.append(empty.knuckle.source_id)
+        names.append(record_of(empty).source_id)
         empties.append(empty)
         sides.append((place[joint.parent.name], place[joint.child.name]))
-        frames.append(
-            (inverse(design_pose(joint.parent)) @ design, inverse(design_pose(joint.child)) @ design)
-        )
+        frames.append((inverse(design_pose(joint.parent)) @ design, inverse(design_pose(joint.child)) @ design))
         kinds.append(joint.dofs[0].kind == "rotation")
         gain.append(joint.dofs[0].gain)
         force.append(joint.dofs[0].max_force)
@@ -92,7 +93,7 @@ def gather(rig: bpy.types.Object) -> Plant:
     )
 
 
-def servo_possible(joint: bpy.types.PropertyGroup) -> bool:
+def servo_possible(joint: KnuckleJoint) -> bool:
     """Whether a joint is a simulated hinge or slide."""
     return (
         joint.active
@@ -111,7 +112,7 @@ def design_pose(obj: bpy.types.Object) -> Array:
 def joint_frame(empty: bpy.types.Object) -> Array:
     """Design frame of a one-degree joint in the model's frame, its axis as Z."""
     frame = design_pose(empty)
-    if empty.knuckle.joint.dofs[0].kind == "translation":  # Blender's slider has X on the axis
+    if record_of(empty).joint.dofs[0].kind == "translation":  # Blender's slider has X on the axis
         turn = np.eye(4)
         turn[:3, :3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
         return frame @ turn
@@ -125,11 +126,11 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
     world = scene.rigidbody_world
     joints = child_collection(plant.rig, "Joints")
     for empty in plant.empties:
-        joint = empty.knuckle.joint
+        joint = record_of(empty).joint
         motor = joint.motor
         if motor is None:
             motor = joint.motor = bpy.data.objects.new(empty.name + _MOTOR_SUFFIX, None)
-            motor.knuckle.model = plant.rig
+            record_of(motor).model = plant.rig
             motor.empty_display_type = "SINGLE_ARROW"
             motor.empty_display_size = 0.5 * empty.empty_display_size
             motor.rotation_mode = "QUATERNION"
@@ -144,7 +145,7 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
 
 
 def _motor_matrix(empty: bpy.types.Object) -> Matrix:
-    if empty.knuckle.joint.dofs[0].kind == "translation":
+    if record_of(empty).joint.dofs[0].kind == "translation":
         return empty.matrix_basis.copy()
     turn = Matrix(((0, 0, -1, 0), (0, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 1)))
     return empty.matrix_basis @ turn

@@ -13,9 +13,11 @@ import numpy as np
 
 from ...model.gait import Gait, feedback_angles
 from ...model.records import Array
+from ..access import record_of, settings
 from ..animation import gait as gaits
 from ..animation.keys import servo_channels
 from ..model_parts import parts, servo_bones
+from ..properties import DRIVES
 from .constraints import put_stops
 from .plant import Plant, ensure_motors, gather
 from .world import first_frame, frame_rate, stretch
@@ -42,7 +44,7 @@ class ServoRun:
         if self.plant.empties and self._ever_servo():
             ensure_motors(scene, self.plant)
         self.motors = [
-            empty.knuckle.joint.motor.rigid_body_constraint if empty.knuckle.joint.motor is not None else None
+            record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
         ]
         self.gait: Gait | None = gaits.live_gait(rig) if self._wants_gait() else None
@@ -51,16 +53,16 @@ class ServoRun:
         self._written = np.full((len(self.motors), 2), np.nan)
 
     def _ever_servo(self) -> bool:
-        return self.rig.data.knuckle.drive == "SERVO" or ("knuckle.drive", 0) in self.settings
+        return settings(self.rig).drive == "SERVO" or ("knuckle.drive", 0) in self.settings
 
     def _wants_gait(self) -> bool:
-        target = self.rig.data.knuckle.target
+        target = settings(self.rig).target
         return target == "GAIT" or (target == "AUTO" and gaits.plays_own_gait(self.rig))
 
     def _feedback_places(self) -> dict[str, int]:
         if self.gait is None:
             return {}
-        place = {obj.knuckle.source_id: number for number, obj in enumerate(self.plant.bodies.objects)}
+        place = {record_of(obj).source_id: number for number, obj in enumerate(self.plant.bodies.objects)}
         return {body: place[body] for body in self.gait.feedback_bodies if body in place}
 
     def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
@@ -87,9 +89,8 @@ class ServoRun:
         """KEYS, SERVO or LIMP at a frame: the switch may be keyed."""
         curve = self.settings.get(("knuckle.drive", 0))
         if curve is None:
-            return self.rig.data.knuckle.drive
-        names = [item.identifier for item in self.rig.data.knuckle.bl_rna.properties["drive"].enum_items]
-        return names[min(max(int(curve.evaluate(frame)), 0), len(names) - 1)]
+            return settings(self.rig).drive
+        return DRIVES[min(max(int(curve.evaluate(frame)), 0), len(DRIVES) - 1)]
 
     def begin(self, frame: int) -> None:
         """At the first frame of a run."""
@@ -99,7 +100,7 @@ class ServoRun:
     def stand_on_ground(self) -> None:
         """At the first frame of a run under physics, raise a model that begins inside its ground: Blender
         would shoot it out."""
-        if self.drive == "KEYS" or not self.rig.data.knuckle.has_ground:
+        if self.drive == "KEYS" or not settings(self.rig).has_ground:
             return
         poses = self.plant.poses()
         corners = np.array([obj.bound_box for obj in self.plant.bodies.objects]).reshape(-1, 8, 3)
@@ -142,7 +143,7 @@ class ServoRun:
 
     def _command(self, frame: int, poses: Array) -> None:
         actual = self.plant.coordinates(poses)
-        law = self.rig.data.knuckle.law
+        law = settings(self.rig).law
         rate = frame_rate(self.scene) * self.stretch
         if self.gait is not None:
             wanted, speed, spin = self._gait_targets(frame, poses)
@@ -156,7 +157,7 @@ class ServoRun:
             velocity = error * np.minimum(gain, JUICE_SHARE * rate)
         else:
             velocity = rate * (self._error(wanted, before) + TRACK_SHARE * self._error(before, actual))
-        told = ~np.isnan(wanted) | spin
+        told = np.logical_or(~np.isnan(wanted), spin)
         velocity = np.where(spin, speed, np.where(told, velocity, 0.0))
         self._write(np.nan_to_num(velocity), np.where(told, self.plant.max_force, 0.0))
 
@@ -184,7 +185,11 @@ class ServoRun:
         """The bones' own values at a frame; of channels without keys, what they were set to."""
         return np.array(
             [
-                curve.evaluate(frame) if curve is not None else getattr(bone, channel)[2] if bone is not None else math.nan
+                curve.evaluate(frame)
+                if curve is not None
+                else getattr(bone, channel)[2]
+                if bone is not None
+                else math.nan
                 for curve, bone, channel in self._keys
             ]
         )
@@ -210,7 +215,7 @@ class ServoRun:
 
 def lift(rig: bpy.types.Object, height: float) -> None:
     """Raise a model by ``height`` above where the user has it, by its delta location; 0 puts it back."""
-    record = rig.data.knuckle
+    record = settings(rig)
     if record.lift != height:
         rig.delta_location[2] += height - record.lift
         record.lift = height

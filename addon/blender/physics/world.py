@@ -9,6 +9,7 @@ import bpy
 from mathutils import Vector
 
 from ...model.report import Report
+from ..model_parts import rigs_in
 
 #: Steps per second and iterations at which real walkers walked (control is once per frame, so the
 #: frame rate matters more than the substeps).
@@ -88,6 +89,18 @@ def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
     """The model's gravity in the scene's axes: the file's, turned as the model was stood upright."""
     turned = rig.matrix_basis.to_quaternion() @ Vector(rig.data.knuckle.gravity)
     return (turned[0], turned[1], turned[2])
+
+
+def follow_scene(scene: bpy.types.Scene) -> None:
+    """Have a world of ours begin where the scene begins now, and last as long: the user may have changed either."""
+    world = scene.rigidbody_world
+    if not any(rig.data.knuckle.before.made_world for rig in rigs_in(scene)):
+        return
+    cache = world.point_cache
+    if cache.frame_start != scene.frame_start:
+        cache.frame_start = scene.frame_start
+    if cache.frame_end < scene.frame_end:
+        cache.frame_end = scene.frame_end
 
 
 def reset_cache(scene: bpy.types.Scene) -> None:

@@ -30,7 +30,7 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     film.register()
-    bpy.types.Armature.knuckle_row = IntProperty(
+    bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
         get=selection.row_of_active,
@@ -45,7 +45,7 @@ def unregister() -> None:
     """Unregister them, in reverse."""
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
-    del bpy.types.Armature.knuckle_row
+    del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
     film.unregister()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

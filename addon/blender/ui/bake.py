@@ -7,8 +7,9 @@ from typing import Any
 import bpy
 from bpy.props import IntProperty
 
+from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
-from .bake_steps import bake_steps
+from ..physics.bake import bake_steps
 from .common import NeedsModel, Result
 from .long_work import LongWork, Steps
 
@@ -28,7 +29,7 @@ class KNUCKLE_OT_bake_gait(NeedsModel):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if rig.data.knuckle.document is not None else "The mechanism came without a gait"
+        return "" if settings(rig).document is not None else "The mechanism came without a gait"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         if not self.properties.is_property_set("frame_start"):
@@ -61,7 +62,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        if rig.data.knuckle.drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
+        if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
             return "The bodies follow their keys: set the drive to Servo or Limp first"
         return ""
 
@@ -70,7 +71,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
             raise ValueError(f"The range ends (frame {last}) before physics begins (frame {scene.frame_start})")
-        return bake_steps(scene, rig, last, f"{rig.knuckle.source_name} Bake")
+        return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake")
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result

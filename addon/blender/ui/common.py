@@ -7,13 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
+from ..access import record_of
 from ..model_parts import active_rig, parts, rigs_in
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
 _MOST_WARNINGS = 5
+
+# Blender's stubs think that these return nothing
+ImportHelper: Any = io_utils.ImportHelper
+ExportHelper: Any = io_utils.ExportHelper
+poll_file_object_drop: Any = io_utils.poll_file_object_drop
 
 Result = set[Any]  # what an operator returns: Blender's stubs want each its own literal set
 
@@ -86,7 +93,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 def census(rig: bpy.types.Object) -> str:
     """What a model consists of: ``13 bodies, 12 joints, 0 loops``."""
     joints = parts(rig, "JOINT")
-    loops = sum(empty.knuckle.joint.loop for empty in joints)
+    loops = sum(record_of(empty).joint.loop for empty in joints)
     return ", ".join(
         (counted(len(parts(rig, "BODY")), "body", "bodies"), counted(len(joints), "joint"), counted(loops, "loop"))
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
+from ..access import settings
 from ..model_parts import parts
 from ..physics.handlers import is_simulated
 from ..physics.simulation import build_physics, clear_physics
@@ -28,7 +29,7 @@ class KNUCKLE_OT_set_drive(NeedsModel):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        rig.data.knuckle.drive = self.drive
+        settings(rig).drive = self.drive
         return {"FINISHED"}
 
 

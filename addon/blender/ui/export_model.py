@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import bpy
 from bpy.props import EnumProperty, StringProperty
-from bpy_extras.io_utils import ExportHelper
 
 from ... import formats
 from ...model.report import Report
+from ..access import record_of, settings
 from ..extract import extract
 from ..model_parts import rig_in
-from .common import ERRORS, Result, counted, distinct, glob_of, model_in, refuse, tell, why_no_model, with_extension
+from .common import (
+    ERRORS,
+    ExportHelper,
+    Result,
+    counted,
+    distinct,
+    glob_of,
+    model_in,
+    refuse,
+    tell,
+    why_no_model,
+    with_extension,
+)
 
 _EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
 
@@ -23,6 +35,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     filename_ext = _EXTENSIONS[0]
     check_extension = None  # a format may have several, and the dialect follows the one that is typed
+    filepath: StringProperty(name="File", subtype="FILE_PATH")
     filter_glob: StringProperty(default=glob_of(_EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
         name="Format",
@@ -46,7 +59,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         rig = model_in(context)
         if not self.filepath and rig is not None:
-            name = bpy.path.clean_name(rig.knuckle.source_name or rig.name)
+            name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
             self.filepath = name + formats.FORMATS[self.format].extensions[0]
         return ExportHelper.invoke(self, context, event)
 
@@ -81,13 +94,13 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
     def _collection(self, context: bpy.types.Context) -> bpy.types.Collection:
         if not self.collection:
             rig = model_in(context)
-            if rig is None or rig.data.knuckle.collection is None:
+            if rig is None or settings(rig).collection is None:
                 raise ValueError(why_no_model(context) if rig is None else f"{rig.name!r} has lost its collection")
-            return rig.data.knuckle.collection
-        collection = bpy.data.collections.get(self.collection)
+            return settings(rig).collection
+        collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
         if collection is None:
             raise ValueError(f"There is no collection {self.collection!r}")
-        rigs = [obj for obj in collection.all_objects if obj.knuckle.role == "MODEL"]
+        rigs = [obj for obj in collection.all_objects if record_of(obj).role == "MODEL"]
         if len(rigs) > 1:
             raise ValueError(f"Collection {collection.name!r} holds {len(rigs)} mechanisms: a file holds one")
         return collection
@@ -96,9 +109,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """The entries of File > Export."""
     for row in formats.FORMATS.values():
-        entry = self.layout.operator(
-            EXPORT_SCENE_OT_mechanism.bl_idname, text=f"{row.label} ({row.extensions[0]})"
-        )
+        entry = self.layout.operator(EXPORT_SCENE_OT_mechanism.bl_idname, text=f"{row.label} ({row.extensions[0]})")
         entry.format = row.id
         entry.filter_glob = glob_of(row.extensions)
 

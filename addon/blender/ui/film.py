@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import EnumProperty, IntVectorProperty, PointerProperty, StringProperty
 
+from ..access import record_of
 from ..model_parts import parts
 from ..render import FilmOptions, film_steps
 from .common import tell, with_extension
@@ -77,23 +78,23 @@ def film_path(rig: bpy.types.Object, wanted: str) -> str:
     if not wanted:
         if not bpy.data.filepath:
             raise ValueError("Choose a file for the film, or save the .blend first: the film then goes beside it")
-        wanted = "//" + bpy.path.clean_name(rig.knuckle.source_name or rig.name)
+        wanted = "//" + bpy.path.clean_name(record_of(rig).source_name or rig.name)
     if wanted.startswith("//") and not bpy.data.filepath:
         raise ValueError("The film's file is beside the .blend, which was never saved: save it, or choose another file")
     path = bpy.path.abspath(wanted)
     if Path(path).is_dir():
-        path = str(Path(path) / bpy.path.clean_name(rig.knuckle.source_name or rig.name))
+        path = str(Path(path) / bpy.path.clean_name(record_of(rig).source_name or rig.name))
     return path if Path(path).suffix else with_extension(path, (".mp4", ".png"))
 
 
 def register() -> None:
     """Hang the settings on scenes."""
-    bpy.types.Scene.knuckle_film = PointerProperty(type=KnuckleFilm)
+    bpy.types.Scene.knuckle_film = PointerProperty(type=KnuckleFilm)  # type: ignore[attr-defined]
 
 
 def unregister() -> None:
     """Take them away."""
-    del bpy.types.Scene.knuckle_film
+    del bpy.types.Scene.knuckle_film  # type: ignore[attr-defined]
 
 
 CLASSES = (KnuckleFilm, KNUCKLE_OT_render_film)

@@ -6,13 +6,23 @@ from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
-from bpy_extras.io_utils import ImportHelper, poll_file_object_drop
 
 from ... import formats
 from ...model.records import Mechanism
 from ..build import BuildOptions, build
 from ..model_parts import rig_in
-from .common import ERRORS, Result, census, chosen_files, counted, distinct, glob_of, refuse
+from .common import (
+    ERRORS,
+    ImportHelper,
+    Result,
+    census,
+    chosen_files,
+    counted,
+    distinct,
+    glob_of,
+    poll_file_object_drop,
+    refuse,
+)
 
 EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
 _DEFAULTS = BuildOptions()

@@ -6,9 +6,10 @@ from typing import Any
 
 import bpy
 
+from ..access import record_of
 from .selection import is_joint
 
-SEVERITY_ICONS = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
+SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
 
 
 class KNUCKLE_UL_joints(bpy.types.UIList):
@@ -17,7 +18,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
-        joint = item.knuckle.joint
+        joint = record_of(item).joint
         kinds = [dof.kind for dof in joint.dofs]
         row = layout.row(align=True)
         row.active = joint.active
@@ -25,9 +26,9 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         if joint.loop:
             row.label(text="", icon="LINKED")
 
-    def filter_items(self, context: Any, data: Any, propname: str) -> tuple[list[int], list[int]]:
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         objects = getattr(data, propname)
-        rig = next((obj.knuckle.model for obj in objects if obj.knuckle.role == "JOINT"), None)
+        rig = next((record_of(obj).model for obj in objects if record_of(obj).role == "JOINT"), None)
         wanted = self.filter_name.lower()
         shown = [
             self.bitflag_filter_item if is_joint(obj, rig) and wanted in shown_name(obj).lower() else 0
@@ -49,7 +50,7 @@ class KNUCKLE_UL_report(bpy.types.UIList):
             number.alignment = "RIGHT"
             number.label(text=f"line {item.line}")
 
-    def filter_items(self, context: Any, data: Any, propname: str) -> tuple[list[int], list[int]]:
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         wanted = self.filter_name.lower()
         lines = getattr(data, propname)
         return [self.bitflag_filter_item if wanted in line.message.lower() else 0 for line in lines], []
@@ -58,11 +59,11 @@ class KNUCKLE_UL_report(bpy.types.UIList):
 def shown_name(obj: bpy.types.Object) -> str:
     """A part's name as the file has it, without the number that Blender gives to a second model's; its own where the
     user renamed it."""
-    record = obj.knuckle
+    record = record_of(obj)
     return record.source_name if record.source_name and obj.name == record.built_name else obj.name
 
 
-def joint_icon(joint: bpy.types.PropertyGroup, kinds: list[str]) -> str:
+def joint_icon(joint: Any, kinds: list[str]) -> str:
     """A small picture for a joint's kind."""
     if not joint.active:
         return "UNLINKED"

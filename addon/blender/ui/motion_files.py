@@ -8,16 +8,28 @@ from pathlib import Path
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
-from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ... import formats
 from ...formats.xmdi import FRAME_SECONDS
 from ...model.records import Motion
 from ...model.report import Report
+from ..access import record_of, settings
 from ..animation import apply, sample
 from ..animation.keys import servo_channels, servo_names
 from ..physics.world import frame_rate
-from .common import NeedsModel, Result, chosen_files, counted, distinct, glob_of, model_in, tell, with_extension
+from .common import (
+    ExportHelper,
+    ImportHelper,
+    NeedsModel,
+    Result,
+    chosen_files,
+    counted,
+    distinct,
+    glob_of,
+    model_in,
+    tell,
+    with_extension,
+)
 
 EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
 
@@ -68,7 +80,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         set_start = self.properties.is_property_set("frame_start")
         start = self.frame_start if set_start else context.scene.frame_start
         for motion in reversed(motions):  # the first is the one that plays in the end
-            action, applied = apply(motion, rig.data.knuckle.collection, context.scene, start, self.extend)
+            action, applied = apply(motion, settings(rig).collection, context.scene, start, self.extend)
             report.extend(applied)
         keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
         tell(self, keyed[-1] if len(motions) == 1 else f"{len(motions)} motions; {action.name!r} plays", report)
@@ -83,6 +95,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
 
     filename_ext = EXTENSIONS[0]
     check_extension = None
+    filepath: StringProperty(name="File", subtype="FILE_PATH")
     filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
     frame_start: IntProperty(name="Start Frame", description="Time 0 of the motion", options={"SKIP_SAVE"})
     frame_end: IntProperty(name="End Frame", description="The last frame that is written", options={"SKIP_SAVE"})
@@ -125,7 +138,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
             raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
         frames = motion_frames(first, last, frame_rate(scene))
         joints = None if self.servos == "KEYED" else list(servo_channels(rig))
-        motion = sample(rig.data.knuckle.collection, scene, frames, joints, _motion_name(rig))
+        motion = sample(settings(rig).collection, scene, frames, joints, _motion_name(rig))
         path = with_extension(bpy.path.abspath(self.filepath), EXTENSIONS)
         report = formats.save_motion(motion, path)
         servos = counted(len(motion.trajectories), "servo")
@@ -162,7 +175,7 @@ def _motion_name(rig: bpy.types.Object) -> str:
     data = rig.animation_data
     if data is not None and data.action is not None:
         return data.action.name
-    return rig.knuckle.source_name or rig.name
+    return record_of(rig).source_name or rig.name
 
 
 def _require_matches(rig: bpy.types.Object, motions: Iterable[Motion]) -> None:

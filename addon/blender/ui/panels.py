@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from textwrap import wrap
+from typing import Any
 
 import bpy
 
 from ... import formats
+from ..access import record_of, settings
 from ..model_parts import parts, rigs_in, servo_bones
 from ..physics.handlers import is_simulated
 from ..physics.world import frame_rate
@@ -49,11 +51,11 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             _paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
             return
-        model = rig.data.knuckle
+        model = settings(rig)
         _split(layout)
-        layout.prop(rig.knuckle, "source_name")
+        layout.prop(record_of(rig), "source_name")
         joints = parts(rig, "JOINT")
-        loops = sum(empty.knuckle.joint.loop for empty in joints)
+        loops = sum(record_of(empty).joint.loop for empty in joints)
         _fact(layout, "Bodies", str(len(parts(rig, "BODY"))))
         _fact(layout, "Joints", f"{len(joints)}, {counted(loops, 'loop')}" if loops else str(len(joints)))
         row = formats.FORMATS.get(model.format)
@@ -76,7 +78,7 @@ class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = _split(self.layout)
-        model = model_in(context).data.knuckle
+        model = settings(model_in(context))
         layout.prop(model, "gravity")
         column = layout.column()
         column.prop(model, "friction")
@@ -92,7 +94,7 @@ class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         rig = model_in(context)
-        model = rig.data.knuckle
+        model = settings(rig)
         row = layout.row(align=True)
         row.scale_y = 1.4
         row.prop(model, "drive", expand=True)
@@ -125,7 +127,7 @@ class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
     bl_label = "Controls"
 
     def draw(self, context: bpy.types.Context) -> None:
-        model = model_in(context).data.knuckle
+        model = settings(model_in(context))
         layout = _split(self.layout, decorate=True)
         names = [control_property(name) for name in model.listens_to.split(",") if name]
         column = layout.column(align=True)
@@ -144,7 +146,7 @@ class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
         layout = self.layout
         rig = model_in(context)
         joints = joints_collection(rig)
-        if joints is None or rig.data.knuckle.rig != rig:
+        if joints is None or settings(rig).rig != rig:
             layout.label(text="The model has lost its joints", icon="ERROR")
             return
         layout.template_list("KNUCKLE_UL_joints", "", joints, "objects", rig.data, "knuckle_row", rows=5)
@@ -158,9 +160,9 @@ class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
 def _joint(
     context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object, empty: bpy.types.Object
 ) -> None:
-    joint = empty.knuckle.joint
+    joint = record_of(empty).joint
     _split(layout, decorate=True)
-    pose = rig.pose.bones.get(servo_bones(rig).get(empty.knuckle.source_id, ""))
+    pose: bpy.types.PoseBone | None = rig.pose.bones.get(servo_bones(rig).get(record_of(empty).source_id, ""))
     single = len(joint.dofs) == 1
     if not joint.active:
         _paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
@@ -213,7 +215,7 @@ class VIEW3D_PT_knuckle_film(_ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = _split(self.layout)
-        film = context.scene.knuckle_film
+        film = context.scene.knuckle_film  # type: ignore[attr-defined]
         layout.prop(film, "engine")
         layout.prop(film, "size")
         layout.prop(film, "filepath", placeholder="Beside the .blend")
@@ -226,14 +228,14 @@ class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
-        lines = model_in(context).data.knuckle.report
+        lines = settings(model_in(context)).report
         worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
         if worst is not None:
             self.layout.label(text="", icon=SEVERITY_ICONS[worst])
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        model = model_in(context).data.knuckle
+        model = settings(model_in(context))
         if not model.report:
             layout.label(text="Nothing to report")
             return
@@ -262,7 +264,7 @@ def _labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     return row
 
 
-def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: str = "NONE") -> None:
+def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE") -> None:
     """Text in as many lines as the sidebar's width asks for."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import bpy
 
+from ..access import armature_of, armature_settings, bone_record, record_of, settings
+from ..compat import select_bone
 from ..model_parts import servo_bones
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
     """The collection with the model's joint empties; None where it was deleted."""
-    collection = rig.data.knuckle.collection
+    collection = settings(rig).collection
     children = collection.children if collection is not None else ()
     return next((child for child in children if child.name.split(".")[0] == "Joints"), None)
 
 
 def is_joint(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
     """Whether an object is a joint of this model: motors and what users put there are none."""
-    return obj.knuckle.role == "JOINT" and obj.knuckle.model == rig
+    return record_of(obj).role == "JOINT" and record_of(obj).model == rig
 
 
 def bone_of(rig: bpy.types.Object, obj: bpy.types.Object) -> str | None:
     """Name of the bone of a joint, or of the bone that carries a body."""
-    if obj.knuckle.role == "JOINT":
-        return servo_bones(rig).get(obj.knuckle.source_id)
-    return obj.parent_bone if obj.parent_bone in rig.data.bones else None
+    if record_of(obj).role == "JOINT":
+        return servo_bones(rig).get(record_of(obj).source_id)
+    return obj.parent_bone if obj.parent_bone in armature_of(rig).bones else None
 
 
 def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object | None:
@@ -31,29 +33,27 @@ def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types
     active = context.view_layer.objects.active
     if active is not None and is_joint(active, rig):
         return active
-    bone = rig.data.bones.active
-    if active is not None and active.knuckle.role == "BODY" and active.knuckle.model == rig:
-        bone = rig.data.bones.get(active.parent_bone)
-    wanted = bone.knuckle.joint if bone is not None else ""
+    bone = armature_of(rig).bones.active
+    if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
+        bone = armature_of(rig).bones.get(active.parent_bone)
+    wanted = bone_record(bone).joint if bone is not None else ""
     joints = joints_collection(rig)
     if not wanted or joints is None:
         return None
-    return next((obj for obj in joints.objects if is_joint(obj, rig) and obj.knuckle.source_id == wanted), None)
+    return next((obj for obj in joints.objects if is_joint(obj, rig) and record_of(obj).source_id == wanted), None)
 
 
-def select_part(
-    context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False
-) -> bool:
+def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:
     """Select a joint's bone or a body's in pose mode, else the object; False where that cannot be."""
     name = bone_of(rig, obj)
-    bone = rig.data.bones.get(name or "")
+    bone: bpy.types.Bone | None = armature_of(rig).bones.get(name or "")
     if rig.mode == "POSE":
         if bone is None:
             return False
         _select_bone(rig, bone, extend)
         return True
     if bone is not None:
-        rig.data.bones.active = bone  # what the panels show, also when the armature is selected again
+        armature_of(rig).bones.active = bone  # what the panels show, also when the armature is selected again
     if rig.mode != "OBJECT" or not obj.visible_get(view_layer=context.view_layer):
         return False
     if not extend:
@@ -68,14 +68,13 @@ def _select_bone(rig: bpy.types.Object, bone: bpy.types.Bone, extend: bool) -> N
     for pose in rig.pose.bones:
         chosen = pose.name == bone.name
         if chosen or not extend:
-            # the selection of bones moved from the armature to its pose in 5.0
-            (pose if bpy.app.version >= (5, 0, 0) else pose.bone).select = chosen
-    rig.data.bones.active = bone
+            select_bone(pose, chosen)
+    armature_of(rig).bones.active = bone
 
 
 def row_of_active(armature: bpy.types.Armature) -> int:
     """Row of the active joint in the list of joints, -1 for none."""
-    rig = armature.knuckle.rig
+    rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None and rig.data == armature else None
     joint = active_joint(bpy.context, rig) if joints is not None else None
     return next((row for row, obj in enumerate(joints.objects) if obj == joint), -1) if joint is not None else -1
@@ -83,7 +82,7 @@ def row_of_active(armature: bpy.types.Armature) -> int:
 
 def click_row(armature: bpy.types.Armature, row: int) -> None:
     """A row of the list was clicked: select that joint."""
-    rig = armature.knuckle.rig
+    rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None else None
     if joints is not None and 0 <= row < len(joints.objects) and is_joint(joints.objects[row], rig):
         select_part(bpy.context, rig, joints.objects[row])

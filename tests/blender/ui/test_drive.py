@@ -126,7 +126,7 @@ def test_bake_physics_leaves_keys_that_play_the_fall(rig: Any) -> None:
 def test_steps_of_a_bake_that_is_stopped_leave_the_scene_as_it_was(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.bake_steps import bake_steps
+    from addon.blender.physics.bake import bake_steps
 
     ops().set_drive(drive="SERVO")
     scene = bpy.context.scene

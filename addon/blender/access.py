@@ -1,0 +1,39 @@
+"""Typed ways to our property groups: Blender's classes do not know that they carry them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from .properties import KnuckleAction, KnuckleBone, KnuckleModel, KnuckleObject
+
+
+def record_of(obj: bpy.types.Object) -> KnuckleObject:
+    """What an object is to its model."""
+    return cast(KnuckleObject, obj.knuckle)  # type: ignore[attr-defined]
+
+
+def armature_of(rig: bpy.types.Object) -> bpy.types.Armature:
+    """The data of a model's armature."""
+    return cast(bpy.types.Armature, rig.data)
+
+
+def settings(rig: bpy.types.Object) -> KnuckleModel:
+    """A model's settings."""
+    return armature_settings(armature_of(rig))
+
+
+def armature_settings(data: bpy.types.Armature) -> KnuckleModel:
+    """The settings of the model whose armature has this data."""
+    return cast(KnuckleModel, data.knuckle)  # type: ignore[attr-defined]
+
+
+def bone_record(bone: bpy.types.Bone) -> KnuckleBone:
+    """Which joint or root a bone is for."""
+    return cast(KnuckleBone, bone.knuckle)  # type: ignore[attr-defined]
+
+
+def action_record(action: bpy.types.Action) -> KnuckleAction:
+    """What an Action is to its model."""
+    return cast(KnuckleAction, action.knuckle)  # type: ignore[attr-defined]
