@@ -7,7 +7,7 @@ was to be written, the difference is noted and reported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from .values import Remarks
 _BODY_LEAVES = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
 _JOINT_LEAVES = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})
 _DOF_LEAVES = frozenset({"axis", "damping", "armature", "stiffness", "rest", "parts"})
+#: Fields of which nothing is lost but a spelling, or that are told in other words.
+_UNTOLD = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile", "parts"})
 _HELD_OF_PARTS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
 
 
@@ -96,7 +98,7 @@ class _Writer:
         for step, made in enumerate(steps):
             last = step == len(steps) - 1
             row = LinkRow(
-                name if last else self._name(f"{body.name or body.id} step {step + 1}"),
+                name if last else self._name(f"{name} step {step + 1}"),
                 made.joint,
                 parent,
                 made.pose,
@@ -164,7 +166,7 @@ class _Writer:
         first: dict[tuple[str, str], str] = {}
 
         def tell(what: str, fields: Iterable[str], name: str) -> None:
-            for item in fields:
+            for item in sorted(set(fields) - _UNTOLD):
                 said[what, item] += 1
                 first.setdefault((what, item), name)
 
@@ -176,9 +178,9 @@ class _Writer:
             read_joint = joints[read_body.id]
             self._note(row, body, read_body, joint, read_joint)
             tell("body", row.note.get("body", ()), body.name)
-            tell("joint", [item for item in row.note.get("joint", ()) if item not in {"id", "name", "type", "extra"}], joint.name)
+            tell("joint", row.note.get("joint", ()), joint.name)
             for dof in row.note.get("dofs", ()):
-                tell("joint", [item for item in dof if item != "extra"], joint.name)
+                tell("joint", dof, joint.name)
         assert len(bodies) >= len(reading)
         self._note_model(back)
         for (what, item), count in said.items():
@@ -224,7 +226,7 @@ class _Writer:
         if world:
             note["world"] = world
             for item in world:
-                self.remarks.warn("kept-as-comment", f"the program has no {item} of the world; it is kept in a comment")
+                self.remarks.add("info", "kept-as-comment", f"the program has no {item} of the world; a comment keeps it")
         for name, items in (
             ("joints", self.left),
             ("assemblies", mechanism.assemblies),
@@ -283,14 +285,15 @@ class _Writer:
             row.parent = None if row.parent is None else place[row.parent]
 
 
-def rebased(mechanism: Mechanism, bodies: Iterable[str]) -> Mechanism:
-    """The mechanism with the frames of some bodies laid onto the frames of the joints that they hang by. Nothing moves:
-    shapes, centres of mass and what hangs on them keep their places in the world."""
-    wanted = set(bodies)
-    shift: dict[str, Array] = {}
-    for joint in mechanism.joints:
-        if joint.child in wanted and joint.child not in shift and not geometry.same(joint.frame_child, identity()):
-            shift[joint.child] = joint.frame_child
+def rebased(mechanism: Mechanism, before: Mechanism) -> Mechanism:
+    """The mechanism with the frames of bodies laid onto the frames of the joints that they hang by, where they lay there
+    before. Nothing moves: shapes, centres of mass and what hangs on them keep their places in the world."""
+    there = {link.body: link.joint.id for link in spanning_tree(before).links if _lies_on_joint(link)}
+    shift: dict[str | None, Array] = {
+        link.body: link.joint.frame_child
+        for link in spanning_tree(mechanism).links
+        if there.get(link.body) == link.joint.id and not link.against and not _lies_on_joint(link)
+    }
     if not shift:
         return mechanism
     out = Mechanism(**vars(mechanism))
@@ -314,7 +317,11 @@ def _moved(body: Body, shift: Array) -> Body:
     return copy
 
 
-def _hung(joint: Joint, shift: dict[str, Array]) -> Joint:
+def _lies_on_joint(link: Link) -> bool:
+    return not link.against and geometry.same(link.joint.frame_child, identity())
+
+
+def _hung(joint: Joint, shift: Mapping[str | None, Array]) -> Joint:
     copy = Joint(**vars(joint))
     if joint.parent in shift:
         copy.frame_parent = inverse(shift[joint.parent]) @ joint.frame_parent

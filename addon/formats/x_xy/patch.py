@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from lxml import etree
 
-from ...model.records import Array, Mechanism, identity
+from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ..xml import Edits, escape_attribute
 from . import geometry, notes
@@ -20,6 +20,7 @@ from .values import spell_all
 from .write import (
     INDENT,
     Attributes,
+    document_text,
     explicit,
     geom_attributes,
     geom_text,
@@ -40,11 +41,11 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     edits have no place in the old one."""
     if document.worldbody is None:
         return new_document(mechanism, report)
-    fixed = [joint.child for joint in document.mechanism.joints if geometry.same(joint.frame_child, identity())]
-    now = rebased(mechanism, [own for own in fixed if own is not None])
     said = Report()
     before = rows_of(document.mechanism, Report(), kept=True)
-    after = rows_of(now, said, kept=True)
+    after = rows_of(rebased(mechanism, document.mechanism), said, kept=True)
+    if _structure(before, [row.key for row in before.links]) != _structure(document.model, list(document.numbers)):
+        return _otherwise(document, mechanism, before, after, report)
     text = _Patch(document, before, after).text()
     if text == document.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")
@@ -52,6 +53,21 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     report.extend(said)
     report.info("document-patched", "what was edited was changed in the document; all else is written as it was read")
     return text
+
+
+def _otherwise(document: Document, mechanism: Mechanism, before: ModelRow, after: ModelRow, report: Report) -> str:
+    """For a document whose bodies hang otherwise than we would write them: it is kept whole or written anew."""
+    if document_text(before) == document_text(after):
+        report.info("document-kept", "nothing was edited; the document is written as it was read")
+        return document.text
+    report.warn("document-lost", "the document cuts its loops elsewhere than we do; with its edits it is written anew")
+    return new_document(mechanism, report)
+
+
+def _structure(model: ModelRow, keys: list[Key]) -> dict[Key, Key | None]:
+    """What each link hangs on."""
+    links = zip(keys, model.links, strict=True)
+    return {key: None if row.parent is None else keys[row.parent] for key, row in links}
 
 
 class _Patch:
@@ -102,7 +118,7 @@ class _Patch:
             if len(rows) > 1
             and [(row.joint, *link_attributes(row).values()) for row in rows]
             != [(row.joint, *link_attributes(row).values()) for row in written.get(own, ())]
-        } | {own for own, rows in written.items() if len(rows) != len(planned.get(own, ()))}
+        }
 
     def _model(self) -> None:
         root = self.document.root
