@@ -57,7 +57,9 @@ def link_key(joint: str, number: int) -> str:
     return f"{joint}\n{number} body"
 
 
-def _chain(last: Joint, links: set[str], carrying: dict[str | None, Joint], below: dict[str | None, list[Joint]]) -> list[Joint]:
+def _chain(
+    last: Joint, links: set[str], carrying: dict[str | None, Joint], below: dict[str | None, list[Joint]]
+) -> list[Joint]:
     """The joints from the last real body to the next, first to last; empty where it is not our chain."""
     chain = [last]
     while chain[0].parent in links:

@@ -23,8 +23,8 @@ class Changes:
         return bool(self._todo or self._missing or self._added)
 
     def set(self, item: Placed, path: str, text: str | None) -> None:
-        """Give a field of an object another text (not yet escaped); None takes it out of the document. What stands there
-        in an older spelling is written in DART's."""
+        """Give a field of an object another text (not yet escaped); None takes it out of the document. What stands
+        there in an older spelling is written in DART's."""
         there = item.places.get(path)
         name = path.rpartition("/")[2]
         if there is None:
@@ -48,7 +48,9 @@ class Changes:
     def replace(self, element: etree._Element, node: Node) -> None:
         """Put a new element in the place of one."""
         self._todo.append(
-            lambda edits: edits.replace(element, node.markup(edits.indent(element), edits.newline, _step(edits, element)))
+            lambda edits: edits.replace(
+                element, node.markup(edits.indent(element), edits.newline, _step(edits, element))
+            )
         )
 
     def add(self, parent: etree._Element, node: Node, after: etree._Element | None = None) -> None:

@@ -69,7 +69,9 @@ def dofs_of(placed: Placed, type_: str, reader: Reader) -> list[Dof]:
     _apply_kept(row, numbers)
     for dof in numbers:
         if dof.lower is not None and dof.upper is not None and dof.lower > dof.upper:
-            reader.note("info", "crossed-limits", f"{placed.label}: a lower limit is above its upper one", placed.element)
+            reader.note(
+                "info", "crossed-limits", f"{placed.label}: a lower limit is above its upper one", placed.element
+            )
     if type_ in _BLOCKS:
         return [_block(row, type_, numbers)]
     for dof, (kind, axis) in zip(numbers, kinds, strict=True):
@@ -107,8 +109,8 @@ def _kinds(placed: Placed, type_: str, reader: Reader) -> list[tuple]:
         kind = {"revolute": "rotation", "prismatic": "translation", "screw": "screw"}[type_]
         return [(kind, axis)] if axis is not None else []
     if type_ == "universal":
-        axes = [_axis(placed, name, default, reader) for name, default in (("axis", X), ("axis2", Y))]
-        return [("rotation", axis if axis is not None else Z) for axis in axes] if None not in axes else []
+        pair = [_axis(placed, name, default, reader) for name, default in (("axis", X), ("axis2", Y))]
+        return [("rotation", axis) for axis in pair if axis is not None] if None not in pair else []
     if type_ == "euler":
         order = row["axis_order"]
         if order not in _EULER:
@@ -121,12 +123,14 @@ def _kinds(placed: Placed, type_: str, reader: Reader) -> list[tuple]:
     if type_ == "translational":
         return [("translation", axis) for axis in (X, Y, Z)]
     if type_ in ("planar", "translational2d"):
-        axes = plane_axes(row)
-        if axes is None:
-            reader.note("warning", "unknown-plane", f"a {type_} joint has no plane that is known; xy is taken", placed.element)
-            axes = PLANES["xy"]
-        turn = [("rotation", tuple(np.cross(*axes)))] if type_ == "planar" else []
-        return [*(("translation", axis) for axis in axes), *turn]
+        plane = plane_axes(row)
+        if plane is None:
+            reader.note(
+                "warning", "unknown-plane", f"a {type_} joint has no plane that is known; xy is taken", placed.element
+            )
+            plane = PLANES["xy"]
+        turn = [("rotation", tuple(np.cross(plane[0], plane[1])))] if type_ == "planar" else []
+        return [*(("translation", axis) for axis in plane), *turn]
     return []
 
 
@@ -187,7 +191,9 @@ def _actuator(placed: Placed, reader: Reader) -> str:
     if given in ACTUATORS:
         return given
     if given != "torque":
-        reader.note("warning", "unknown-actuator", f"'{given}' is no actuator of DART's; force is taken", placed.element)
+        reader.note(
+            "warning", "unknown-actuator", f"'{given}' is no actuator of DART's; force is taken", placed.element
+        )
     return "force"
 
 
@@ -197,7 +203,9 @@ def _apply_dof_elements(placed: Placed, numbers: list[Dof], reader: Reader) -> N
         index = 0 if part.row["@local_index"] is None and len(numbers) == 1 else part.row["@local_index"]
         if index is None or not 0 <= int(index) < len(numbers):
             has = f"a <dof> of {placed.label} has {'no' if index is None else 'the'} local_index"
-            reader.note("warning", "unknown-dof", f"{has}{'' if index is None else f' {index:g}'}; it is not read", part.element)
+            reader.note(
+                "warning", "unknown-dof", f"{has}{'' if index is None else f' {index:g}'}; it is not read", part.element
+            )
             continue
         dof = numbers[int(index)]
         if part.row["@name"]:
@@ -235,7 +243,10 @@ def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
         values = tuple(float(getattr(dof, own)) for dof in numbers)
         setattr(block, attribute, values if any(values) else ())
     plain = Dof("rotation")
-    parts = [replace(dof, kind="rotation" if i < 3 else "translation", position=0.0, velocity=0.0) for i, dof in enumerate(numbers)]
+    parts = [
+        replace(dof, kind="rotation" if i < 3 else "translation", position=0.0, velocity=0.0)
+        for i, dof in enumerate(numbers)
+    ]
     for i, part in enumerate(parts):
         part.axis = np.eye(3)[i % 3]
     for i, part in enumerate(parts):

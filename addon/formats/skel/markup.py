@@ -76,7 +76,9 @@ class Node:
                 f"{newline}{indent}{step}{child.markup(indent + step, newline, step)}" for child in self.children
             )
             return f"<{self.tag}{attributes}>{inside}{newline}{indent}</{self.tag}>"
-        return f"<{self.tag}{attributes}>{escape(self.text)}</{self.tag}>" if self.text else f"<{self.tag}{attributes}/>"
+        return (
+            f"<{self.tag}{attributes}>{escape(self.text)}</{self.tag}>" if self.text else f"<{self.tag}{attributes}/>"
+        )
 
 
 def spelt(item: Field, value: Any, near: Any = None) -> str:
@@ -122,7 +124,8 @@ def shape_node(tag: str, row: Row) -> Node:
         node.put("geometry/multi_sphere", "")
         balls = next(child for child in node.children if child.tag == "geometry").children[-1]
         balls.children = [
-            written("sphere", BALL, {"radius": ball[0], "position": ball[1:]}, always=("position",)) for ball in row["spheres"]
+            written("sphere", BALL, {"radius": ball[0], "position": ball[1:]}, always=("position",))
+            for ball in row["spheres"]
         ]
     return node
 
@@ -169,4 +172,3 @@ def _says_nothing(item: Field, value: Any) -> bool:
     if item.needed or item.path.startswith("physics/"):
         return False
     return item.kind is not LIMIT and value == item.default and item.default is not None
-

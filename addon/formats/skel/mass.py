@@ -34,7 +34,7 @@ def moment_of_shapes(
     tensor = np.zeros((3, 3))
     for shape, box, share in zip(solid, boxes, mass * volumes / volumes.sum(), strict=True):
         turn = shape.pose[:3, :3]
-        tensor += share * (turn @ _unit_moment(shape, box) @ turn.T + parallel_axis(shape.pose[:3, 3] - com))
+        tensor += turn @ _moment(shape, box, share) @ turn.T + share * parallel_axis(shape.pose[:3, 3] - com)
     return tensor
 
 
@@ -46,17 +46,18 @@ def _volume(shape: Shape, box: Array | None) -> float:
     return shape_volume(shape)
 
 
-def _unit_moment(shape: Shape, box: Array | None) -> Array:
-    """Of a mass of 1, about the shape's frame. Of a cone and a pyramid it is what DART computes, not what is true."""
+def _moment(shape: Shape, box: Array | None, mass: float) -> Array:
+    """About the shape's frame. Of a cone and a pyramid it is what DART computes, not what is true: a pyramid of
+    whatever size and mass has the unit tensor."""
     if shape.type == "mesh" and box is not None:
-        return _box_moment(box)
+        return mass * _box_moment(box)
     if shape.type == "multi_sphere":
-        return _box_moment(_balls_extent(shape))
+        return mass * _box_moment(_balls_extent(shape))
     if shape.type == "cone":
         radius, height = shape.size["radius"], shape.size["length"]
         across = 3.0 / 20.0 * (radius**2 + 2.0 / 3.0 * height**2)
-        return np.diag([across, across, 0.3 * radius**2])
-    return np.eye(3) if shape.type == "pyramid" else unit_inertia(shape)
+        return mass * np.diag([across, across, 0.3 * radius**2])
+    return np.eye(3) if shape.type == "pyramid" else mass * unit_inertia(shape)
 
 
 def _box_moment(edges: Array) -> Array:

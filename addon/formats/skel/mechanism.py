@@ -14,7 +14,7 @@ from .joints import dofs_of, type_of
 from .mass import moment_of_shapes
 from .names import Unique
 from .read import Placed, Reader
-from .shapes import shape_of
+from .shapes import shape_of, weighed_shape_of
 from .table import INACTIVE_JOINT, KEPT, LOOP_JOINT, MARKER, MOMENT, SHAPES, WORLD
 from .wiring import Ends, wired
 
@@ -106,7 +106,9 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
     row = item.row
     body.mass, body.com = row["inertia/mass"], np.array(row["inertia/offset"])
     if not item.has("inertia"):
-        reader.note("info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element)
+        reader.note(
+            "info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element
+        )
         body.inertia = np.eye(3)
         body.extra[DERIVED] = True
         return
@@ -120,14 +122,17 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
         tensor = np.array([[row[MOMENT + name] for name in names] for names in MOMENT_NAMES])
         body.inertia = turn[:3, :3] @ tensor @ turn[:3, :3].T
         return
-    solid = [shape_of(part.row | part.row.get("as_dart", {}), part.table.tag) for part in item.parts if part.table.tag in SHAPES]
+    solid = [weighed_shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
     body.inertia = moment_of_shapes(solid, body.mass, body.com)
     body.extra[DERIVED] = True
     if body.inertia is None:
         message = "the moment of inertia of a body depends on the size of its mesh; it is left to its other shapes"
         reader.note("warning", "moment-of-mesh", message, item.element)
     else:
-        message = "the file has no moment of inertia; it is computed from the shapes as DART 6.20 does (DART 6.13 and older took the first shape alone)"
+        message = (
+            "the file has no moment of inertia; it is computed from the shapes as DART 6.20 does "
+            "(DART 6.13 and older took the first shape alone)"
+        )
         reader.note("info", "moment-of-shapes", message, item.element)
 
 

@@ -57,7 +57,9 @@ def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: 
     initial: set[str] = set()
     altered = False
     for i, (before, after) in enumerate(zip(old.coordinates, new.coordinates, strict=True)):
-        values: dict[str, Any] = {path: after["extra"].get(path) for path in before["extra"].keys() | after["extra"].keys()}
+        values: dict[str, Any] = {
+            path: after["extra"].get(path) for path in before["extra"].keys() | after["extra"].keys()
+        }
         was = {path: before["extra"].get(path) for path in values}
         values |= {DOF_PATH[name]: after[name] for name in COORDINATE}
         was |= {DOF_PATH[name]: before[name] for name in COORDINATE}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import Tree, inverse, spanning_tree
+from ...model.kinematics import Tree, spanning_tree
 from ...model.records import Array, Body, Dof, Joint, Mechanism
 from ...model.report import Report
 from ..losses import Losses
@@ -158,7 +158,9 @@ class _Planner:
             name = unique[self.skeleton_of[body.id]](plain(body.name, "body") if own is None else own)
             found[body.id] = name if own is None else own
             if own is None and name != body.name:
-                self.losses.add("renamed", "a body's name is taken, or none that DART finds; it gets another", body.name)
+                self.losses.add(
+                    "renamed", "a body's name is taken, or none that DART finds; it gets another", body.name
+                )
         return found
 
     def _body(self, body: Body) -> PlannedBody:
@@ -180,7 +182,9 @@ class _Planner:
             if frame.body == body.id:
                 planned.markers.append({"@name": frame.name, "offset": tuple(float(x) for x in frame.pose[:3, 3])})
                 if np.abs(frame.pose[:3, :3] - np.eye(3)).max() > 1e-9:
-                    self.losses.add("dropped-rotation", "a frame is written as a marker, without its rotation", frame.name)
+                    self.losses.add(
+                        "dropped-rotation", "a frame is written as a marker, without its rotation", frame.name
+                    )
         return planned
 
     def _twin(self, twin: str | None, key: str) -> str | None:
@@ -193,9 +197,15 @@ class _Planner:
     def _tree_joint(self, joint: Joint, against: bool) -> None:
         """A joint that DART builds, in the direction from the root outwards; several where it has no such type."""
         if against:
-            frames = {"frame_parent": joint.frame_child, "frame_child": joint.frame_parent}
             dofs = reversed_dofs(joint.dofs, joint.name, self.losses)
-            joint = replace(joint, parent=joint.child, child=joint.parent, dofs=dofs, **frames)
+            joint = replace(
+                joint,
+                parent=joint.child,
+                child=joint.parent,
+                frame_parent=joint.frame_child,
+                frame_child=joint.frame_parent,
+                dofs=dofs,
+            )
         child = joint.child
         assert child is not None
         key = self.skeleton_of[child]
@@ -205,7 +215,7 @@ class _Planner:
         name = self._joint_name(joint, key)
         for number, match in enumerate(found[:-1]):
             link = self._link(joint, number, name, key, at_zero)
-            row = {"@name": self.joint_names[key](f"{name}_{number}"), f"{KEPT}/@link_of": name, "parent": parent}
+            row: Row = {"@name": self.joint_names[key](f"{name}_{number}"), f"{KEPT}/@link_of": name, "parent": parent}
             row |= {"child": link, "transformation": match.turn} | self._type_row(match, joint)
             self._add(piece_key(joint.id, number), key, "joint", row, match.dofs)
             parent = link
@@ -218,7 +228,9 @@ class _Planner:
         there = self.standing[joint.id].type if joint.id in self.standing else ""
         kinds = [dof.kind for dof in joint.dofs]
         if there == "translational2d" and kinds == ["translation", "translation"]:
-            row = {f"plane/translation_axis{i + 1}/xyz": tuple(map(float, dof.axis)) for i, dof in enumerate(joint.dofs)}
+            row = {
+                f"plane/translation_axis{i + 1}/xyz": tuple(map(float, dof.axis)) for i, dof in enumerate(joint.dofs)
+            }
             return [Match(there, joint.dofs, row={"plane/@type": "arbitrary", **row})]
         if there == "screw" and kinds == ["screw"]:
             match = matches(joint.dofs)[0]
@@ -237,7 +249,7 @@ class _Planner:
         unique = Unique(tuple(item.row["@name"] for item in self.plan_of.bodies.values() if item.skeleton == key))
         own = unique(f"{name}_link_{number}")
         body = Body("", own, mass=NEXT_TO_NOTHING, inertia=np.eye(3) * NEXT_TO_NOTHING)
-        row = {"@name": own, f"{KEPT}/@link_of": name, "gravity": True, "transformation": pose}
+        row: Row = {"@name": own, f"{KEPT}/@link_of": name, "gravity": True, "transformation": pose}
         self.plan_of.bodies[link_key(joint.id, number)] = PlannedBody(key, row | mass_row(body, self.losses))
         return own
 
@@ -274,7 +286,9 @@ class _Planner:
             return
         key = self.skeleton_of[ends[0]]
         if any(self.skeleton_of[end] != key for end in ends):
-            self.losses.add("dropped-joint", "a joint that is switched off joins two skeletons; it is not written", joint.name)
+            self.losses.add(
+                "dropped-joint", "a joint that is switched off joins two skeletons; it is not written", joint.name
+            )
             return
         found = self._matched(joint)
         name = self._joint_name(joint, key)
@@ -285,10 +299,12 @@ class _Planner:
         if is_loop:
             here = self.pose[joint.parent] if joint.parent in self.pose else np.eye(4)
             gap = np.abs(here @ joint.frame_parent - self.pose[joint.child or ""] @ joint.frame_child)[:3, 3].max()
-            message = f"a joint that closes a loop is cut (its ends are {gap:.3g} apart) and kept as <{LOOP_JOINT}>, which DART passes over"
-            self.losses.add("cut-loop", message, joint.name)
+            message = f"'{joint.name}' closes a loop; it is cut there (its ends are {gap:.3g} apart)"
+            self.report.warn("cut-loop", f"{message} and kept as <{LOOP_JOINT}>, which DART passes over")
         if len(found) > 1 or np.abs(found[0].turn - np.eye(4)).max() > 0.0:
-            self.losses.add("dropped-joint", f"a joint that DART does not build cannot be kept: {joint.type}", joint.name)
+            self.losses.add(
+                "dropped-joint", f"a joint that DART does not build cannot be kept: {joint.type}", joint.name
+            )
             return
         self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
 
@@ -329,4 +345,6 @@ class _Planner:
         moved = {body.id for body in self.bodies if body.immobile} - {body.id for body in self.tree.roots}
         for body in self.bodies:
             if body.id in moved and self.plan_of.skeletons[self.skeleton_of[body.id]]["mobile"]:
-                losses.add("dropped-flag", "a body that is held still is written as one that its joint moves", body.name)
+                losses.add(
+                    "dropped-flag", "a body that is held still is written as one that its joint moves", body.name
+                )

@@ -104,7 +104,9 @@ class Reader:
             numbers = self.counted(numbers, kind.count, item.path, element)
         return numbers[0] if kind.count == 1 else tuple(numbers)
 
-    def counted(self, numbers: list[float] | tuple[float, ...], count: int, path: str, element: etree._Element) -> list[float]:
+    def counted(
+        self, numbers: list[float] | tuple[float, ...], count: int, path: str, element: etree._Element
+    ) -> list[float]:
         """Just so many numbers: zeros for those that are missing, none that are too many."""
         if len(numbers) == count:
             return list(numbers)

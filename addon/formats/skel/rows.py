@@ -38,7 +38,9 @@ def mass_row(body: Body, losses: Losses) -> Row:
     """Mass, centre and the whole tensor. ``stated`` is the tensor that the record itself has, or None."""
     tensor = body_inertia(body)
     if not np.linalg.eigvalsh(tensor).min() > 0.0 and body.inertia is None and body.mass > 0.0:
-        losses.add("invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body.name)
+        losses.add(
+            "invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body.name
+        )
         tensor = np.eye(3) * 0.4 * body.mass * 0.01
     row: Row = {"inertia/mass": body.mass, "inertia/offset": tuple(float(x) for x in body.com)}
     for i, names in enumerate((("ixx", "ixy", "ixz"), ("iyy", "iyz"), ("izz",))):
@@ -69,7 +71,8 @@ def shape_rows(shape: Shape, body: Body, losses: Losses) -> list[tuple[str, Row]
 
 
 def coordinates(dofs: list[Dof]) -> list[dict[str, Any]]:
-    """One dict per coordinate, with the attributes of ``COORDINATE``, its ``name`` and, in ``extra``, what only <dof> can hold."""
+    """One dict per coordinate, with the attributes of ``COORDINATE``, its ``name`` and, in ``extra``, what only <dof>
+    can hold."""
     found: list[dict[str, Any]] = []
     for dof in dofs:
         size = DOF_SIZE[dof.kind]
@@ -154,7 +157,9 @@ def reversed_dofs(dofs: list[Dof], name: str, losses: Losses) -> list[Dof]:
             parts = [_mirrored(part) for part in dof.parts]
             start, rates = (tuple(-x for x in each) for each in (dof.start, dof.start_rates))
             out.append(replace(dof, start=start, start_rates=rates, parts=parts))
-            losses.add("reversed-joint", "a ball joint is written from child to parent; its coordinates change sign", name)
+            losses.add(
+                "reversed-joint", "a ball joint is written from child to parent; its coordinates change sign", name
+            )
         elif dof.kind == "free":
             out.append(replace(dof, start=_inverse_start(dof.initial), start_rates=(), parts=[]))
             losses.add("reversed-joint", "a free joint is written from child to parent; its coordinates change", name)

@@ -64,7 +64,9 @@ def shape_of(row: Row, table_tag: str) -> Shape:
     type_ = row["type"]
     if type_ is None:
         return Shape("none", visual=visual, collision=collision)
-    shape = Shape(type_, _size(type_, row), shape_pose(row, soft), visual, collision, _color(row.get("color")), soft=soft)
+    shape = Shape(
+        type_, _size(type_, row), shape_pose(row, soft), visual, collision, _color(row.get("color")), soft=soft
+    )
     if type_ == "mesh":
         shape.mesh = row["geometry/mesh/file_name"]
     if type_ == "multi_sphere":
@@ -76,6 +78,14 @@ def shape_of(row: Row, table_tag: str) -> Shape:
     if soft:
         softness = {item.path: row[item.path] for item in SOFT if _is_softness(item.path, type_)}
         shape.extra["soft"] = {path: value for path, value in softness.items() if value is not None}
+    return shape
+
+
+def weighed_shape_of(row: Row, table_tag: str) -> Shape:
+    """The shape as DART weighs it: with the sizes that it takes for those it refuses, a plane where its shape stands."""
+    shape = shape_of(row | row.get("as_dart", {}), table_tag)
+    if shape.type == "plane":
+        shape.pose = pose_of(row["transformation"])
     return shape
 
 
@@ -118,8 +128,8 @@ def _color(color: tuple[float, ...] | None) -> tuple[float, float, float, float]
 
 
 def _mend_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
-    """Take the amount of a length below zero. DART refuses what is not above it and goes on with its default of 1, which
-    ``as_dart`` in the row notes for the mass that DART gives the body."""
+    """Take the amount of a length below zero. DART refuses what is not above it and goes on with its default of 1,
+    which ``as_dart`` in the row notes for the mass that DART gives the body."""
     if path.rpartition("/")[2] not in ("size", *_LENGTHS):
         return
     value = row[path]

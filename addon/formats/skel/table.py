@@ -211,9 +211,7 @@ VISUAL = Table(
     (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("color", NUMBERS, unit="red green blue, and alpha, 0 to 1")),
     _BALLS,
 )
-COLLISION = Table(
-    "collision_shape", (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("collidable", FLAG, True)), _BALLS
-)
+COLLISION = Table("collision_shape", (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("collidable", FLAG, True)), _BALLS)
 _SOFTNESS = (
     Field("total_mass", NUMBER, None, unit="mass"),
     Field("kv", NUMBER, None, unit="force/length, between points and body"),
@@ -267,7 +265,9 @@ JOINT = Table(
         Field("parent", WORD, None, needed=True),
         Field("child", WORD, None, needed=True),
         _PLACE,
-        Field("parent_transformation", SIX, None, unit="as transformation, in the parent; of joints DART does not build"),
+        Field(
+            "parent_transformation", SIX, None, unit="as transformation, in the parent; of joints DART does not build"
+        ),
         Field("axis_order", WORD, None),
         Field("plane/@type", WORD, None),
         Field("plane/translation_axis1/xyz", VECTOR, None),

@@ -38,8 +38,9 @@ def wired(skeleton: Skeleton, reader: Reader) -> dict[int, Ends]:
         if item.element.tag in (LOOP_JOINT, INACTIVE_JOINT) or not found.active or found.child is None:
             continue
         if found.child in carried:
-            message = f"{item.label} joins '{found.child}', which another joint carries already; DART drops it, and here it is inactive"
-            reader.note("warning", "second-joint", message, item.element)
+            message = f"{item.label} joins '{found.child}', which another joint carries already"
+            what = f"{message}; DART drops it, and here it is inactive"
+            reader.note("warning", "second-joint", what, item.element)
             found.active = False
         else:
             carried[found.child] = found.parent
@@ -49,7 +50,8 @@ def wired(skeleton: Skeleton, reader: Reader) -> dict[int, Ends]:
         carrier[ring[0]].closes = True
         of = next(item for item in skeleton.bodies if item.row["@name"] == ring[0])
         names_of_ring = ", ".join(repr(each) for each in ring)
-        message = f"the joints of {names_of_ring} carry each other in a ring, which DART cannot read; that of {ring[0]!r} closes it as a loop"
+        message = f"the joints of {names_of_ring} carry each other in a ring, which DART cannot read"
+        message += f"; that of {ring[0]!r} closes it as a loop"
         reader.note("warning", "joint-cycle", message, of.element)
     return ends
 
@@ -59,7 +61,9 @@ def _ends(item: Placed, names: set[str], reader: Reader) -> Ends:
     world = item.row["parent"] is None or item.row["parent"] == WORLD_NAME
     active = child is not None and (parent is not None or world)
     if active and parent == child:
-        reader.note("warning", "inactive-joint", f"{item.label} joins nothing: both its ends are '{child}'", item.element)
+        reader.note(
+            "warning", "inactive-joint", f"{item.label} joins nothing: both its ends are '{child}'", item.element
+        )
         active = False
     return Ends(parent, child, active)
 
@@ -76,7 +80,9 @@ def _end(item: Placed, end: str, names: set[str], reader: Reader) -> str | None:
         return given
     if given is None or (end == "parent" and given == WORLD_NAME):
         return None
-    message = f"the {end} of {item.label} is '{given}', and there is no body of this name in the skeleton; the joint is inactive"
+    message = (
+        f"the {end} of {item.label} is '{given}', and no body of the skeleton has this name; the joint is inactive"
+    )
     reader.note("warning", "dangling-reference", message, item.element)
     return None
 
