@@ -67,18 +67,22 @@ def is_shift(root: Node) -> bool:
     """Whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints, of its kind."""
     if not isinstance(root.value, dict):
         return False
-    found = next((root.get(key) for key in ("assemblies", "bodies") if root.get(key) is not None), None)
-    if found is None or not isinstance(found.value, list):
-        return False
+    assemblies, bodies, joints = (_listed(root, key) for key in ("assemblies", "bodies", "joints"))
     if root.get("model_parameters") is not None or root.get(FIXED) is not None:
-        return True
-    return any(child.get("bodies") is not None or child.get("joints") is not None for child in found.value) or (
-        root.get("joints") is not None and any(_joins(child) for child in root["joints"].children)
-    )
+        return assemblies is not None or bodies is not None
+    if assemblies is not None:
+        inside = ("bodies", "joints", "assemblies")
+        return any(child.get(key) is not None for child in assemblies for key in inside)
+    if bodies is None or joints is None:
+        return False
+    if joints:
+        return any(child.get(key) is not None for child in joints for key in END_KEYS[:2])
+    return all(isinstance(child.value, dict) and child.value.keys() <= BODY.keys | {"frames"} for child in bodies)
 
 
-def _joins(node: Node) -> bool:
-    return any(node.get(key) is not None for key in END_KEYS[:2])
+def _listed(root: Node, key: str) -> list[Node] | None:
+    found = root.get(key)
+    return found.value if found is not None and isinstance(found.value, list) else None
 
 
 def gather(root: Node, reader: Reader) -> Elements:

@@ -41,6 +41,7 @@ class JointMaker:
         problem = self._problem(placed, kind, ends)
         if problem:
             joint.active = False
+            joint.extra["broken"] = True
             self.reader.warn("inactive-joint", f"{placed.label} {problem}; it is kept and does nothing", placed.node)
         return joint
 

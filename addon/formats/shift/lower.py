@@ -270,9 +270,8 @@ class Lowering:
             on = on and (item is None or item.active)
             path = self.out.tree.outer(path)
         ends = [end for end in (joint.parent, joint.child) if end is not None]
-        excused = len(ends) < 2 or any(end not in self.active for end in ends) or joint.parent == joint.child
-        unknown = str(joint.extra.get("type")) not in TYPES
-        return own if not on or (self.own and (excused or unknown)) else False
+        excused = bool(joint.extra.get("broken")) or any(end not in self.active for end in ends)
+        return own if not on or (self.own and excused) else False
 
     def _chain(self, joint: Joint, home: str, name: str) -> None:
         """Several degrees of freedom: elementary joints one after another, with massless bodies between."""
@@ -301,8 +300,13 @@ class Lowering:
             before = after
 
     def _placements(self) -> None:
-        """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own."""
+        """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own. What a
+        joint of the document would hold if it were not switched off is not."""
+        ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
+        held = {body for pair in ends for body in pair}
         for root in spanning_tree(self.mechanism).roots:
+            if root.id in held:
+                continue
             home, name = self.out.names[root.id]
             fixed = root.immobile
             row: Row = {
