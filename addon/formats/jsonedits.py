@@ -103,7 +103,9 @@ class Edits:
     def delete(self, node: Node) -> None:
         """Remove an element from its object or list."""
         assert node.parent is not None
-        self._deleted.setdefault(id(node.parent), (node.parent, set()))[1].add(id(node))
+        gone = self._deleted.setdefault(id(node.parent), (node.parent, set()))[1]
+        gone.add(id(node))
+        gone.update(id(other) for other in node.parent.shadowed if other.label == node.label)
 
     def add(self, container: Node, value: Any, key: str | None = None) -> None:
         """Put a plain value at the end of a list, or under a key at the end of an object."""

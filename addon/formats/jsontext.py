@@ -18,6 +18,7 @@ from ..model.report import FormatError, Report
 DEEPEST = 100
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_MAY_SKIP = {" ", "\t", "\r", "\n", "/"}
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
 _LAX_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.+-])")
@@ -28,14 +29,16 @@ _WORDS = {"true": True, "false": False, "null": None}
 class Node:
     """A value and where it stands: ``text[start:end]``. ``value`` is a dict of nodes by key, a list of nodes, a
     string, a number, a truth value or None; ``before`` is where its key starts (its own start in a list), ``after``
-    where the comma behind it ends (its own end, where there is none)."""
+    where the comma behind it ends (its own end, where there is none). ``shadowed`` are the values of an object whose
+    keys come again later, so that they say nothing."""
 
-    __slots__ = ("after", "before", "end", "label", "parent", "start", "value")
+    __slots__ = ("after", "before", "end", "label", "parent", "shadowed", "start", "value")
 
     def __init__(self, parent: Node | None, label: str | int, start: int) -> None:
         self.parent, self.label, self.start = parent, label, start
         self.before, self.end, self.after = start, start, start
         self.value: Any = None
+        self.shadowed: list[Node] = []
 
     def __getitem__(self, key: str) -> Node:
         return self.value[key]  # type: ignore[no-any-return]
@@ -53,7 +56,7 @@ class Node:
     def children(self) -> list[Node]:
         """The values of an object or a list, in order."""
         if isinstance(self.value, dict):
-            return sorted(self.value.values(), key=lambda node: node.before)
+            return sorted([*self.value.values(), *self.shadowed], key=lambda node: node.before)
         return self.value if isinstance(self.value, list) else []
 
     @property
@@ -69,7 +72,7 @@ class Node:
     def plain(self) -> Any:
         """The value with no nodes in it, as ``json.loads`` would have it."""
         if isinstance(self.value, dict):
-            return {key: node.plain() for key, node in self.value.items() if "\0" not in key}
+            return {key: node.plain() for key, node in self.value.items()}
         return [node.plain() for node in self.value] if isinstance(self.value, list) else self.value
 
 
@@ -103,6 +106,8 @@ class _Parser:
         return root
 
     def _skip(self) -> None:
+        if self.text[self.at : self.at + 1] not in _MAY_SKIP:
+            return
         match = _SPACE.match(self.text, self.at)
         assert match is not None
         if "/" in match[0]:
@@ -142,7 +147,7 @@ class _Parser:
                 where = f"{node.where}.{key}".lstrip(".")
                 message = f'"{key}" is there twice; the last one counts'
                 self.report.warn("repeated-key", message, line_at(self.text, start), where)
-                found[f"{key} \0{start}"] = found.pop(key)  # the earlier one stays in the text under no name
+                node.shadowed.append(found.pop(key))
             found[key] = child
             self._comma(child)
         return found
@@ -171,9 +176,8 @@ class _Parser:
             yield self.at
             ready = self.text[self.at - 1] == ","
             if ready:
-                following = _SPACE.match(self.text, self.at)
-                if following is not None and self.text[following.end() : following.end() + 1] == closer:
-                    self.trailing += 1
+                self._skip()
+                self.trailing += self.text[self.at : self.at + 1] == closer
 
     def _comma(self, child: Node) -> None:
         """Step over the comma behind an element, if there is one."""

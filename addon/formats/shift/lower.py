@@ -18,7 +18,7 @@ from .document import Key, between_id
 from .joint_rows import axis_turn, joint_row, usual_type
 from .meshes import files_of, mesh_of
 from .names import Tree, free, safe
-from .table import ENDS, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, TYPES, Row
+from .table import ENDS, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, Row
 
 
 @dataclass

@@ -108,7 +108,7 @@ class Reader:
                 raise self.error(found, f"{_shown(value)} is not {item.kind.wanted}", f"Correct {item.name} here.")
             row[item.name], places[item.name] = value, found
         for key in node.value:
-            if key not in table.keys and key not in more and "\0" not in key:
+            if key not in table.keys and key not in more:
                 self.unknown[key] += 1
         return Placed(table, node, row, places, assembly, self.line(node))
 
