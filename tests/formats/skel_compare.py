@@ -52,8 +52,8 @@ def numbers(value: Any) -> Array:
 def same_as_dart(
     mechanism: Mechanism, dart: dict[str, Any], names: Sequence[str] = (), tensors: bool = True
 ) -> list[str]:
-    """Bodies that DART has and we have not, or the other way round, made sure that all else is the same: poses where
-    joints begin and at three random sets of coordinates, masses, limits, springs. Keeps the worst differences.
+    """Bodies that only one of DART and us has. All else must be the same: poses where joints begin and at three
+    random sets of coordinates, masses, limits, springs, shapes. Keeps the worst differences.
 
     ``names`` may leave out what is not asked for (``dofs``, ``shapes``); ``tensors`` that moments of inertia are not."""
     assert dart["skeletons"] is not None, dart.get("error")

@@ -235,7 +235,8 @@ def test_what_the_document_of_the_format_spells_otherwise_is_read_too() -> None:
 def test_a_dof_element_has_the_last_word() -> None:
     text = (
         "<axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis>"
-        '<dof local_index="0" name="knee"><position lower="-2" upper="inf" initial="0.5"/><velocity upper="9" initial="3"/>'
+        '<dof local_index="0" name="knee"><position lower="-2" upper="inf" initial="0.5"/>'
+        '<velocity upper="9" initial="3"/>'
         "<damping>7</damping></dof><init_pos>0.1</init_pos><init_vel>0.2</init_vel>"
     )
     dof = only(joint("revolute", text)).joints[0].dofs[0]
@@ -367,7 +368,8 @@ def everything(seed: int) -> bytes:
     for number in random.permutation(len(kinds)):
         type_, inside, size = kinds[number]
         name = f"{type_}{number}"
-        mass = f"<inertia><mass>{random.uniform(0.1, 3):.6f}</mass><offset>{random.uniform(-1, 1):.6f} 0 1</offset></inertia>"
+        mass = f"<mass>{random.uniform(0.1, 3):.6f}</mass><offset>{random.uniform(-1, 1):.6f} 0 1</offset>"
+        mass = f"<inertia>{mass}</inertia>"
         text += body(name, random_place(random) + mass + random_shapes(random))
         start = " ".join(f"{x:.6f}" for x in random.uniform(-1, 1, size))
         inside += random_place(random) + random_axes(random) + (f"<init_pos>{start}</init_pos>" if size else "")

@@ -21,29 +21,32 @@ LINK_OF = f"{KEPT}/@link_of"
 def joined(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple[list[Body], list[Joint]]:
     """Bodies and joints with every chain that we wrote made one joint again. The placed objects of a chain get keys
     of their own, by which the writer finds them. A chain that was taken apart by hand stays as it is."""
-    items = {item.id: item for item in (*skeleton.bodies, *skeleton.joints)}
-    links = {body.id for body in bodies if items[body.id].row[LINK_OF] is not None}
+    of_body = {item.id: item for item in skeleton.bodies}
+    of_joint = {item.id: item for item in skeleton.joints}
+    links = {body.id for body in bodies if of_body[body.id].row[LINK_OF] is not None}
     if not links:
         return bodies, joints
     carrying = {joint.child: joint for joint in joints if joint.active}
     below: dict[str | None, list[Joint]] = {}
     for joint in joints:
         below.setdefault(joint.parent, []).append(joint)
-    gone: set[str] = set()
+    gone_bodies: set[str | None] = set()
+    gone_joints: set[str] = set()
     made: dict[str, Joint] = {}
     for last in joints:
         chain = _chain(last, links, carrying, below)
-        whole = _whole(chain, items) if chain else None
+        whole = _whole(chain, of_joint[last.id]) if chain else None
         if whole is None:
             continue
         made[last.id] = whole
         for number, piece in enumerate(chain[:-1]):
-            gone.update(end for end in (piece.id, piece.child) if end is not None)
-            items[piece.id].id = piece_key(last.id, number)
+            gone_bodies.add(piece.child)
+            gone_joints.add(piece.id)
+            of_joint[piece.id].id = piece_key(last.id, number)
             if piece.child is not None:
-                items[piece.child].id = link_key(last.id, number)
-    bodies = [body for body in bodies if body.id not in gone]
-    joints = [made.get(joint.id, joint) for joint in joints if joint.id not in gone]
+                of_body[piece.child].id = link_key(last.id, number)
+    bodies = [body for body in bodies if body.id not in gone_bodies]
+    joints = [made.get(joint.id, joint) for joint in joints if joint.id not in gone_joints]
     return bodies, joints
 
 
@@ -69,7 +72,7 @@ def _chain(
     return chain if len(chain) > 1 and last.active and last.child not in links else []
 
 
-def _whole(chain: list[Joint], items: dict[str, Placed]) -> Joint | None:
+def _whole(chain: list[Joint], placed: Placed) -> Joint | None:
     """A chain as one joint; None where its links were moved, so that it is none any more."""
     last = chain[-1]
     turn: Array = np.eye(4)
@@ -83,7 +86,7 @@ def _whole(chain: list[Joint], items: dict[str, Placed]) -> Joint | None:
         if block and np.abs(turn - np.eye(4)).max() > 1e-9:
             return None
         dofs += [replace(dof, axis=turn[:3, :3] @ dof.axis) for dof in piece.dofs]
-    row = items[last.id].row
+    row = placed.row
     return replace(
         last,
         type=row[f"{KEPT}/@type"] or last.type,

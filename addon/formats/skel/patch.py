@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...model.kinematics import inverse
-from ...model.records import Array, Body, Joint, Mechanism
+from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ..xml import Edits
 from .changes import Changes
@@ -18,7 +18,7 @@ from .document import Document, Skeleton
 from .geometry import pose_of
 from .markup import body_node, joint_node, spelt
 from .patch_parts import coordinates_patched, markers_patched, shapes_patched
-from .plan import Plan, PlannedBody, PlannedJoint, Standing
+from .plan import Plan, PlannedBody, PlannedJoint, Standing, Standings
 from .read import Placed
 from .rows import same_value
 from .table import MOMENT, SIX, Row
@@ -42,17 +42,19 @@ class _Patch:
         self.document, self.report = document, report
         self.changes = Changes()
         self.counts = {"changed": 0, "added": 0, "deleted": 0}
-        self.placed: dict[str, Placed] = {}
-        self.home: dict[str, Skeleton] = {}
-        for skeleton in document.skeletons:
-            for item in (*skeleton.bodies, *skeleton.joints, *skeleton.implied):
-                self.placed[item.id], self.home[item.id] = item, skeleton
+        self.bodies = {item.id: item for skeleton in document.skeletons for item in skeleton.bodies}
+        self.joints = {
+            item.id: item for skeleton in document.skeletons for item in (*skeleton.joints, *skeleton.implied)
+        }
+        self.home = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
         quiet, said = Report(), Report()
         self.before = Plan.of(document.mechanism, quiet, self._standing(document.mechanism))
         self.now = Plan.of(mechanism, said, self._standing(mechanism))
         known = {(entry.code, entry.message) for entry in quiet.entries}
         report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]
         self.gone: set[str] = set()
+        self.scattered = False
+        self.homes = {id(plan): self._homes(plan) for plan in (self.before, self.now)}
 
     def text(self) -> str:
         """The document's text with every edit made; the very text where there is none."""
@@ -63,21 +65,25 @@ class _Patch:
         if not self.changes:
             self.report.info("document-kept", "nothing was edited; the document is written as it was read")
             return self.document.text
+        if self.scattered:
+            raise Unpatchable("a joint joins bodies of two of its skeletons")
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
         return self.changes.made(Edits(self.document.text, self.document.root))
 
-    def _standing(self, mechanism: Mechanism) -> dict[str, Standing]:
+    def _standing(self, mechanism: Mechanism) -> Standings:
         """How the objects of the document are called in it, but for those that were given another name."""
-        read = self.document.mechanism
-        names = {record.id: record.name for group in (read.bodies, read.joints) for record in group}
-        records: tuple[Body | Joint, ...] = (*mechanism.bodies, *mechanism.joints)
-        found = {}
-        for record in records:
-            item = self.placed.get(record.id)
-            if item is not None and record.id in names:
-                own = item.row["@name"] if record.name == names[record.id] else None
-                found[record.id] = Standing(own, item.row.get("@type", ""))
+        read, found = self.document.mechanism, Standings()
+        names = {body.id: body.name for body in read.bodies}
+        for body in mechanism.bodies:
+            if body.id in self.bodies and body.id in names:
+                own = self.bodies[body.id].row["@name"]
+                found.bodies[body.id] = Standing(own if body.name == names[body.id] else None)
+        names = {joint.id: joint.name for joint in read.joints}
+        for joint in mechanism.joints:
+            if joint.id in self.joints and joint.id in names:
+                row = self.joints[joint.id].row
+                found.joints[joint.id] = Standing(row["@name"] if joint.name == names[joint.id] else None, row["@type"])
         return found
 
     def _world(self) -> None:
@@ -105,16 +111,18 @@ class _Patch:
                 self._count("deleted", True)
                 self.changes.delete(home.placed.element)
 
+    def _homes(self, plan: Plan) -> dict[str, Skeleton | None]:
+        """The document's skeleton that each planned one stands in; None for a new one. Notes one that is in several."""
+        found: dict[str, dict[int, Skeleton]] = {key: {} for key in plan.skeletons}
+        for id_, body in plan.bodies.items():
+            if id_ in self.home:
+                found[body.skeleton][id(self.home[id_])] = self.home[id_]
+        by_id = {skeleton.placed.id: skeleton for skeleton in self.document.skeletons}
+        self.scattered = any(len(several) > 1 for several in found.values())
+        return {key: next(iter(several.values()), by_id.get(key)) for key, several in found.items()}
+
     def _home(self, key: str, plan: Plan) -> Skeleton | None:
-        """The document's skeleton that a planned one stands in; None for a new one."""
-        groups: tuple[Mapping[str, PlannedBody | PlannedJoint], ...] = (plan.bodies, plan.joints)
-        inside = [id_ for group in groups for id_, item in group.items() if item.skeleton == key]
-        homes = {id(self.home[each]): self.home[each] for each in inside if each in self.home}
-        if len(homes) > 1:
-            raise Unpatchable("a joint joins bodies of two of its skeletons")
-        if homes:
-            return next(iter(homes.values()))
-        return next((skeleton for skeleton in self.document.skeletons if skeleton.placed.id == key), None)
+        return self.homes[id(plan)][key]
 
     def _bodies(self) -> None:
         for id_, body in self.now.bodies.items():
@@ -125,11 +133,11 @@ class _Patch:
                 self._count("added", True)
                 after = home.bodies[-1].element if home.bodies else None
                 self.changes.add(home.placed.element, body_node(body, _frame(home)), after)
-            elif id_ in self.placed:
-                self._body(self.placed[id_], home, self.before.bodies[id_], body)
+            elif id_ in self.bodies:
+                self._body(self.bodies[id_], home, self.before.bodies[id_], body)
             elif not _alike(self.before.bodies[id_].row, body.row):
                 raise Unpatchable("what it holds as a chain of joints was changed")
-        self._delete_lost(self.before.bodies, self.now.bodies)
+        self._delete_lost(self.bodies, self.before.bodies, self.now.bodies)
 
     def _body(self, item: Placed, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
         row = dict(new.row)
@@ -165,11 +173,11 @@ class _Patch:
                 self._count("added", True)
                 after = home.joints[-1].element if home.joints else None
                 self.changes.add(home.placed.element, joint_node(joint), after)
-            elif id_ in self.placed:
-                self._joint(self.placed[id_], self.before.joints[id_], joint)
+            elif id_ in self.joints:
+                self._joint(self.joints[id_], self.before.joints[id_], joint)
             elif not _alike(self.before.joints[id_].row, joint.row):
                 raise Unpatchable("what it holds as a chain of joints was changed")
-        self._delete_lost(self.before.joints, self.now.joints)
+        self._delete_lost(self.joints, self.before.joints, self.now.joints)
 
     def _joint(self, item: Placed, old: PlannedJoint, new: PlannedJoint) -> None:
         kinds = [(joint.tag, joint.row["@type"], len(joint.coordinates)) for joint in (old, new)]
@@ -181,11 +189,11 @@ class _Patch:
         altered |= coordinates_patched(self.changes, item, old, new)
         self._count("changed", altered)
 
-    def _delete_lost(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    def _delete_lost(self, placed: Mapping[str, Placed], before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         for id_, item in before.items():
-            if id_ not in now and id_ in self.placed and item.skeleton not in self.gone:
+            if id_ not in now and id_ in placed and item.skeleton not in self.gone:
                 self._count("deleted", True)
-                self.changes.delete(self.placed[id_].element)
+                self.changes.delete(placed[id_].element)
 
     def _fields(self, item: Placed, old: Row, new: Row) -> bool:
         """Write the fields of one object that differ; whether there were any."""

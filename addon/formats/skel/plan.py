@@ -3,7 +3,6 @@ DART's types. What DART has no word for is approximated or left out, and reporte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,6 +37,14 @@ class Standing:
 
 
 @dataclass
+class Standings:
+    """The bodies and joints (by id) that stand in a document."""
+
+    bodies: dict[str, Standing] = field(default_factory=dict)
+    joints: dict[str, Standing] = field(default_factory=dict)
+
+
+@dataclass
 class PlannedBody:
     """A body of a skeleton: its row, its shapes as tags with rows, its markers."""
 
@@ -67,14 +74,13 @@ class Plan:
     joints: dict[str, PlannedJoint]
 
     @classmethod
-    def of(cls, mechanism: Mechanism, report: Report, standing: Mapping[str, Standing] | None = None) -> Plan:
-        """Plan a mechanism. ``standing`` has the bodies and joints (by id) that keep the name that they have in a
-        document."""
-        return _Planner(mechanism, report, standing or {}).plan()
+    def of(cls, mechanism: Mechanism, report: Report, standing: Standings | None = None) -> Plan:
+        """Plan a mechanism. ``standing`` has the bodies and joints that keep the name that they have in a document."""
+        return _Planner(mechanism, report, standing or Standings()).plan()
 
 
 class _Planner:
-    def __init__(self, mechanism: Mechanism, report: Report, standing: Mapping[str, Standing]) -> None:
+    def __init__(self, mechanism: Mechanism, report: Report, standing: Standings) -> None:
         self.mechanism, self.report, self.standing = mechanism, report, standing
         self.losses = Losses()
         self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
@@ -89,7 +95,7 @@ class _Planner:
         self.pose = self._poses()
         self.skeleton_of, self.skeletons = grouped(mechanism, self.bodies, self.live)
         self.name_of = self._body_names()
-        taken = tuple(own.name for joint in mechanism.joints if (own := standing.get(joint.id)) and own.name)
+        taken = tuple(own.name for joint in mechanism.joints if (own := standing.joints.get(joint.id)) and own.name)
         self.joint_names = {key: Unique(taken) for key in self.skeletons}
         self.plan_of = Plan({}, {}, {}, {})
 
@@ -121,7 +127,7 @@ class _Planner:
 
     def _own_name(self, record: Body | Joint) -> str | None:
         """The name that a body or joint has in its document, and keeps."""
-        own = self.standing.get(record.id)
+        own = (self.standing.bodies if isinstance(record, Body) else self.standing.joints).get(record.id)
         return own.name if own is not None else None
 
     def _is_there(self, body: Body) -> bool:
@@ -225,7 +231,7 @@ class _Planner:
 
     def _matched(self, joint: Joint) -> list[Match]:
         """The joint's degrees of freedom in DART's types."""
-        there = self.standing[joint.id].type if joint.id in self.standing else ""
+        there = self.standing.joints[joint.id].type if joint.id in self.standing.joints else ""
         kinds = [dof.kind for dof in joint.dofs]
         if there == "translational2d" and kinds == ["translation", "translation"]:
             row = {
@@ -269,6 +275,8 @@ class _Planner:
         }
 
     def _joint_twin(self, twin: str | None) -> str | None:
+        if twin is None:
+            return None
         return next((joint.name for joint in self.mechanism.joints if joint.id == twin), None)
 
     @staticmethod

@@ -128,10 +128,12 @@ class Reader:
 
     def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:
         """Say of an element that it means nothing, unless what it stands in does not either."""
+        if path in table.known:
+            return
         steps = re.split("/|(?=@)", path)
         group = "/".join(steps[:-1])
         inside = group and group not in table.known
-        if path not in table.known and not inside and group not in table.parts:
+        if not inside and group not in table.parts:
             self.note("info", "ignored-element", f"nothing is known by the name {path} in <{table.tag}>", found[path])
 
     def _flag(self, item: Field, text: str, element: etree._Element) -> bool:

@@ -37,7 +37,7 @@ _LEAST = 1e-6
 def mass_row(body: Body, losses: Losses) -> Row:
     """Mass, centre and the whole tensor. ``stated`` is the tensor that the record itself has, or None."""
     tensor = body_inertia(body)
-    if not np.linalg.eigvalsh(tensor).min() > 0.0 and body.inertia is None and body.mass > 0.0:
+    if body.inertia is None and body.mass > 0.0 and not np.linalg.eigvalsh(tensor).min() > 0.0:
         losses.add(
             "invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body.name
         )

@@ -82,7 +82,7 @@ def shape_of(row: Row, table_tag: str) -> Shape:
 
 
 def weighed_shape_of(row: Row, table_tag: str) -> Shape:
-    """The shape as DART weighs it: with the sizes that it takes for those it refuses, a plane where its shape stands."""
+    """The shape as DART weighs it: with the sizes that it takes for those it refuses, a plane where its frame is."""
     shape = shape_of(row | row.get("as_dart", {}), table_tag)
     if shape.type == "plane":
         shape.pose = pose_of(row["transformation"])
