@@ -16,6 +16,8 @@ from ..model.report import FormatError, Report
 
 #: Levels of elements, and lines of a name, beyond which a file is no mechanism but a mistake or an attack.
 DEEPEST = 100
+#: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links.
+DEEPEST_OF = {"x_xy": 900}
 LONGEST_TEXT = 20
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
@@ -44,21 +46,23 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
     their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines entities."""
     _refuse_definitions(text, path)
     text = _escape_ampersands(text, report)
+    first = next((match[2] for match, _ in scan(text)), "")
+    deepest = DEEPEST_OF.get(first, DEEPEST)
     try:
-        root = _parse(text)
+        root = _parse(text, deepest)
         if texts and any(len(element) for element in root.iter(*texts)):
             text = _escape_brackets(text, texts, report)
-            root = _parse(text)
+            root = _parse(text, deepest)
     except etree.XMLSyntaxError as error:
         repaired = _escape_brackets(text, texts, report)
         try:
-            root, text = _parse(repaired), repaired
+            root, text = _parse(repaired, deepest), repaired
         except etree.XMLSyntaxError:
             raise _syntax_error(error, text, path) from None
-    too_deep = root.xpath("/*" * (DEEPEST + 1))
+    too_deep = root.xpath("/*" * (deepest + 1))
     if isinstance(too_deep, list) and too_deep:
         raise FormatError(
-            f"elements are nested deeper than {DEEPEST} levels", path=path, line=line_of(too_deep[0]), where=root.tag
+            f"elements are nested deeper than {deepest} levels", path=path, line=line_of(too_deep[0]), where=root.tag
         )
     if "xmlns" in text:
         for element in root.iter():
@@ -244,14 +248,14 @@ class Edits:
         return tag + ">"
 
 
-def _parse(text: str) -> etree._Element:
+def _parse(text: str, deepest: int) -> etree._Element:
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
         dtd_validation=False,
-        huge_tree=False,
+        huge_tree=deepest > DEEPEST,  # libxml2 by itself stops at 256 levels
         remove_comments=True,
         remove_pis=True,
     )

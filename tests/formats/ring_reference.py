@@ -18,10 +18,10 @@ import jax
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_disable_jit", True)  # nothing runs often enough to be worth compiling
 
-import numpy as np
-import ring
-from ring import base
-from ring.algorithms.kinematics import forward_kinematics_transforms
+import numpy as np  # noqa: E402
+import ring  # noqa: E402
+from ring import base  # noqa: E402
+from ring.algorithms.kinematics import forward_kinematics_transforms  # noqa: E402
 
 
 def active(quat: Any) -> np.ndarray:

@@ -278,11 +278,16 @@ def test_what_cannot_be_read_is_named(inside: str, where: str, says: str) -> Non
     assert error.remedy
 
 
-def test_a_long_chain_is_read_and_written() -> None:
-    count = 80
+@pytest.mark.parametrize("count", [80, 800])
+def test_a_long_chain_is_read_and_written(count: int) -> None:
     inside = "".join(f'<body name="b{i}" joint="rz" pos="1 0 0">' for i in range(count)) + "</body>" * count
     mechanism = read(inside)
     assert mechanism.bodies[-1].pose[0, 3] == count
     mechanism.source.text = ""
     again = formats.loads(formats.dumps(mechanism, "x_xy")[0].encode())
     assert [body.pose.tolist() for body in again.bodies] == [body.pose.tolist() for body in mechanism.bodies]
+
+
+def test_what_is_nested_deeper_than_the_program_can_follow_is_refused() -> None:
+    with pytest.raises(FormatError, match="nested deeper than 900"):
+        read('<body name="a" joint="rz">' * 950 + "</body>" * 950)

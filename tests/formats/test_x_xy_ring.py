@@ -23,9 +23,26 @@ pytestmark = pytest.mark.slow
 RING = os.environ.get("KNUCKLE_RING", "")
 CLOSE = 1e-9
 
-JOINTS = "free free_2d frozen spherical px py pz rx ry rz saddle p3d rr rr_imp rsaddle".split()
+JOINTS = [
+    "free",
+    "free_2d",
+    "frozen",
+    "spherical",
+    "px",
+    "py",
+    "pz",
+    "rx",
+    "ry",
+    "rz",
+    "saddle",
+    "p3d",
+    "rr",
+    "rr_imp",
+    "rsaddle",
+]
 EVERY_JOINT = (
-    '<x_xy model="all"><options gravity="0 1 -2" dt="0.02"/><defaults><geom color="white" edge_color="black"/></defaults>'
+    '<x_xy model="all"><options gravity="0 1 -2" dt="0.02"/>'
+    '<defaults><geom color="white" edge_color="black"/></defaults>'
     '<worldbody><geom type="box" mass="3" dim="1 1 1"/>'
     + "".join(
         f'<body name="{joint}" joint="{joint}" pos="{i} 0.5 -{i}" euler="{10 * i} 20 -30">'
@@ -34,7 +51,8 @@ EVERY_JOINT = (
         '<geom type="cylinder" mass="0.5" dim="0.3 0.5" pos="1 0 0" color="1 0 0.5 0.5"/>'
         '<geom type="sphere" mass="0.25" dim="0.3" pos="0 1 0" color="dustin_exp_blue"/><geom type="xyz" dim="0.5"/>'
         f'<omc name="seg" pos_marker="{i}" pos="0 0 0.1"/>'
-        f'<body name="on {joint}" joint="rz" quat="0 0.6 0 -0.8" pos="1 1 1" pos_min="0 0 0" pos_max="2 2 2" damping="{i}"/>'
+        f'<body name="on {joint}" joint="rz" quat="0 0.6 0 -0.8" pos="1 1 1" pos_min="0 0 0" pos_max="2 2 2"'
+        f' damping="{i}"/>'
         "</body>"
         for i, joint in enumerate(JOINTS)
     )
@@ -59,6 +77,7 @@ def turned(x: float, y: float, z: float, *place: float) -> Array:
 def foreign() -> Mechanism:
     """A mechanism as other formats have them: joint frames apart from the bodies', oblique axes, a joint that points
     to the root, bodies without a joint, names that the program takes for numbers, and a loop."""
+
     def hinge(*axis: float, **more: Any) -> Dof:
         return Dof("rotation", np.array(axis) / np.linalg.norm(axis), **more)
 
@@ -66,20 +85,74 @@ def foreign() -> Mechanism:
         return Dof("translation", np.array(axis) / np.linalg.norm(axis), **more)
 
     joints = [
-        Joint("j1", "hip", "revolute", "1", "2", turned(1, 2, 3, 0, 0, 1), turned(0.1, 0, 0, 0.5, 0, 0.2), [hinge(1, 2, 3)]),
-        Joint("j2", "universal", "universal", "2", "3", turned(0, 1, 0, 1, 0, 0), turned(0, 0, 1, 0, 1, 0),
-              [hinge(1, 0, 0, damping=1.0, lower=-1.0), hinge(0, 1, 1, damping=2.0)]),
-        Joint("j3", "euler", "euler", "3", "4", np.eye(4), turned(0, 0, 0, 0, 0, 0.3),
-              [hinge(1, 0, 0), hinge(0, 1, 0), hinge(0, 0, 1)]),
-        Joint("j4", "planar", "planar", "4", "5", turned(0.3, 0, 0), np.eye(4), [slide(1, 0, 0), slide(0, 1, 0), hinge(0, 0, 1)]),
-        Joint("j5", "slider", "prismatic", "6", "5", turned(0, 0, 2, 1, 1, 1), turned(1, 0, 0, 2, 0, 0), [slide(0, -1, 2)]),
-        Joint("j6", "ball", "ball", "1", "7", turned(0, 2, 0, 0, 1, 0), turned(0.5, 0, 0, 0, 0, 1), [Dof("ball", damping=0.5)]),
+        Joint(
+            "j1",
+            "hip",
+            "revolute",
+            "1",
+            "2",
+            turned(1, 2, 3, 0, 0, 1),
+            turned(0.1, 0, 0, 0.5, 0, 0.2),
+            [hinge(1, 2, 3)],
+        ),
+        Joint(
+            "j2",
+            "universal",
+            "universal",
+            "2",
+            "3",
+            turned(0, 1, 0, 1, 0, 0),
+            turned(0, 0, 1, 0, 1, 0),
+            [hinge(1, 0, 0, damping=1.0, lower=-1.0), hinge(0, 1, 1, damping=2.0)],
+        ),
+        Joint(
+            "j3",
+            "euler",
+            "euler",
+            "3",
+            "4",
+            np.eye(4),
+            turned(0, 0, 0, 0, 0, 0.3),
+            [hinge(1, 0, 0), hinge(0, 1, 0), hinge(0, 0, 1)],
+        ),
+        Joint(
+            "j4",
+            "planar",
+            "planar",
+            "4",
+            "5",
+            turned(0.3, 0, 0),
+            np.eye(4),
+            [slide(1, 0, 0), slide(0, 1, 0), hinge(0, 0, 1)],
+        ),
+        Joint(
+            "j5", "slider", "prismatic", "6", "5", turned(0, 0, 2, 1, 1, 1), turned(1, 0, 0, 2, 0, 0), [slide(0, -1, 2)]
+        ),
+        Joint(
+            "j6",
+            "ball",
+            "ball",
+            "1",
+            "7",
+            turned(0, 2, 0, 0, 1, 0),
+            turned(0.5, 0, 0, 0, 0, 1),
+            [Dof("ball", damping=0.5)],
+        ),
         Joint("j7", "screw", "screw", "7", "8", np.eye(4), np.eye(4), [Dof("screw", pitch=0.01)]),
-        Joint("j8", "backwards", "revolute", "9", "8", turned(0, 0, 1, 1, 0, 0), turned(1, 0, 0, 0, 2, 0), [hinge(0, 0, 1)]),
+        Joint(
+            "j8",
+            "backwards",
+            "revolute",
+            "9",
+            "8",
+            turned(0, 0, 1, 1, 0, 0),
+            turned(1, 0, 0, 0, 2, 0),
+            [hinge(0, 0, 1)],
+        ),
         Joint("j9", "weld", "weld", None, "10", turned(1, 1, 0, 5, 0, 0), turned(0, 0, 1, 1, 0, 0)),
         Joint("loop", "chord", "revolute", "3", "8", np.eye(4), np.eye(4), [hinge(0, 0, 1)]),
-    ]  # fmt: skip
-    names = {"1": "torso", "2": "007", "3": "_1.5", "4": "inf", "5": "1 2", "6": "leg", "7": "leg", "8": "a<b>&\"c\""}
+    ]
+    names = {"1": "torso", "2": "007", "3": "_1.5", "4": "inf", "5": "1 2", "6": "leg", "7": "leg", "8": 'a<b>&"c"'}
     bodies = [Body(str(i), names.get(str(i), f"body {i}"), mass=float(i)) for i in range(1, 12)]
     by_id = {body.id: body for body in bodies}
     by_id["1"].pose = turned(0.2, 0.3, 0.4, 1, 2, 3)
@@ -87,8 +160,14 @@ def foreign() -> Mechanism:
     by_id["2"].com, by_id["2"].inertia = np.array([0.1, 0.2, 0.3]), np.diag([1.0, 2.0, 2.5]) + 0.1
     by_id["3"].shapes = [Shape("cylinder", {"radius": 0.1, "length": 1.0}, turned(1, 0, 0, 0, 0, 1))]
     by_id["3"].com = np.array([0.0, 0.0, 1.0])
-    by_id["4"].shapes = [Shape("box", {"x": 1, "y": 2, "z": 3}), Shape("sphere", {"radius": 0.5}, turned(0, 0, 0, 0, 0, 0))]
-    by_id["5"].shapes = [Shape("mesh", {"x": 1, "y": 1, "z": 1}, mesh="a.obj"), Shape("cone", {"radius": 1, "length": 2})]
+    by_id["4"].shapes = [
+        Shape("box", {"x": 1, "y": 2, "z": 3}),
+        Shape("sphere", {"radius": 0.5}, turned(0, 0, 0, 0, 0, 0)),
+    ]
+    by_id["5"].shapes = [
+        Shape("mesh", {"x": 1, "y": 1, "z": 1}, mesh="a.obj"),
+        Shape("cone", {"radius": 1, "length": 2}),
+    ]
     by_id["5"].inertia = np.diag([5.0, 4.0, 3.0])
     out = Mechanism("42", bodies=bodies, joints=joints, frames=[Frame("tip", "3", turned(1, 0, 0, 0, 0, 2))])
     out.world.gravity = np.array([0.0, -9.8, 0.0])
@@ -247,7 +326,11 @@ def test_a_file_written_anew_is_the_same_model_there(texts: dict[str, str], answ
         for which in ("rest", "posed") if name != "stretched" else ("rest",):
             apart = np.abs(np.array(after[which]) - before[which]).max()
             seeds_differ = any(link["params"] for link in before["links"])
-            assert apart < CLOSE or (which == "posed" and not same_q(before, after)) or seeds_differ, (name, which, apart)
+            assert apart < CLOSE or (which == "posed" and not same_q(before, after)) or seeds_differ, (
+                name,
+                which,
+                apart,
+            )
         for old, new in zip(before["links"], after["links"], strict=True):
             for key in ("mass", "moment", "inertia_about_origin", "damping", "armature", "spring_stiff", "spring_zero"):
                 assert np.abs(np.array(old[key]) - new[key]).max(initial=0.0) < CLOSE, (name, old["name"], key)
@@ -309,7 +392,10 @@ def test_walkers_of_juice_load_there(texts: dict[str, str], answers: dict[str, A
     for name in names:
         assert "error" not in answers[name], answers[name]
         mechanism = formats.load(name.removeprefix("juice "))
-        there = {link["name"]: np.array(rest) for link, rest in zip(answers[name]["links"], answers[name]["rest"], strict=True)}
+        there = {
+            link["name"]: np.array(rest)
+            for link, rest in zip(answers[name]["links"], answers[name]["rest"], strict=True)
+        }
         masses = {link["name"]: link["mass"] for link in answers[name]["links"]}
         alone = [body for body in mechanism.bodies if [other.name for other in mechanism.bodies].count(body.name) == 1]
         assert alone

@@ -83,7 +83,7 @@ def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[
     return tuple(float(x) for x in (-unit if unit @ np.asarray(near) < 0 else unit))
 
 
-def pose_of(position: Sequence[float], turn: Array) -> Array:
+def pose_of(position: Sequence[float] | Array, turn: Array) -> Array:
     """A pose (4, 4)."""
     pose = np.eye(4)
     pose[:3, :3] = turn
@@ -117,8 +117,8 @@ def geom_inertia(kind: str, dim: Sequence[float], mass: float) -> Array:
 
 
 def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[float, Array, Array]:
-    """Mass, centre of mass (3,) and inertia tensor (3, 3) about it, of geoms given as kind, dim, mass and pose (4, 4) in
-    their body."""
+    """Mass, centre of mass (3,) and inertia tensor (3, 3) about it, of geoms given as kind, dim, mass and pose (4, 4)
+    in their body."""
     mass = float(sum(geom[2] for geom in geoms))
     moment = sum((geom[2] * geom[3][:3, 3] for geom in geoms), np.zeros(3))
     com = moment / mass if mass else np.zeros(3)
@@ -130,8 +130,8 @@ def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[f
 
 
 def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
-    """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle. An edge
-    that no box can have (negative squared) is zero."""
+    """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle. An
+    edge that no box can have (negative squared) is zero."""
     moments, turn = np.linalg.eigh(inertia)
     if np.linalg.det(turn) < 0:
         turn[:, 2] = -turn[:, 2]

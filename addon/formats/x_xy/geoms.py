@@ -17,7 +17,7 @@ from . import geometry
 from .mechanism import shape_of
 from .notes import Note, difference, plain
 from .rows import GeomRow
-from .table import COLORS, GEOM_OF_SHAPE, GEOMS
+from .table import COLORS, GEOM_OF_SHAPE, GEOMS, Color
 from .values import Remarks, spell_all
 
 TRANSPARENT = "0 0 0 0"
@@ -34,6 +34,7 @@ class Geoms:
     rows: list[GeomRow] = field(default_factory=list)
     noted: list[Note] = field(default_factory=list)  # one for each shape
     carriers: list[int] = field(default_factory=list)
+    follows: bool = False  # the centre of mass and inertia follow the geoms
 
     def note(self) -> Note:
         """The part of the body's note that is about its shapes."""
@@ -42,8 +43,9 @@ class Geoms:
         return out | ({"mass_geoms": self.carriers} if self.carriers else {})
 
 
-def geoms_of(body: Body, remarks: Remarks) -> Geoms:
-    """The geoms of a body."""
+def geoms_of(body: Body, remarks: Remarks, before: Body | None = None) -> Geoms:
+    """The geoms of a body. ``before`` is the body as its document has it: where nobody edited its centre of mass and
+    inertia since, they follow the geoms."""
     out = Geoms()
     masses: list[float | None] = []
     for shape in body.shapes:
@@ -58,11 +60,12 @@ def geoms_of(body: Body, remarks: Remarks) -> Geoms:
         apart = difference(shape, back, frozenset({"pose"} if row.pose is shape.pose else ()))
         changed = apart.get("extra", {})
         changed.pop("mass", None)
+        changed.pop("color", None)
         if not changed:
             apart.pop("extra", None)
         out.noted.append({"geom": len(out.rows), **apart})
         out.rows.append(row)
-    _give_mass(body, out, masses, remarks)
+    _give_mass(body, out, masses, remarks, before)
     return out
 
 
@@ -117,27 +120,41 @@ def _lowered(shape: Shape, name: str, remarks: Remarks) -> Shape | None:
 def _color(shape: Shape) -> str:
     """A colour as the file spells it: by its name where it has one and is still that colour."""
     name = shape.extra.get("color")
-    if isinstance(name, str):
-        known = COLORS.get(name)
-        if shape.color is None if known is None else shape.color is not None and np.allclose(known, shape.color, atol=1e-6):
-            return name
+    if isinstance(name, str) and (shape.color is None if name not in COLORS else _same_color(shape, COLORS[name])):
+        return name
     if shape.color is None:
         return ""
     return spell_all(shape.color if shape.color[3] != 1.0 else shape.color[:3])
 
 
-def _give_mass(body: Body, out: Geoms, masses: list[float | None], remarks: Remarks) -> None:
+def _same_color(shape: Shape, color: Color) -> bool:
+    return shape.color is not None and bool(np.allclose(shape.color, color, atol=1e-6))
+
+
+def _give_mass(body: Body, out: Geoms, masses: list[float | None], remarks: Remarks, before: Body | None) -> None:
     """Masses for the geoms, or a carrier for all of it."""
-    for choice in _choices(body, out.rows, masses):
-        if choice is not None and _agrees(body, out.rows, choice):
-            for row, mass in zip(out.rows, choice, strict=True):
-                row.mass = mass
-            return
+    choices = _choices(body, out.rows, masses)
+    chosen = next((choice for choice in choices if choice is not None and _agrees(body, out.rows, choice)), None)
+    if chosen is None and before is not None and _untouched(body, before):
+        scaled = (choice for choice in choices if choice is not None)
+        chosen = next((choice for choice in scaled if abs(sum(choice) - body.mass) <= SAME_MASS * abs(body.mass)), None)
+        out.follows = chosen is not None
+    if chosen is not None:
+        for row, mass in zip(out.rows, chosen, strict=True):
+            row.mass = mass
+        return
     for row in out.rows:
         row.mass = 0.0
-    carrier = _carrier(body, remarks)
     out.carriers.append(len(out.rows))
-    out.rows.append(carrier)
+    out.rows.append(_carrier(body, remarks))
+
+
+def _untouched(body: Body, before: Body) -> bool:
+    """Whether the centre of mass and the inertia are still those of the document."""
+    if body.inertia is None or before.inertia is None:
+        return body.inertia is None
+    same_inertia = _near(body.inertia, before.inertia, float(np.abs(before.inertia).max()))
+    return same_inertia and _near(body.com, before.com)
 
 
 def _choices(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) -> list[list[float] | None]:
@@ -155,7 +172,7 @@ def _choices(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) ->
 
 
 def _agrees(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> bool:
-    """Whether geoms with such masses weigh what the body does. Where only the mass was edited, the inertia follows it."""
+    """Whether geoms with such masses weigh what the body does."""
     weights = [(row.kind, row.dim, mass, row.pose) for row, mass in zip(rows, masses, strict=True)]
     mass, com, tensor = geometry.weigh(weights)
     if abs(mass - body.mass) > SAME_MASS * (abs(body.mass) or 1.0):
@@ -165,11 +182,7 @@ def _agrees(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> boo
     if not _near(com, body.com, np.abs(body.com).max()):
         return False
     wanted = body_inertia(body)
-    if _near(tensor, wanted, np.abs(wanted).max()):
-        return True
-    own = [row.mass for row in rows]
-    _, _, before = geometry.weigh([(row.kind, row.dim, part, row.pose) for row, part in zip(rows, own, strict=True)])
-    return bool(np.any(before)) and sum(own) != body.mass and _near(before, wanted, np.abs(wanted).max())
+    return _near(tensor, wanted, np.abs(wanted).max())
 
 
 def _near(a: Array, b: Array, size: float = 1.0) -> bool:

@@ -16,7 +16,8 @@ from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, identity
 from ...model.report import Report
 from . import geometry, notes
 from .geoms import geoms_of
-from .mechanism import WORLD_BODY, build, turned_round
+from .joints import JOINT_FRAME, note_of_frame, turned_round
+from .mechanism import WORLD_BODY, build
 from .names import free_name, read_name, safe_name
 from .rows import LinkRow, ModelRow, OmcRow
 from .steps import steps_of
@@ -31,17 +32,20 @@ _UNTOLD = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile",
 _HELD_OF_PARTS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
 
 
-def rows_of(mechanism: Mechanism, report: Report, kept: bool = False) -> ModelRow:
-    """The rows of a mechanism. ``kept`` allows what its own document holds although the loader refuses it."""
+def rows_of(mechanism: Mechanism, report: Report, before: Mechanism | None = None) -> ModelRow:
+    """The rows of a mechanism. ``before`` is what its document holds: that may be written although the loader refuses
+    it, and masses that nobody edited follow the geoms."""
     remarks = Remarks(report)
-    out = _Writer(mechanism, remarks, kept).model()
+    out = _Writer(mechanism, remarks, before).model()
     remarks.tell()
     return out
 
 
 class _Writer:
-    def __init__(self, mechanism: Mechanism, remarks: Remarks, kept: bool) -> None:
-        self.mechanism, self.remarks, self.kept = mechanism, remarks, kept
+    def __init__(self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None) -> None:
+        self.mechanism, self.remarks, self.kept = mechanism, remarks, before is not None
+        self.before = {} if before is None else {body.id: body for body in before.bodies}
+        self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
         self.tree: Tree = spanning_tree(mechanism)
         self.linked = {link.body for link in self.tree.links}
         self.names: set[str] = set()
@@ -108,10 +112,17 @@ class _Writer:
             )
             parent = len(self.out.links)
             self.out.links.append(row)
+        there = identity()
+        for made in steps[1:]:
+            there = inverse(made.pose) @ there
+        if not geometry.same(joint.frame_child, there, 1e-12):
+            row.note[JOINT_FRAME] = note_of_frame(joint.frame_child)
         row.numbers |= {
             limit: tuple(float(x) for x in body.extra[limit]) for limit in ("pos_min", "pos_max") if limit in body.extra
         }
-        geoms = geoms_of(body, self.remarks)
+        geoms = geoms_of(body, self.remarks, self.before.get(body.id))
+        if geoms.follows:
+            self.followed.add(body.id)
         row.geoms = geoms.rows
         row.note |= geoms.note()
         self.number_of[body.id] = parent
@@ -195,7 +206,7 @@ class _Writer:
         apart = notes.difference(body, read_body, _BODY_LEAVES)
         for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
             mine, theirs = getattr(body, name), getattr(read_body, name)
-            if mine is None:
+            if mine is None or body.id in self.followed:
                 continue
             size = float(np.abs(mine).max()) if amount is None else amount
             if float(np.abs(np.asarray(mine) - np.asarray(theirs)).max()) > 1e-9 * (size or 1.0):
@@ -213,8 +224,7 @@ class _Writer:
             note["joint"] = mine
         kind = joint_kind(row.joint)
         chosen = kind is not None and kind.chosen
-        leave = joint.frame_child
-        dofs = [_dof_difference(dof, read, chosen, leave) for dof, read in zip(joint.dofs, read_joint.dofs, strict=True)]
+        dofs = [_dof_difference(dof, read, chosen) for dof, read in zip(joint.dofs, read_joint.dofs, strict=True)]
         if any(dofs):
             note["dofs"] = dofs
 
@@ -226,7 +236,9 @@ class _Writer:
         if world:
             note["world"] = world
             for item in world:
-                self.remarks.add("info", "kept-as-comment", f"the program has no {item} of the world; a comment keeps it")
+                self.remarks.add(
+                    "info", "kept-as-comment", f"the program has no {item} of the world; a comment keeps it"
+                )
         for name, items in (
             ("joints", self.left),
             ("assemblies", mechanism.assemblies),
@@ -240,14 +252,17 @@ class _Writer:
             self._tell_left(joint)
         for what in ("assemblies", "restraints", "lights"):
             if getattr(mechanism, what):
-                message = f"the program has no {what} ({len(getattr(mechanism, what))} here); they are kept in a comment"
+                message = (
+                    f"the program has no {what} ({len(getattr(mechanism, what))} here); they are kept in a comment"
+                )
                 self.remarks.warn("kept-as-comment", message)
 
     def _tell_left(self, joint: Joint) -> None:
         if joint.id in self.tree.loop_joints:
             message = (
-                f"the joint '{joint.name}' ({joint.type}) between '{joint.parent}' and '{joint.child}' closes a loop, which "
-                "the program cannot have; the loop is cut there, and a comment keeps the joint so that it can be closed again"
+                f"the joint '{joint.name}' ({joint.type}) between '{joint.parent}' and '{joint.child}' closes a loop, "
+                "which the program cannot have; the loop is cut there, and a comment keeps the joint so that it can be "
+                "closed again"
             )
             self.remarks.warn("cut-loop", message)
         else:
@@ -285,17 +300,20 @@ class _Writer:
             row.parent = None if row.parent is None else place[row.parent]
 
 
-def rebased(mechanism: Mechanism, before: Mechanism) -> Mechanism:
-    """The mechanism with the frames of bodies laid onto the frames of the joints that they hang by, where they lay there
-    before. Nothing moves: shapes, centres of mass and what hangs on them keep their places in the world."""
+def rebased(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanism, Mechanism]:
+    """The mechanism with the frames of bodies laid onto the frames of the joints that they hang by, where they lay
+    there before; and what was before with the same bodies laid so. Nothing moves: shapes, centres of mass and what
+    hangs on a body keep their places in the world."""
     there = {link.body: link.joint.id for link in spanning_tree(before).links if _lies_on_joint(link)}
     shift: dict[str | None, Array] = {
         link.body: link.joint.frame_child
         for link in spanning_tree(mechanism).links
         if there.get(link.body) == link.joint.id and not link.against and not _lies_on_joint(link)
     }
-    if not shift:
-        return mechanism
+    return (_shifted(mechanism, shift), _shifted(before, shift)) if shift else (mechanism, before)
+
+
+def _shifted(mechanism: Mechanism, shift: Mapping[str | None, Array]) -> Mechanism:
     out = Mechanism(**vars(mechanism))
     out.bodies = [_moved(body, shift[body.id]) if body.id in shift else body for body in mechanism.bodies]
     out.joints = [_hung(joint, shift) for joint in mechanism.joints]
@@ -332,13 +350,11 @@ def _hung(joint: Joint, shift: Mapping[str | None, Array]) -> Joint:
     return copy
 
 
-def _dof_difference(dof: Dof, read: Dof, chosen: bool, leave: Array) -> notes.Note:
-    """What a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis, and
-    ``leave`` is the joint's frame in the body, in whose own frame the axis is then noted."""
+def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.Note:
+    """What a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis."""
     out = notes.difference(dof, read, _DOF_LEAVES)
-    axis = leave[:3, :3] @ dof.axis
-    if chosen and not geometry.same(axis, read.axis, 1e-9):
-        out["axis"] = [float(x) for x in axis]
+    if chosen and not geometry.same(dof.axis, read.axis, 1e-9):
+        out["axis"] = [float(x) for x in dof.axis]
     parts = [notes.plain(part) for part in dof.parts]
     if any(part.keys() - _HELD_OF_PARTS for part in parts):
         out["parts"] = parts

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import inverse, rotation_matrix, rotation_vector
-from ...model.records import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
+from ...model.kinematics import inverse
+from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
 from . import geometry, notes
+from .joints import HERE, JOINT_FRAME, chain_of, merged, turned_round
 from .names import free_name, read_name
 from .rows import GeomRow, Key, LinkRow, ModelRow
-from .table import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, joint_kind
+from .table import COLORS, DOF_ATTRIBUTES, GEOMS, joint_kind
 from .values import Remarks
 
-#: How far a step may be from one that can be taken back into its joint.
-STEP_TOLERANCE = 1e-9
 WORLD_BODY = "worldbody"
 _ANYTHING_WRONG = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 
@@ -52,28 +51,6 @@ def shape_of(row: GeomRow) -> Shape:
         color=color,
         extra=extra,
     )
-
-
-def dofs_of(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]:
-    """The degrees of freedom of a joint with its four lists of numbers."""
-    return [_dof(block, numbers) for block in kind.blocks]
-
-
-def turned_round(joint: Joint) -> Joint:
-    """The same joint with its ends exchanged. The coordinate of an axis stays, that of a ball or free block changes
-    its sense."""
-    dofs = [_against(dof) for dof in reversed(joint.dofs)]
-    copy = Joint(**vars(joint))
-    copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
-    copy.frame_parent, copy.frame_child = joint.frame_child, joint.frame_parent
-    return copy
-
-
-def _against(dof: Dof) -> Dof:
-    copy = Dof(**vars(dof))
-    if DOF_SIZE[dof.kind] == 1:
-        copy.axis = -dof.axis + 0.0
-    return copy
 
 
 @dataclass
@@ -107,7 +84,7 @@ class _Builder:
         return out, self.keys
 
     def _stretches(self) -> list[float]:
-        """By how much the program multiplies the place of each link: the lengths of all quaternions that it hangs on."""
+        """By how much the program multiplies the place of each link: the squares of the quaternions above it."""
         out: list[float] = []
         below: list[float] = []
         for row in self.model.links:
@@ -131,11 +108,23 @@ class _Builder:
         for number, row in enumerate(links):
             if number in marked or row.parent not in marked:
                 continue
-            chain = _chain(links, number, marked)
-            if "frame" in row.note or _merged(links, chain, self.stretch) is None:
+            chain = chain_of(links, number, marked)
+            if "frame" in row.note or self._made(chain) is None:
                 self.remarks.warn("edited-step", f"the steps to '{row.name}' were edited; they are bodies of their own")
                 marked -= set(chain)
         return marked
+
+    def _made(self, chain: list[int]) -> tuple[Array, Array, list[Dof]] | None:
+        """What the joint of a chain of links is made of; None where they make no one joint."""
+        last = self.model.links[chain[-1]]
+        made = merged(self.model.links, chain, self.stretch)
+        if made is None and JOINT_FRAME in last.note:
+            self.remarks.warn(
+                "bad-note", f"the joint of '{last.name}' was edited so that its note does not fit any more"
+            )
+            del last.note[JOINT_FRAME]
+            made = merged(self.model.links, chain, self.stretch)
+        return made
 
     def _pose(self, number: int) -> Array:
         """The pose of a link in its parent, stretched as the program does."""
@@ -159,7 +148,7 @@ class _Builder:
 
     def _body(self, number: int, row: LinkRow) -> None:
         links = self.model.links
-        chain = _chain(links, number, self.steps)
+        chain = chain_of(links, number, self.steps)
         name = read_name(row.name)
         own = free_name(row.note.get("id") or name or f"body {number + 1}", self.taken)
         if name and own != name and "id" not in row.note:
@@ -177,9 +166,7 @@ class _Builder:
         carriers = set(row.note.get("mass_geoms", ()))
         self._weigh(body, row.geoms)
         body.shapes = [shape_of(geom) for k, geom in enumerate(row.geoms) if k not in carriers]
-        made = _merged(links, chain, self.stretch)
-        assert made is not None
-        frame_parent, frame_child, dofs = made
+        frame_parent, frame_child, dofs = self._made(chain)  # type: ignore[misc]
         kinds = [links[link].joint for link in chain if links[link].joint != "frozen"] or ["frozen"]
         kind = joint_kind(kinds[0]) if len(kinds) == 1 else None
         type_ = kind.type if kind else "weld" if not dofs else "compound"
@@ -188,8 +175,8 @@ class _Builder:
             joint.extra["joint"] = kinds[0]
         if kind is None and len(kinds) == 1:
             joint.extra["numbers"] = {name: list(row.numbers[name]) for name in DOF_ATTRIBUTES if name in row.numbers}
-        body.pose = self.poses[parent] @ (frame_parent if frame_child is _HERE else frame_parent @ inverse(frame_child))
-        joint.frame_child = identity() if frame_child is _HERE else frame_child
+        body.pose = self.poses[parent] @ (frame_parent if frame_child is HERE else frame_parent @ inverse(frame_child))
+        joint.frame_child = identity() if frame_child is HERE else frame_child
         self.poses[own] = body.pose
         joints = [joint]
         self._apply(row, body, joints)
@@ -249,7 +236,9 @@ class _Builder:
                 )
                 self.remarks.warn("unknown-joint", message)
             elif kind.refused:
-                self.remarks.warn("refused-joint", f"the program refuses the joint '{row.joint}' in a file; it is read as it is")
+                self.remarks.warn(
+                    "refused-joint", f"the program refuses the joint '{row.joint}' in a file; it is read as it is"
+                )
             elif kind.chosen and not row.note.get("dofs"):
                 chosen.setdefault(kind.name, []).append(row.name)
         for name, links in chosen.items():
@@ -284,46 +273,6 @@ class _Builder:
         out.joints = [joint for joint in out.joints if joint not in gone] if gone else out.joints
 
 
-_HERE = identity()  # marks a joint frame that is its body's own
-
-
-def _chain(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int]:
-    """A link with the steps before it, in their order."""
-    chain = [number]
-    while (parent := links[chain[0]].parent) is not None and parent in steps:
-        chain.insert(0, parent)
-    return chain
-
-
-def _merged(links: Sequence[LinkRow], chain: Sequence[int], stretch: Sequence[float]) -> tuple[Array, Array, list[Dof]] | None:
-    """The frames and degrees of freedom of the joint that several links make; None where no one joint does."""
-    first = links[chain[0]]
-    start = first.pose
-    if stretch[chain[0]] != 1.0:
-        start = geometry.pose_of(start[:3, 3] * stretch[chain[0]], start[:3, :3])
-    kind = joint_kind(first.joint)
-    dofs = dofs_of(kind, first.numbers) if kind else []
-    if len(chain) == 1:
-        return start, _HERE, dofs
-    after = identity()
-    for number in chain[1:]:
-        row = links[number]
-        kind = joint_kind(row.joint)
-        if kind is None or row.stretch != 1.0 or stretch[number] != 1.0:
-            return None
-        after = after @ row.pose
-        for dof in dofs_of(kind, row.numbers):
-            if DOF_SIZE[dof.kind] > 1:
-                if not geometry.same(after, identity(), STEP_TOLERANCE):
-                    return None
-            else:
-                dof.axis = after[:3, :3] @ dof.axis
-                if dof.kind == "rotation" and not geometry.same(np.cross(after[:3, 3], dof.axis), np.zeros(3), STEP_TOLERANCE):
-                    return None
-            dofs.append(dof)
-    return start, inverse(after), dofs
-
-
 def _noted_shapes(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
     """The shapes of a body by its note: those of its geoms with what the note changes, and those without a geom."""
     out = []
@@ -336,36 +285,3 @@ def _noted_shapes(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
             shape = notes.restored(Shape, rest)
         out.append(shape)
     return out
-
-
-def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
-    dof = Dof(block.kind, np.array(block.axis))  # type: ignore[arg-type]
-    lists = {
-        attribute: _rest(block, numbers[name][block.places]) if name == "spring_zero" else numbers[name][block.rates]
-        for name, attribute in DOF_ATTRIBUTES.items()
-        if name in numbers
-    }
-    in_space = DOF_SIZE[block.kind] > 1 and "rest" in lists
-    if not in_space and all(len(set(values)) <= 1 for values in lists.values()):
-        for attribute, values in lists.items():
-            setattr(dof, attribute, values[0])
-        return dof
-    dof.parts = [
-        Dof("rotation" if i < 3 else "translation", np.eye(3)[i % 3], **{name: values[i] for name, values in lists.items()})
-        for i in range(DOF_SIZE[block.kind])
-    ]
-    return dof
-
-
-def _rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
-    """Where a spring is at rest, with a quaternion as the vector of its turn."""
-    if DOF_SIZE[block.kind] == 1:
-        return tuple(values)
-    return (*(float(x) for x in rotation_vector(geometry.turn_of_quat(values[:4]))), *values[4:])
-
-
-def rest_of(block: Block, values: Sequence[float]) -> tuple[float, ...]:
-    """The inverse: the file's numbers of where a spring is at rest."""
-    if DOF_SIZE[block.kind] == 1:
-        return tuple(values)
-    return (*geometry.quat_of(rotation_matrix(np.array(values[:3]))), *values[3:])

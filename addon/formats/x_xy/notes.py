@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Assembly, Body, Dof, Frame, Joint, Light, Restraint, Shape
+from ...model.records import Assembly, Dof, Frame, Joint, Light, Restraint, Shape
 from ..xml import Span
 
 _NOTE = re.compile(r"<!--knuckle (\{.*?\})\s*-->", re.DOTALL)
@@ -148,7 +148,9 @@ def _is_close(mine: Any, theirs: Any) -> bool:
 def _is_default(item: dataclasses.Field, value: Any) -> bool:
     if _has_no_default(item):
         return value is None
-    default = item.default if item.default is not dataclasses.MISSING else item.default_factory()  # type: ignore[misc]
+    default: Any = item.default
+    if default is dataclasses.MISSING:
+        default = item.default_factory()  # type: ignore[operator, misc]
     if isinstance(value, np.ndarray) or isinstance(default, np.ndarray):
         return value is not None and default is not None and np.array_equal(value, default)
     return bool(value == default)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from lxml import etree
@@ -42,8 +43,9 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     if document.worldbody is None:
         return new_document(mechanism, report)
     said = Report()
-    before = rows_of(document.mechanism, Report(), kept=True)
-    after = rows_of(rebased(mechanism, document.mechanism), said, kept=True)
+    before = rows_of(document.mechanism, Report(), document.mechanism)
+    now, then = rebased(mechanism, document.mechanism)
+    after = rows_of(now, said, then)
     if _structure(before, [row.key for row in before.links]) != _structure(document.model, list(document.numbers)):
         return _otherwise(document, mechanism, before, after, report)
     text = _Patch(document, before, after).text()
@@ -123,14 +125,13 @@ class _Patch:
     def _model(self) -> None:
         root = self.document.root
         if self.before.model != self.after.model:
-            name = next((old for old, new in OLD["x_xy"].items() if new == "model" and old in root.attrib), "model")
-            self._set(root, name if "model" not in root.attrib else "model", self.after.model)
+            self._set(root, "model", self.after.model)
         old, new = option_attributes(self.before), option_attributes(self.after)
         changed = {name: text for name, text in new.items() if old[name] != text}
         options = root.find("options")
         if changed and options is None:
             inside = "".join(f' {name}="{text}"' for name, text in changed.items())
-            self.todo.append(lambda edits: edits.insert_first(root, f"{_margin(edits, root)}<options{inside}/>"))
+            self._append(root, [f"<options{inside}/>"])
         else:
             for name, text in changed.items():
                 self._set(options, name, text)
@@ -174,7 +175,7 @@ class _Patch:
         for name in dict.fromkeys((*old, *new)):
             if name not in {"pos", "euler"} and old.get(name) != new.get(name):
                 self._set(element, name, new.get(name), row)
-        stretch = 1.0 if number is None else self._stretch(number)
+        stretch = 1.0 if number is None else self._stretch(self.document.model.links[number].parent)
         if old.get("pos") != new.get("pos"):
             near = old_pose[:3, 3] / stretch
             self._set(element, "pos", spell_all(tidied(_near(new_pose[:3, 3] / stretch, near))), row)
@@ -196,14 +197,13 @@ class _Patch:
             if other != name and other in element.attrib:
                 self._set(element, other, None)
 
-    def _stretch(self, number: int) -> float:
-        """By how much the program multiplies the place of a link of the document."""
+    def _stretch(self, number: int | None) -> float:
+        """By how much the program multiplies the places of what hangs on a link of the document."""
         links = self.document.model.links
         out = 1.0
-        parent = links[number].parent
-        while parent is not None:
-            out *= links[parent].stretch
-            parent = links[parent].parent
+        while number is not None:
+            out *= links[number].stretch
+            number = links[number].parent
         return out
 
     def _geoms(
@@ -250,7 +250,7 @@ class _Patch:
         if place is not None:
             self.todo.append(lambda edits: edits.changes.append((*place, text)))
         elif text:
-            self.todo.append(lambda edits: edits.insert_first(element, f"{_margin(edits, element)}{text}"))
+            self._append(element, [text])
 
     def _set(self, element: etree._Element, name: str, text: str | None, row: LinkRow | None = None) -> None:
         """Give an attribute a value; without one, it is taken away, or spelt out where the defaults would give it."""
@@ -273,6 +273,8 @@ class _Patch:
             markup = "".join(f"{_margin(edits, parent)}{text}" for text in texts)
             if after is not None:
                 edits.insert_after(after, markup)
+            elif len(parent):  # behind what else stands on the line of the parent's tag
+                edits.insert(edits.span(parent[0]).start - len(edits.space_before(parent[0])), markup)
             else:
                 edits.insert_first(parent, markup)
 
@@ -281,7 +283,7 @@ class _Patch:
     def _delete(self, anew: set[int]) -> None:
         """Delete the bodies of the document that are gone, or written anew elsewhere."""
         staying = {row.key for number, row in enumerate(self.after.links) if number not in anew}
-        gone = [element for key, i in self.document.numbers.items() if key not in staying for element in [self.document.links[i]]]
+        gone = [self.document.links[i] for key, i in self.document.numbers.items() if key not in staying]
         inside = {id(child) for element in gone for child in element.iterdescendants()}
         for element in gone:
             if id(element) not in inside:
@@ -289,16 +291,26 @@ class _Patch:
 
     def _add(self, anew: set[int]) -> None:
         """Write new bodies behind what their parent has already."""
-        document, links = self.document, self.after.links
-        for number in sorted(anew):
-            row = links[number]
-            if row.parent in anew:
+        document, links = self.document, list(self.after.links)
+        stretch: dict[int | None, float] = {None: 1.0}
+        for number, row in enumerate(links):
+            if number not in anew:
+                stretch[number] = self._stretch(document.numbers[row.key])
                 continue
-            parent = document.worldbody if row.parent is None else document.links[document.numbers[links[row.parent].key]]
+            stretch[number] = stretch[row.parent]
+            if stretch[number] != 1.0:
+                pose = geometry.pose_of(row.pose[:3, 3] / stretch[number], row.pose[:3, :3])
+                links[number] = replace(row, pose=pose)
+        for number in sorted(anew):
+            carrier = links[number].parent
+            if carrier in anew:
+                continue
+            parent = document.worldbody if carrier is None else document.links[document.numbers[links[carrier].key]]
 
             def insert(edits: Edits, number: int = number, parent: etree._Element = parent) -> None:
                 margin = _margin(edits, parent).removeprefix(edits.newline)
-                text = link_text(links, number, self.below, margin, edits.newline, document.reader.defaults, _step(margin))
+                defaults = document.reader.defaults
+                text = link_text(links, number, self.below, margin, edits.newline, defaults, _step(margin))
                 edits.insert_last(parent, edits.newline + text)
 
             self.todo.append(insert)
@@ -331,7 +343,7 @@ def _step(margin: str) -> str:
 
 
 def _near(values: Array, near: Array, size: float = 1.0) -> tuple[float, ...]:
-    """Numbers with those of ``near`` where they are the same; beside a real edit, rounding in 32 bits is no difference."""
+    """Numbers with those of ``near`` where they are the same; beside an edit, rounding in 32 bits is none."""
     apart = np.abs(np.asarray(values) - near)
     tolerance = geometry.ROUNDING if apart.max() > geometry.EDITED * size else geometry.SAME
     same = apart <= tolerance * size * (1.0 + np.abs(near) / size)

@@ -93,7 +93,8 @@ class _Walk:
         if worldbody is None:
             return out
         out.world_geoms, model.geoms = self._geoms(worldbody)
-        waiting: list[tuple[etree._Element, int | None]] = [(body, None) for body in worldbody.iterchildren("body")][::-1]
+        waiting: list[tuple[etree._Element, int | None]] = []
+        waiting += [(body, None) for body in worldbody.iterchildren("body", reversed=True)]
         while waiting:
             element, parent = waiting.pop()
             number = len(model.links)
@@ -105,7 +106,7 @@ class _Walk:
             out.links.append(element)
             out.geoms.append(geoms)
             out.omcs.append(omcs)
-            waiting += [(body, number) for body in element.iterchildren("body")][::-1]
+            waiting += [(body, number) for body in element.iterchildren("body", reversed=True)]
         return out
 
     def _note(self, element: etree._Element) -> notes.Note:
@@ -113,7 +114,9 @@ class _Walk:
             return {}
         note = self.noted[element][0]
         if note is None:
-            self.remarks.warn("bad-note", "a comment of ours was changed so that it cannot be read; it is left out", element)
+            self.remarks.warn(
+                "bad-note", "a comment of ours was changed so that it cannot be read; it is left out", element
+            )
         return note or {}
 
     def _only(self, parent: etree._Element, tag: str) -> etree._Element | None:
@@ -182,7 +185,9 @@ class _Walk:
             self.remarks.warn("no-joint", "a body has no joint, which the program refuses; it was frozen", element)
             joint = "frozen"
         pose, stretch = self._pose(element, found)
-        row = LinkRow(found.get("name", ""), joint, parent, pose, stretch, note=self._note(element), line=line_of(element))
+        row = LinkRow(
+            found.get("name", ""), joint, parent, pose, stretch, note=self._note(element), line=line_of(element)
+        )
         self._range(element, found, row)
         self._joint_numbers(element, found, row)
         return row

@@ -13,7 +13,7 @@ Key = tuple[str, str, int]
 
 @dataclass
 class GeomRow:
-    """A geom: its type, ``dim`` in the file's order, mass, pose in its body, and its colours as the file spells them."""
+    """A geom: type, ``dim`` in the file's order, mass, pose in its body, and its colours as the file spells them."""
 
     kind: str
     dim: tuple[float, ...]
@@ -25,7 +25,7 @@ class GeomRow:
 
 @dataclass
 class OmcRow:
-    """A marker of an optical motion capture: the segment that it belongs to, its number there, its place in the body."""
+    """A marker of an optical motion capture: its segment, its number there, and its place in the body."""
 
     name: str
     pos_marker: str

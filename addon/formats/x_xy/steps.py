@@ -10,7 +10,7 @@ import numpy as np
 from ...model.kinematics import frame_with_z, inverse
 from ...model.records import DOF_SIZE, Array, Dof, Joint, identity
 from .geometry import SAME, same
-from .mechanism import rest_of
+from .joints import rest_of
 from .table import DOF_ATTRIBUTES, JOINTS, JointKind, joint_kind
 
 _NEW_KINDS = tuple(kind for kind in JOINTS.values() if not kind.chosen and not kind.refused)
@@ -26,8 +26,8 @@ class Step:
 
 
 def steps_of(joint: Joint, kept: bool = False) -> list[Step]:
-    """The bodies that a joint takes, from its parent to its child. ``kept`` allows what a document may hold although the
-    loader refuses it. A screw goes without its pitch."""
+    """The bodies that a joint takes, from its parent to its child. ``kept`` allows what a document may hold although
+    the loader refuses it. A screw goes without its pitch."""
     wanted = joint.extra.get("joint", "")
     kind = joint_kind(wanted) if wanted else None
     if wanted and kind is None and not joint.dofs:  # registered at run time
@@ -67,8 +67,8 @@ def _unit(dof: Dof) -> Dof:
 
 
 def _in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
-    """The degrees of freedom as they are in the body's own frame, which has the joint's at ``leave``; None where they do
-    not act through the body's origin."""
+    """The degrees of freedom as they are in the body's own frame, which has the joint's at ``leave``; None where they
+    do not act through the body's origin."""
     out = []
     for dof in dofs:
         if DOF_SIZE[dof.kind] > 1:
@@ -118,5 +118,3 @@ def _values(dof: Dof, attribute: str) -> tuple[float, ...]:
     if dof.parts:
         return tuple(float(getattr(part, attribute)) for part in dof.parts)
     return (float(getattr(dof, attribute)),) * DOF_SIZE[dof.kind]
-
-

@@ -56,8 +56,8 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Block:
-    """One degree of freedom of a joint: its kind and axis in the body's frame; ``rate`` is where its numbers begin among
-    the joint's velocities (damping, armature, spring_stiff), ``place`` among its coordinates (spring_zero)."""
+    """One degree of freedom of a joint: its kind and axis in the body's frame; ``rate`` is where its numbers begin
+    among the joint's velocities (damping, armature, spring_stiff), ``place`` among its coordinates (spring_zero)."""
 
     kind: str
     axis: Vector = Z
@@ -77,8 +77,8 @@ class Block:
 
 @dataclass(frozen=True)
 class JointKind:
-    """A joint of the file: the neutral type, and its degrees of freedom in the order in which they act. ``chosen`` tells
-    that the axes are not the file's (the program draws them at random), ``refused`` that the loader does not take it."""
+    """A joint of the file: the neutral type, and its degrees of freedom in the order in which they act. ``chosen``:
+    the axes are not the file's (the program draws them at random); ``refused``: the loader does not take it."""
 
     name: str
     type: str
@@ -105,7 +105,7 @@ def _slides(rate: int = 0, place: int = 0) -> tuple[Block, ...]:
     return tuple(Block("translation", axis, rate + i, place + i) for i, axis in enumerate((X, Y, Z)))
 
 
-# rr, rr_imp and rsaddle stand where other versions of the same models have ry and saddle: their axes are taken from there.
+# rr, rr_imp and rsaddle stand where other versions of the same models have ry and saddle: their axes are taken thence.
 _KINDS = (
     JointKind("frozen", "weld"),
     _one("rotation", "rx", X),

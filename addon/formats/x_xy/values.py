@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from ...model.records import Array
 from ...model.report import FormatError, Report
 from ..xml import line_of, where_is
 from .table import ATTRIBUTES, COLORS, OLD, Color
@@ -25,7 +26,7 @@ def spell(value: float) -> str:
     return f"{float(value) + 0.0:.15g}"  # + 0.0 takes the sign off a zero
 
 
-def spell_all(values: Sequence[float]) -> str:
+def spell_all(values: Sequence[float] | Array) -> str:
     """Numbers with one blank between them, the only way in which the loader reads them."""
     return " ".join(spell(value) for value in values)
 
@@ -68,7 +69,9 @@ class Reader:
         for name, rival in (("quat", "euler"), ("euler", "quat")):
             if name in mixed and rival in own:
                 del mixed[name]
-                message = f"a {tag} has {rival} where the defaults have {name}, which the program refuses; its own counts"
+                message = (
+                    f"a {tag} has {rival} where the defaults have {name}, which the program refuses; its own counts"
+                )
                 self.remarks.warn("two-rotations", message, element)
         return own | mixed
 
@@ -80,7 +83,9 @@ class Reader:
         for name, text in element.attrib.items():
             right = old.get(name, name)
             if right not in known and tag != "defaults":
-                self.remarks.warn("unknown-attribute", f"{tag} has no attribute {name}; the program refuses it", element)
+                self.remarks.warn(
+                    "unknown-attribute", f"{tag} has no attribute {name}; the program refuses it", element
+                )
             elif right != name and right in element.attrib:
                 self.remarks.warn("unknown-attribute", f"{tag} has both {name} and {right}; {right} counts", element)
             else:
@@ -99,8 +104,9 @@ class Reader:
         try:
             values = [_number(piece) for piece in pieces]
         except ValueError:
+            shown = text if len(text) <= 40 else text[:40] + "..."
             raise FormatError(
-                f"{name}=\"{text if len(text) <= 40 else text[:40] + '...'}\" is not made of finite numbers",
+                f'{name}="{shown}" is not made of finite numbers',
                 path=self.path,
                 line=line_of(element),
                 where=where_is(element),
@@ -120,7 +126,8 @@ class Reader:
         values = self.numbers(element, name, found[name])
         if len(values) != len(default):
             what = f"{name} of a {element.tag} has {len(values)} numbers instead of {len(default)}"
-            repair = "the rest is left out" if len(values) > len(default) else f"the rest is {spell_all(default[len(values):])}"
+            rest = spell_all(default[len(values) :])
+            repair = "the rest is left out" if len(values) > len(default) else f"the rest is {rest}"
             self.remarks.warn("repaired-count", f"{what}; {repair}", element)
         return (*values[: len(default)], *default[len(values) :])
 
