@@ -458,6 +458,6 @@ def test_what_has_no_counterpart_is_said_to_stay() -> None:
         ],
     }
     messages = [entry.message for entry in load(document).report.entries if entry.code == "kept"]
-    assert any("1 of terrain" in message for message in messages)
-    assert any("2 of force_modules" in message for message in messages)
+    assert any("terrain (1)" in message for message in messages)
+    assert any("force_modules (2)" in message for message in messages)
     assert any('"paint"' in message for message in messages)

@@ -20,7 +20,7 @@ def parse(text: str) -> Node:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-999999, 999999) | st.integers(-(10**9), 10**9).map(lambda n: n / 1000) | st.text(),
+    st.none() | st.booleans() | st.integers(-9999, 9999) | st.integers().map(lambda n: n % 10**9 / 1000) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip

@@ -573,3 +573,24 @@ def test_two_bodies_with_one_id_are_refused() -> None:
 def test_a_number_that_json_has_not_is_refused() -> None:
     with pytest.raises(FormatError, match="finite"):
         formats.dumps(Mechanism(bodies=[Body("b", "one", mass=math.inf)]), "shift")
+
+
+def test_a_lost_document_of_the_later_dialect_is_written_in_it() -> None:
+    mechanism = loads(LATER)
+    mechanism.source.text = "{"
+    document = json.loads(formats.dumps(mechanism)[0])
+    assert "include_directories" in document["model_parameters"]
+    joint = document["assemblies"][0]["joints"][0]
+    assert (joint["parent"], joint["type"], joint["axis"]) == ([["fixed"], "origin"], "revolute", [0, 3, 4])
+    body = document["assemblies"][0]["bodies"][0]
+    assert body["inertia"]["mass"] == 1
+    assert np.abs(world(loads(json.dumps(document))) - world(mechanism)).max() < 1e-12
+
+
+def test_another_formats_code_page_is_not_taken_over(tmp_path: Path) -> None:
+    mechanism = everything()
+    mechanism.source.format, mechanism.source.encoding = "juice", "cp1252"
+    mechanism.bodies[0].name = "Fuß 足"
+    formats.save(mechanism, tmp_path / "a.json")
+    assert json.loads((tmp_path / "a.json").read_bytes().decode("utf-8"))
+    assert formats.load(tmp_path / "a.json").bodies[0].name == "Fuß 足"

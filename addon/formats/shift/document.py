@@ -153,8 +153,8 @@ def _tell_kept(root: Node, reader: Reader) -> None:
         for key in ("terrain", "force_modules"):
             items = node.get(key)
             if items is not None and items.value:
-                what = f"{len(items.children)} of {key}"
-                message = f"{what} stay in the file; nothing stands for them here"
+                count = len(reader.elements(items)) if isinstance(items.value, (dict, list)) else 1
+                message = f"{key} ({count}): stays in the file, and nothing stands for it here"
                 reader.report.info("kept", message, reader.line(items), items.where)
 
 
