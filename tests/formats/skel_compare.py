@@ -21,7 +21,6 @@ DART = os.environ.get("KNUCKLE_DARTPY", "")
 needs_dart = pytest.mark.skipif(not DART, reason="no Python with dartpy: set KNUCKLE_DARTPY to one")
 needs_files = pytest.mark.skipif(not FILES, reason=f"real SKEL files are not here: {CORPUS / 'skel'}")
 
-WORST: dict[str, float] = {}
 _DART_TYPES = {
     "box": "BoxShape",
     "sphere": "SphereShape",
@@ -49,13 +48,10 @@ def numbers(value: Any) -> Array:
     return np.array(value, dtype=np.float64)
 
 
-def same_as_dart(
-    mechanism: Mechanism, dart: dict[str, Any], names: Sequence[str] = (), tensors: bool = True
-) -> list[str]:
+def same_as_dart(mechanism: Mechanism, dart: dict[str, Any], left_out: Sequence[str] = ()) -> list[str]:
     """Bodies that only one of DART and us has. All else must be the same: poses where joints begin and at three
-    random sets of coordinates, masses, limits, springs, shapes. Keeps the worst differences.
-
-    ``names`` may leave out what is not asked for (``dofs``, ``shapes``); ``tensors`` that moments of inertia are not."""
+    random sets of coordinates, masses, limits, springs, shapes.
+    ``left_out`` may name ``shapes``."""
     assert dart["skeletons"] is not None, dart.get("error")
     index = {body.id: number for number, body in enumerate(mechanism.bodies)}
     seen = {f"{skeleton['name']}/{body['name']}" for skeleton in dart["skeletons"] for body in skeleton["bodies"]}
@@ -73,17 +69,17 @@ def same_as_dart(
             for body, pose in zip(skeleton["bodies"], skeleton["poses"][number], strict=True):
                 id_ = f"{skeleton['name']}/{body['name']}"
                 if id_ in index:
-                    _keep("pose", float(np.abs(poses[index[id_]] - numbers(pose)).max()), 1e-9, id_)
+                    _near("pose", float(np.abs(poses[index[id_]] - numbers(pose)).max()), 1e-9, id_)
     for skeleton in dart["skeletons"]:
         for theirs in skeleton["bodies"]:
             id_ = f"{skeleton['name']}/{theirs['name']}"
             if id_ not in index:
                 continue
             ours = mechanism.bodies[index[id_]]
-            _same_body(ours, theirs, tensors)
-            if id_ in carried and "dofs" not in names:
+            _same_body(ours, theirs)
+            if id_ in carried:
                 _same_dofs(carried[id_], theirs["joint"]["dofs"])
-            if "shapes" not in names:
+            if "shapes" not in left_out:
                 _same_shapes(ours, theirs["shapes"])
     if dart["world"] is not None:
         assert np.allclose(mechanism.world.gravity, numbers(dart["world"]["gravity"]), rtol=1e-12, atol=0)
@@ -124,20 +120,19 @@ def turn(vector: Array) -> Array:
     return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
 
 
-def _keep(what: str, error: float, most: float, where: str) -> None:
+def _near(what: str, error: float, most: float, where: str) -> None:
     assert error <= most, f"{what} of {where} differs by {error:.3g}"
-    WORST[what] = max(WORST.get(what, 0.0), error)
 
 
-def _same_body(ours: Body, theirs: dict[str, Any], tensors: bool) -> None:
-    _keep("mass", abs(ours.mass - theirs["mass"]) / max(abs(theirs["mass"]), 1e-300), 1e-9, ours.id)
+def _same_body(ours: Body, theirs: dict[str, Any]) -> None:
+    _near("mass", abs(ours.mass - theirs["mass"]) / max(abs(theirs["mass"]), 1e-300), 1e-9, ours.id)
     com = numbers(theirs["com"])
-    _keep("com", float(np.abs(ours.com - com).max()) / max(float(np.abs(com).max()), 1.0), 1e-9, ours.id)
+    _near("com", float(np.abs(ours.com - com).max()) / max(float(np.abs(com).max()), 1.0), 1e-9, ours.id)
     assert ours.gravity == theirs["gravity"], ours.id
-    if tensors and ours.inertia is not None:
+    if ours.inertia is not None:
         moment = numbers(theirs["moment"])
         size = max(float(np.abs(moment).max()), 1e-300)
-        _keep("moment", float(np.abs(ours.inertia - moment).max()) / size, 1e-9, ours.id)
+        _near("moment", float(np.abs(ours.inertia - moment).max()) / size, 1e-9, ours.id)
 
 
 def _same_dofs(joint: Joint, theirs: list[dict[str, Any]]) -> None:

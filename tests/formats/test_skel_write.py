@@ -698,6 +698,7 @@ def test_a_twin_and_an_assembly_come_back() -> None:
 
 
 @needs_dart
+@pytest.mark.slow
 def test_real_files_of_other_formats_stand_and_move_in_dart_as_in_their_own(tmp_path: Path) -> None:
     sources, paths = [], []
     for path in sorted(each for folder in ("juice", "x_xy", "shift") for each in (CORPUS / folder).rglob("*")):

@@ -6,10 +6,11 @@ from ...model.records import Mechanism
 from ...model.report import FormatError, Report
 from ..opened import Opened
 from .document import is_skel, read
+from .mass import complete
 from .patch import Unpatchable, patched
 from .write import new_document
 
-__all__ = ["detect", "dump", "load"]
+__all__ = ["complete", "detect", "dump", "load"]
 
 
 def detect(opened: Opened) -> bool:

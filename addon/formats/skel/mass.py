@@ -7,13 +7,16 @@ Earlier versions took the first shape alone, which is why a document that we wri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from ...model.inertia import parallel_axis, shape_volume, unit_inertia
-from ...model.records import Array, Shape
+from ...model.records import Array, Body, Shape
 
+#: What is noted in a body's ``extra`` where its moment of inertia is not the file's own: True, or the tensor as lists
+#: where it was worked out only when its meshes were at hand.
+DERIVED = "derived_moment"
 #: The edges (3,) of the box around a mesh, in the units of its file; None where it cannot be known.
 MeshBox = Callable[[str], Array | None]
 
@@ -36,6 +39,20 @@ def moment_of_shapes(
         turn = shape.pose[:3, :3]
         tensor += turn @ _moment(shape, box, share) @ turn.T + share * parallel_axis(shape.pose[:3, 3] - com)
     return tensor
+
+
+def complete(bodies: Iterable[Body], mesh_box: MeshBox) -> list[Body]:
+    """Give the bodies whose moment of inertia hangs on a mesh that moment, and return them. Saving the document that
+    they came from still leaves it out, as the document does."""
+    done = []
+    for body in bodies:
+        if body.inertia is None and body.extra.get(DERIVED):
+            tensor = moment_of_shapes(body.shapes, body.mass, body.com, mesh_box)
+            if tensor is not None:
+                body.inertia = tensor
+                body.extra[DERIVED] = tensor.tolist()
+                done.append(body)
+    return done
 
 
 def _volume(shape: Shape, box: Array | None) -> float:

@@ -11,7 +11,7 @@ from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, Wor
 from . import chains
 from .geometry import pose_of
 from .joints import dofs_of, type_of
-from .mass import moment_of_shapes
+from .mass import DERIVED, moment_of_shapes
 from .names import Unique
 from .read import Placed, Reader
 from .shapes import shape_of, weighed_shape_of
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .document import Skeleton
 
 MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
-#: What is noted in a body's ``extra`` where its moment of inertia is not the file's own.
-DERIVED = "derived_moment"
 #: What is noted in a joint's ``extra`` where it closes a loop of the skeleton.
 LOOP = "closes_loop"
 

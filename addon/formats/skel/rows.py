@@ -14,6 +14,7 @@ from ...model.inertia import body_inertia
 from ...model.kinematics import rotation_matrix
 from ...model.records import DOF_SIZE, Array, Body, Dof, Shape
 from ..losses import Losses
+from .mass import DERIVED
 from .table import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row
 
 #: The attributes of one coordinate and their defaults, as the records have them.
@@ -45,7 +46,11 @@ def mass_row(body: Body, losses: Losses) -> Row:
     row: Row = {"inertia/mass": body.mass, "inertia/offset": tuple(float(x) for x in body.com)}
     for i, names in enumerate((("ixx", "ixy", "ixz"), ("iyy", "iyz"), ("izz",))):
         row |= {MOMENT + name: float(tensor[i, i + k]) for k, name in enumerate(names)}
-    row["stated"] = None if body.inertia is None else tuple(np.asarray(body.inertia, dtype=float).ravel().tolist())
+    derived = body.extra.get(DERIVED)
+    known = body.inertia is not None and not (
+        isinstance(derived, list) and np.allclose(derived, body.inertia, 1e-12, 0)
+    )
+    row["stated"] = tuple(np.asarray(body.inertia, dtype=float).ravel().tolist()) if known else None
     return row
 
 

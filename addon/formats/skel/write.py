@@ -13,6 +13,12 @@ from .table import SKELETON, WORLD
 def new_document(mechanism: Mechanism, report: Report) -> str:
     """The text of a SKEL file with everything of a mechanism that SKEL can hold, and its tensors in full."""
     plan = Plan.of(mechanism, report)
+    meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
+    if meshes:
+        told = f"meshes keep their names ('{meshes[0]}' is one of {len(meshes)})"
+        report.info(
+            "mesh-names", f"{told}; DART looks for them from the folder of the file, and stops where one is missing"
+        )
     world = written("world", WORLD, {"@name": plain(mechanism.name, "world"), **plan.world})
     world.attributes.setdefault("name", "world")
     world.children += [skeleton_node(plan, key) for key in plan.skeletons]
