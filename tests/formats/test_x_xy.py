@@ -242,6 +242,9 @@ def test_spellings_of_the_documentation_are_read() -> None:
         ('<body name="a" joint="rx"><geom type="box" mass="1" dim="1 -1 1"/></body>', "negative-size"),
         ('<body name="a" joint="rx"><geom type="box" mass="1" dim="1 1 1" color="#ff0000"/></body>', "unknown-color"),
         ('<body name="a" joint="rx"><omc name="a" pos_marker="1"/><omc name="b" pos_marker="2"/></body>', "markers"),
+        ('<body name="a" joint="rx"><omc name="a" pos_marker="one"/></body>', "marker-number"),
+        ('<body name="a" joint="rx"><geom type="sphere" mass="1" dim="1" color="1 0"/></body>', "unknown-color"),
+        ('<body name="a" joint="rx"><geom type="sphere" mass="1" dim="1" color="1st"/></body>', "unknown-color"),
         ("", "no-bodies"),
     ],
 )

@@ -549,3 +549,19 @@ def test_the_helper_knows_what_the_loader_refuses() -> None:
         with pytest.raises((AssertionError, ValueError, pytest.fail.Exception)):
             as_loader_takes_it(text)
     assert io.StringIO(DOCUMENT).readline().startswith("<?xml")
+
+
+def test_a_second_marker_of_a_body_becomes_a_body_of_its_own_in_a_new_file() -> None:
+    markers = '<omc name="a" pos_marker="1"/><omc name="b" pos_marker="2" pos="0 0 1"/>'
+    mechanism = formats.loads(
+        f'<x_xy><worldbody><body name="a" joint="rx">{markers}</body></worldbody></x_xy>'.encode()
+    )
+    assert formats.dumps(mechanism)[0] == mechanism.source.text
+    mechanism.bodies[0].name = "c"
+    assert formats.dumps(mechanism)[0] == mechanism.source.text.replace('<body name="a"', '<body name="c"')
+    text = anew(mechanism)
+    as_loader_takes_it(text)
+    assert [(frame.name, frame.extra) for frame in formats.loads(text.encode()).frames] == [
+        ("a", {"pos_marker": "1"}),
+        ("b", {"pos_marker": "2"}),
+    ]

@@ -155,7 +155,9 @@ class _Writer:
                 self.whole.append(frame)
                 continue
             number = self.number_of[carrier]
-            if number is not None and _is_marker(frame):
+            # a body holds one marker only, although a document may have more
+            room = number is not None and (self.kept or not self.out.links[number].omcs)
+            if number is not None and room and _is_marker(frame):
                 position = tuple(float(x) for x in frame.pose[:3, 3])
                 marker = OmcRow(safe_name(frame.name), str(frame.extra["pos_marker"]), position)
                 self.out.links[number].omcs.append(marker)

@@ -20,7 +20,7 @@ from .joints import HERE, JOINT_FRAME, chain_of, merged, turned_round
 from .names import free_name, read_name
 from .rows import GeomRow, Key, LinkRow, ModelRow
 from .table import COLORS, DOF_ATTRIBUTES, GEOMS, joint_kind
-from .values import Remarks
+from .values import Remarks, color_of
 
 WORLD_BODY = "worldbody"
 _ANYTHING_WRONG = (KeyError, ValueError, TypeError, IndexError, AttributeError)
@@ -34,11 +34,10 @@ def build(model: ModelRow, path: str, remarks: Remarks) -> tuple[Mechanism, list
 def shape_of(row: GeomRow) -> Shape:
     """The neutral shape of a geom. What is wholly transparent neither shows nor collides."""
     kind = GEOMS[row.kind]
-    numbers = [float(x) for x in row.color.split()] if row.color[:1] in set("0123456789.-+") and row.color else []
-    color = COLORS.get(row.color) or ((*numbers, 1.0)[:4] if len(numbers) in {3, 4} else None)
+    color = color_of(row.color)
     hidden = color is not None and color[3] == 0.0
     extra: dict[str, Any] = {} if row.kind == "xyz" else {"mass": row.mass}
-    if row.color and not numbers:
+    if row.color and (color is None or row.color in COLORS):
         extra["color"] = row.color
     if row.edge_color:
         extra["edge_color"] = row.edge_color

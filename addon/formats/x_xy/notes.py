@@ -36,7 +36,7 @@ KEPT_WHOLE: dict[str, type] = {
 
 def spelt(note: Note) -> str:
     """A note as a comment."""
-    text = json.dumps(note, separators=(",", ":"), ensure_ascii=True, allow_nan=False, default=str)
+    text = json.dumps(note, separators=(",", ":"), ensure_ascii=True, default=str)
     return f"<!--knuckle {text.replace('--', '-' + chr(92) + 'u002d')}-->"
 
 

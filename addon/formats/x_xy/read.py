@@ -13,6 +13,7 @@ from ...model.report import FormatError, Report
 from ..xml import line_of, parse, spans, where_is
 from . import geometry, notes
 from .mechanism import build
+from .names import is_numeric
 from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
 from .table import (
     ATTRIBUTES,
@@ -177,7 +178,7 @@ class _Walk:
         found = self.reader.attributes(element)
         if not found.get("name"):
             self.remarks.warn("no-name", "a body has no name, which the program refuses; it was given one", element)
-        elif _looks_numeric(found["name"]):
+        elif is_numeric(found["name"]):
             message = f"the program takes the name '{found['name']}' for a number"
             self.remarks.warn("numeric-name", message, element)
         joint = found.get("joint", "").strip()
@@ -207,7 +208,8 @@ class _Walk:
             if name not in found:
                 continue
             if kind is None:
-                row.numbers[name] = tuple(self.reader.numbers(element, name, found[name]))
+                values = tuple(self.reader.numbers(element, name, found[name]))
+                row.numbers |= {name: values} if values else {}
                 continue
             default = [0.0] * (kind.coordinates if name == "spring_zero" else kind.velocities)
             if name == "spring_zero":
@@ -259,21 +261,20 @@ class _Walk:
     def _color(self, element: etree._Element, text: str | None) -> str:
         """The colour as its name or its three or four numbers."""
         color = self.reader.color(element, text)
+        if color is None and text and is_numeric(text):
+            return ""  # the program takes any word, but no wrong number of numbers
         if color is None or (text or "").strip() in COLORS:
             return (text or "").strip()
         return spell_all(color if color[3] != 1.0 else color[:3])
 
     def _omc(self, element: etree._Element) -> OmcRow:
         found = self.reader.attributes(element)
+        number = found.get("pos_marker", "").strip()
+        if not number.isdecimal():
+            self.remarks.warn("marker-number", "pos_marker of a marker is no whole number; it is read as 0", element)
+            number = "0"
         return OmcRow(
             found.get("name", ""),
-            found.get("pos_marker", ""),
+            number,
             self.reader.vector(element, "pos", found, (0.0, 0.0, 0.0)),
         )
-
-
-def _looks_numeric(text: str) -> bool:
-    try:
-        return bool([float(piece) for piece in text.split(" ")])
-    except ValueError:
-        return False

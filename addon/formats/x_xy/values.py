@@ -133,19 +133,25 @@ class Reader:
 
     def color(self, element: etree._Element, text: str | None) -> Color | None:
         """A colour by its three or four numbers or its name; None for none, and for a name that the program lacks."""
-        if text is None:
-            return None
-        if text.strip() in COLORS:
-            return COLORS[text.strip()]
-        try:
-            values = [_number(piece) for piece in _GAPS.split(text) if piece]
-        except ValueError:
-            values = []
-        if len(values) in {3, 4}:
-            red, green, blue, alpha = (*values, 1.0)[:4]
-            return red, green, blue, alpha
+        color = color_of(text or "")
+        if text is None or color is not None:
+            return color
         self.remarks.warn("unknown-color", f"the program knows no colour '{text}'; none is taken", element)
         return None
+
+
+def color_of(text: str) -> Color | None:
+    """A colour by its three or four numbers or its name; None for what is neither."""
+    if text.strip() in COLORS:
+        return COLORS[text.strip()]
+    try:
+        values = [_number(piece) for piece in _GAPS.split(text) if piece]
+    except ValueError:
+        return None
+    if len(values) not in {3, 4}:
+        return None
+    red, green, blue, alpha = (*values, 1.0)[:4]
+    return red, green, blue, alpha
 
 
 def _number(text: str) -> float:
