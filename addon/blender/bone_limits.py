@@ -1,29 +1,71 @@
-"""A joint's stops on its bone: a limit constraint for posing and limits for IK, derived from the record."""
+"""A joint's stops on its bones: limit constraints for posing and limits for IK, derived from the record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import bpy
 
 from ..model.records import Dof
 from .access import record_of
-from .model_parts import servo_bones
+from .model_parts import joint_bones
 from .properties import KnuckleDof
 from .records import stops
 
 _NAME = "Stops"
-_TYPES: dict[str, Any] = {"rotation": "LIMIT_ROTATION", "translation": "LIMIT_LOCATION"}
+_TYPES: dict[str, Any] = {"rotation_euler": "LIMIT_ROTATION", "location": "LIMIT_LOCATION"}
+_AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The stops of one channel of a bone; one of them may be None."""
+
+    prop: str
+    index: int
+    lower: float | None
+    upper: float | None
+
+
+def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
+    """The stops that a bone can show of a degree of freedom, None where there are none.
+
+    Some files begin with a joint outside its stops. The bone can stand there all the same: it is where the file says,
+    and physics is what drives the joint into its stops."""
+    lower, upper = stops(dof)
+    if prop not in _TYPES or (lower is None and upper is None):
+        return None
+    lower = None if lower is None else min(lower, dof.position)
+    upper = None if upper is None else max(upper, dof.position)
+    if prop == "rotation_euler":
+        # Blender's rotation limit takes both ends within half a turn: a stop beyond that cannot be shown
+        lower, upper = -math.pi if lower is None else lower, math.pi if upper is None else upper
+        if lower < -math.pi or upper > math.pi:
+            return None
+    return Stop(prop, index, lower, upper)
 
 
 def limit_bone_of(empty: bpy.types.Object) -> None:
-    """Derive the limits of the bone that a joint's empty belongs to, if it has one."""
+    """Derive the limits of the bones that a joint's empty belongs to, if it has any."""
     rig = record_of(empty).model
-    bone = servo_bones(rig).get(record_of(empty).source_id) if rig is not None else None
-    if bone is not None:
-        limit_bone(rig.pose.bones[bone], record_of(empty).joint.dofs)
+    chain = joint_bones(rig).get(record_of(empty).source_id, []) if rig is not None else []
+    dofs = record_of(empty).joint.dofs
+    for step, bone in enumerate(chain):
+        here = (stop_of(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
+        limit_bone(rig.pose.bones[bone], [stop for stop in here if stop is not None])
+
+
+def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
+    """Derive a bone's limit constraints and IK limits anew from the stops of its channels."""
+    for limit in [c for c in pose.constraints if c.name.split(".")[0] == _NAME and c.type in _TYPES.values()]:
+        pose.constraints.remove(limit)
+    for axis in _AXES:
+        if getattr(pose, f"use_ik_limit_{axis}"):
+            setattr(pose, f"use_ik_limit_{axis}", False)
+    Limiter()(pose, here)
 
 
 class Limiter:
@@ -31,66 +73,43 @@ class Limiter:
     constraint makes Blender look through all bones."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, Limits], bpy.types.Constraint] = {}
+        self._made: dict[tuple[Stop, ...], bpy.types.Constraint] = {}
 
-    def __call__(self, pose: bpy.types.PoseBone, dofs: Sequence[Dof | KnuckleDof]) -> None:
+    def __call__(self, pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
         """Derive the limits of a bone that has none yet."""
-        limits = _limits(dofs)
-        if limits is None:
-            return
-        kind = dofs[0].kind
-        if kind == "rotation":
-            _limit_ik(pose, limits)
-        like = self._made.get((kind, limits))
-        if like is not None:
-            pose.constraints.copy(like)
-        else:
-            self._made[kind, limits] = _limit_pose(pose, kind, limits)
+        every = tuple(here)
+        for prop in _TYPES:
+            alike = tuple(stop for stop in every if stop.prop == prop)
+            if not alike:
+                continue
+            if prop == "rotation_euler":
+                _limit_ik(pose, alike)
+            like = self._made.get(alike)
+            if like is not None:
+                pose.constraints.copy(like)
+            else:
+                self._made[alike] = _limit_pose(pose, alike)
 
 
-Limits = tuple[float | None, float | None]
+def _limit_ik(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
+    for stop in here:
+        axis = _AXES[stop.index]
+        setattr(pose, f"use_ik_limit_{axis}", True)
+        setattr(pose, f"ik_min_{axis}", stop.lower)
+        setattr(pose, f"ik_max_{axis}", stop.upper)
 
 
-def limit_bone(pose: bpy.types.PoseBone, dofs: Sequence[Dof | KnuckleDof]) -> None:
-    """Derive the bone's limit constraint and IK limits anew from the stops of its one axial degree of freedom."""
-    for limit in [c for c in pose.constraints if c.name == _NAME and c.type in _TYPES.values()]:
-        pose.constraints.remove(limit)
-    pose.use_ik_limit_z = False
-    Limiter()(pose, dofs)
-
-
-def _limits(dofs: Sequence[Dof | KnuckleDof]) -> Limits | None:
-    """The stops that a bone can show, None where it has none.
-
-    Some files draw a joint outside its stops. The bone can stand there all the same: the design pose is
-    where the file says, and physics is what drives the joint into its stops."""
-    if len(dofs) != 1 or dofs[0].kind not in _TYPES:
-        return None
-    lower, upper = stops(dofs[0])
-    lower, upper = None if lower is None else min(lower, 0.0), None if upper is None else max(upper, 0.0)
-    if lower is None and upper is None:
-        return None
-    if dofs[0].kind == "rotation":
-        # Blender's rotation limit takes both ends within half a turn: a stop beyond that cannot be shown
-        lower, upper = -math.pi if lower is None else lower, math.pi if upper is None else upper
-        if lower < -math.pi or upper > math.pi:
-            return None
-    return lower, upper
-
-
-def _limit_ik(pose: bpy.types.PoseBone, limits: Limits) -> None:
-    pose.use_ik_limit_z = True
-    pose.ik_min_z, pose.ik_max_z = limits
-
-
-def _limit_pose(pose: bpy.types.PoseBone, kind: str, limits: Limits) -> bpy.types.Constraint:
-    limit: Any = pose.constraints.new(_TYPES[kind])
+def _limit_pose(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> bpy.types.Constraint:
+    limit: Any = pose.constraints.new(_TYPES[here[0].prop])
     limit.name = _NAME
     limit.owner_space = "LOCAL"
-    lower, upper = limits
-    if kind == "rotation":
-        limit.use_limit_z, limit.min_z, limit.max_z = True, lower, upper
-    else:
-        limit.use_min_z, limit.use_max_z = lower is not None, upper is not None
-        limit.min_z, limit.max_z = lower or 0.0, upper or 0.0
+    for stop in here:
+        axis = _AXES[stop.index]
+        if stop.prop == "rotation_euler":
+            setattr(limit, f"use_limit_{axis}", True)
+        else:
+            setattr(limit, f"use_min_{axis}", stop.lower is not None)
+            setattr(limit, f"use_max_{axis}", stop.upper is not None)
+        setattr(limit, f"min_{axis}", stop.lower or 0.0)
+        setattr(limit, f"max_{axis}", stop.upper or 0.0)
     return limit

@@ -65,8 +65,18 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
 
 
 def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
-    """Bone names by the id of the joint that they turn."""
-    return {bone_record(bone).joint: bone.name for bone in armature_of(rig).bones if bone_record(bone).joint}
+    """Bone names by the id of the joint that they move; of a joint's chain the last, which carries the body."""
+    return {joint: chain[-1] for joint, chain in joint_bones(rig).items()}
+
+
+def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
+    """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
+    chains: dict[str, list[tuple[int, str]]] = {}
+    for bone in armature_of(rig).bones:
+        record = bone_record(bone)
+        if record.joint:
+            chains.setdefault(record.joint, []).append((record.step, bone.name))
+    return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
 
 
 def root_bones(rig: bpy.types.Object) -> dict[str, str]:

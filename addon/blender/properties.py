@@ -132,6 +132,13 @@ class KnuckleDof(bpy.types.PropertyGroup):
     )
     actuator: StringProperty(name="Actuator", default="servo")
     file_sign: FloatProperty(name="File Sign", default=1.0)
+    pitch: FloatProperty(name="Pitch", description="How far a screw slides along its axis for every radian")
+    start: FloatVectorProperty(name="Start", description="Coordinates of a ball or free block at the start", size=6)
+    start_rates: FloatVectorProperty(description="Their velocities", size=6)
+    parts: IntProperty(description="How many of the joint's parts are this block's")
+    step: IntProperty(description="Which bone of the joint's chain it poses", default=-1)
+    channel: StringProperty(description="Which property of that bone")
+    channel_index: IntProperty(description="Which number of it; -1 is all of a ball or free block", default=-1)
 
 
 class KnuckleJoint(bpy.types.PropertyGroup):
@@ -144,6 +151,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     loop: BoolProperty(name="Closes a Loop")
     against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
     dofs: CollectionProperty(type=KnuckleDof)
+    parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
     motor: PointerProperty(name="Motor", type=bpy.types.Object)
 
 
@@ -167,6 +175,10 @@ class KnuckleBone(bpy.types.PropertyGroup):
     """Which joint a bone turns, or which root body it carries."""
 
     joint: StringProperty(name="Joint Id")
+    step: IntProperty(description="Which bone of the joint's chain it is, 0 hangs on the carrier")
+    turn: FloatVectorProperty(
+        description="From the bone's axes to the joint's, by rows: what a ball's coordinates count in", size=9
+    )
     root: StringProperty(name="Root Body Id")
 
 

@@ -3,24 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from ..model.records import Array, Dof, Shape
-from .properties import SIZE_KEYS, KnuckleDof, KnuckleShape
+from ..model.records import DOF_SIZE, Array, Dof, Shape
+from .properties import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
 
 #: Fields that a degree of freedom and its property group share by name.
 DOF_FIELDS = (
     "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
-    "gain", "max_force", "actuator", "file_sign",
+    "gain", "max_force", "actuator", "file_sign", "pitch", "name",
 )  # fmt: skip
+#: The same, of several numbers: those of a ball or free block.
+DOF_VECTORS = ("start", "start_rates")
+
+
+def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
+    """Put a joint's degrees of freedom into its property group."""
+    for dof in dofs:
+        kept = record.dofs.add()
+        write_dof(kept, dof)
+        kept.parts = len(dof.parts)
+        for part in dof.parts:
+            write_dof(record.parts.add(), part)
+
+
+def read_dofs(record: KnuckleJoint) -> list[Dof]:
+    """A joint's degrees of freedom from its property group."""
+    parts = iter(record.parts)
+    out = []
+    for kept in record.dofs:
+        out.append(read_dof(kept))
+        out[-1].parts = [read_dof(part) for part in islice(parts, kept.parts)]
+    return out
 
 
 def write_dof(record: KnuckleDof, dof: Dof) -> None:
     """Put a degree of freedom into its property group."""
     for name in DOF_FIELDS:
         setattr(record, name, getattr(dof, name))
+    for name in DOF_VECTORS:
+        setattr(record, name, ([*getattr(dof, name)] + [0.0] * 6)[:6])
     record.axis = [float(x) for x in dof.axis]
     for end in ("lower", "upper"):
         value = getattr(dof, end)
@@ -31,6 +56,9 @@ def write_dof(record: KnuckleDof, dof: Dof) -> None:
 def read_dof(record: KnuckleDof) -> Dof:
     """A degree of freedom from its property group."""
     dof = Dof(**{name: getattr(record, name) for name in DOF_FIELDS})
+    for name in DOF_VECTORS if DOF_SIZE[dof.kind] > 1 else ():
+        numbers = tuple(float(x) for x in getattr(record, name))[: DOF_SIZE[dof.kind]]
+        setattr(dof, name, numbers if any(numbers) else ())
     dof.axis = np.array(record.axis, dtype=np.float64)
     dof.lower, dof.upper = stops(record)
     return dof

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import naming
 from .behaviours import (
     BODY_PITCH,
     BODY_ROLL,
@@ -92,16 +93,9 @@ def feedback_angles(rotation: ArrayLike) -> Array:
 
 
 def servo_names(mechanism: Mechanism) -> dict[str, str]:
-    """A name for every joint's servo, unlike any other's, by joint id."""
-    return unique_names((joint.id, joint.name) for joint in mechanism.joints)
-
-
-def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """From (id, name) pairs: the name where it is the only one, else the name followed by the id (real files
-    repeat names)."""
-    pairs = list(named)
-    uses = Counter(name for _, name in pairs)
-    return {key: name if name and uses[name] == 1 else f"{name} #{key}".strip() for key, name in pairs}
+    """The name of every servo that a gait can command, unlike any other's, by the id of its joint."""
+    names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
+    return {joint: own[0] for joint, own in names.items() if len(own) == 1}
 
 
 def gait_of(mechanism: Mechanism) -> Gait | None:

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from addon import formats
+from tests.conftest import CORPUS
 
-JUICE = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "juice"
+JUICE = CORPUS / "juice"
 BROKEN = "simpleant2.jp.jm"  # not well-formed
 FILES = [path for path in sorted(JUICE.glob("*/*.j*m")) if path.name != BROKEN]
 JOINT_TAGS = {"RevoluteJoint": "revolute", "PrismaticJoint": "prismatic", "SphericalJoint": "ball"}

@@ -18,7 +18,7 @@ from ..compat import action_curves, use_action
 from ..document import document_bytes
 from ..model_parts import parts
 from ..properties import control_property
-from ..records import read_dof, unflat
+from ..records import read_dofs, unflat
 from .keys import LINEAR, key_servos
 
 _behaviours: dict[str, Behaviours | None] = {}
@@ -94,7 +94,7 @@ def live_gait(rig: bpy.types.Object) -> Gait | None:
         record = record_of(empty)
         joint = Joint(record.source_id, record.source_name, record.joint.type, None, None)
         joint.active = record.joint.active
-        joint.dofs = [read_dof(dof) for dof in record.joint.dofs]
+        joint.dofs = read_dofs(record.joint)
         mechanism.joints.append(joint)
     return gait_of(mechanism)
 

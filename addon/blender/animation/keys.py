@@ -1,42 +1,30 @@
 """Servo trajectories as ordinary keys on bones, and back.
 
-A servo is the Z channel of its bone: ``rotation_euler[2]`` for a hinge, ``location[2]`` for a slide.
+A servo is a channel of a bone, Z for a joint of one degree: ``rotation_euler[2]`` for a hinge, ``location[2]`` for a
+slide. The three numbers of a ball, a rotation vector, become its bone's quaternion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import bpy
 import numpy as np
 
-from ...model.gait import unique_names
 from ...model.records import Array, Motion, Trajectory
 from ...model.report import Report
-from ..access import action_record, armature_of, record_of
+from ..access import action_record
+from ..blocks import block_pose, in_short_turns
+from ..channels import Channel, block_turn, bone_path, servo_channels, servo_names
 from ..compat import action_curves, new_curve, use_action
-from ..model_parts import parts, rig_in, servo_bones
+from ..model_parts import rig_in
+from .pose import PoseReader
 
 CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
 
-
-def servo_names(rig: bpy.types.Object) -> dict[str, str]:
-    """The name of every servo by joint id, as motions use them."""
-    return unique_names((record_of(empty).source_id, record_of(empty).source_name) for empty in parts(rig, "JOINT"))
-
-
-def servo_channels(rig: bpy.types.Object) -> dict[str, tuple[str, str]]:
-    """Data path and kind (``rotation`` or ``translation``) of each one-degree servo that has a bone, by joint id."""
-    bones = servo_bones(rig)
-    out: dict[str, tuple[str, str]] = {}
-    for empty in parts(rig, "JOINT"):
-        record = record_of(empty)
-        dofs = record.joint.dofs
-        bone = bones.get(record.source_id)
-        if bone is not None and len(dofs) == 1 and dofs[0].kind in {"rotation", "translation"}:
-            channel = "rotation_euler" if dofs[0].kind == "rotation" else "location"
-            out[record.source_id] = (f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}', dofs[0].kind)
-    return out
+#: Keys of channels: frames (n,), values (n,), interpolation.
+Tracks = dict[Channel, tuple[Array, Array, int]]
 
 
 def frame_of(scene: bpy.types.Scene, seconds: Array | float, start: float | None = None) -> Array:
@@ -48,22 +36,66 @@ def frame_of(scene: bpy.types.Scene, seconds: Array | float, start: float | None
 def key_servos(
     rig: bpy.types.Object, name: str, tracks: Mapping[str, tuple[Array, Array, int]], use: bool = True
 ) -> bpy.types.Action:
-    """A new Action with the tracks of servos: joint id -> (frames, values, interpolation).
+    """A new Action with the tracks of joints: id -> (frames (n,), values (n,) or (n, coordinates), interpolation).
 
-    Makes it the rig's Action when ``use``. Joints without a one-degree bone are passed over."""
+    Makes it the rig's Action when ``use``. Joints without a bone are passed over."""
+    channels = servo_channels(rig)
+    singles: Tracks = {}
+    for joint, (frames, values, interpolation) in tracks.items():
+        columns = np.asarray(values).reshape(len(frames), -1)
+        for channel, column in zip(channels.get(joint, ()), columns.T, strict=False):
+            singles[channel] = frames, column, interpolation
+    return key_channels(rig, name, singles, use)
+
+
+def key_channels(rig: bpy.types.Object, name: str, tracks: Tracks, use: bool = True) -> bpy.types.Action:
+    """A new Action with the tracks of channels: (frames (n,), values (n,), interpolation). The numbers of a ball or
+    free block that have no track stay where the file begins.
+
+    Makes it the rig's Action when ``use``."""
     action = bpy.data.actions.new(name)
     action.use_fake_user = True
     before = rig.animation_data.action if rig.animation_data is not None else None
     use_action(rig, action)
     curves = action_curves(rig, action)
-    channels = servo_channels(rig)
-    for joint, (frames, values, interpolation) in tracks.items():
-        if joint in channels:
-            path = channels[joint][0]
-            put_keys(new_curve(curves, path, 2, path.split('"')[1]), frames, values, interpolation)
+    blocks: dict[str, Tracks] = {}
+    for channel, track in tracks.items():
+        if channel.is_single:
+            put_keys(new_curve(curves, channel.path, channel.index, channel.bone), *track)
+        elif len(track[0]):
+            blocks.setdefault(channel.bone, {})[channel] = track
+    every = servo_channels(rig) if blocks else {}
+    for bone, own in blocks.items():
+        joint = next(iter(own)).joint
+        _key_block(rig, curves, [c for c in every[joint] if c.bone == bone and not c.is_single], own)
     if not use:
         use_action(rig, before)
     return action
+
+
+def _key_block(rig: bpy.types.Object, curves: Any, block: Sequence[Channel], tracks: Tracks) -> None:
+    """Key the location and quaternion of a ball's or free block's bone."""
+    frames = np.unique(np.concatenate([np.asarray(track[0], dtype=np.float64) for track in tracks.values()]))
+    values = np.empty((len(frames), len(block)))
+    for k, channel in enumerate(block):
+        values[:, k] = _at(frames, *tracks[channel]) if channel in tracks else channel.start
+    constant = all(interpolation == CONSTANT for _, _, interpolation in tracks.values())
+    if not constant:
+        frames, values = in_short_turns(frames, values)
+    bone = block[0].bone
+    places, turns = block_pose(values, block_turn(rig, bone), block[0].against)
+    how = CONSTANT if constant else LINEAR
+    for index in range(3 if block[0].kind == "free" else 0):
+        put_keys(new_curve(curves, bone_path(bone, "location"), index, bone), frames, places[:, index], how)
+    for index in range(4):
+        put_keys(new_curve(curves, bone_path(bone, "rotation_quaternion"), index, bone), frames, turns[:, index], how)
+
+
+def _at(frames: Array, keys: Array, values: Array, interpolation: int) -> Array:
+    """A track's values at other frames."""
+    if interpolation == CONSTANT:
+        return np.asarray(values)[np.maximum(np.searchsorted(keys, frames, side="right") - 1, 0)]
+    return np.interp(frames, keys, values)
 
 
 def put_keys(curve: bpy.types.FCurve, frames: Array, values: Array, interpolation: int = LINEAR) -> None:
@@ -87,11 +119,10 @@ def key_bone_paths(
     """Add location (n, 3) and quaternion (n, 4) keys to bones of an Action that the rig uses: bone name -> path."""
     curves = action_curves(rig, action)
     for bone, (places, turns) in paths.items():
-        path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"]'
         for index in range(3 if places is not None else 0):
-            put_keys(new_curve(curves, f"{path}.location", index, bone), frames, places[:, index])
+            put_keys(new_curve(curves, bone_path(bone, "location"), index, bone), frames, places[:, index])
         for index in range(4):
-            put_keys(new_curve(curves, f"{path}.rotation_quaternion", index, bone), frames, turns[:, index])
+            put_keys(new_curve(curves, bone_path(bone, "rotation_quaternion"), index, bone), frames, turns[:, index])
 
 
 def apply(
@@ -109,18 +140,18 @@ def apply(
     scene = scene or bpy.context.scene
     rig = require_rig(collection)
     report = Report()
-    joint_of = {name: joint for joint, name in servo_names(rig).items()}
-    channels = servo_channels(rig)
-    tracks = {}
+    channel_of = {channel.name: channel for own in servo_channels(rig).values() for channel in own}
+    known = {name for names in servo_names(rig).values() for name in names}
+    tracks: Tracks = {}
     for trajectory in motion.trajectories:
-        joint = joint_of.get(trajectory.name)
-        if joint is None or joint not in channels:
-            why = "no joint has this name" if joint is None else "its joint has no single channel"
+        channel = channel_of.get(trajectory.name)
+        if channel is None:
+            why = "its joint has no bone" if trajectory.name in known else "no joint has this name"
             report.warn("servo-unmatched", f"Servo {trajectory.name!r} was left out: {why}", where=trajectory.name)
             continue
         step = CONSTANT if trajectory.interpolation == "constant" else LINEAR
-        tracks[joint] = (frame_of(scene, trajectory.times, start), trajectory.values, step)
-    action = key_servos(rig, motion.name, tracks)
+        tracks[channel] = (frame_of(scene, trajectory.times, start), trajectory.values, step)
+    action = key_channels(rig, motion.name, tracks)
     action_record(action).kind = "MOTION"
     action_record(action).motion = motion.name
     if extend:
@@ -137,14 +168,13 @@ def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
     return rig
 
 
-def keyed_servos(rig: bpy.types.Object) -> list[str]:
-    """Ids of the joints that the rig's Action keys, in the order of its joints."""
+def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
+    """The channels that the rig's Action keys, in the order of its joints."""
     data = rig.animation_data
     if data is None or data.action is None:
         return []
-    curves = action_curves(rig, data.action, create=False) or ()
-    keyed = {curve.data_path for curve in curves}
-    return [joint for joint, (path, _kind) in servo_channels(rig).items() if path in keyed]
+    keyed = {(curve.data_path, curve.array_index) for curve in action_curves(rig, data.action, create=False) or ()}
+    return [channel for own in servo_channels(rig).values() for channel in own if keyed.intersection(channel.curves())]
 
 
 def sample(
@@ -157,12 +187,11 @@ def sample(
     """The servo values of the evaluated pose at scene frames, as a Motion with times from the first frame.
 
     ``frames`` default to the scene's range, every frame; they may be fractional. ``joints`` (ids) default
-    to those that the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back."""
+    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back."""
     scene = scene or bpy.context.scene
     rig = require_rig(collection)
     frames = list(range(scene.frame_start, scene.frame_end + 1)) if frames is None else list(frames)
-    channels = servo_channels(rig)
-    wanted = [j for j in (joints if joints is not None else keyed_servos(rig) or channels) if j in channels]
+    wanted = _wanted_channels(rig, joints)
     reader = PoseReader(rig, wanted)
     values = np.empty((len(frames), len(wanted)))
     before = scene.frame_current, scene.frame_subframe
@@ -175,40 +204,17 @@ def sample(
         scene.frame_set(before[0], subframe=before[1])
     rate = scene.render.fps / scene.render.fps_base
     times = (np.asarray(frames, dtype=np.float64) - (frames[0] if frames else 0)) / rate
-    names = servo_names(rig)
-    turning = [channels[joint][1] == "rotation" for joint in wanted]
     tracks = [
-        Trajectory(names[joint], times.copy(), np.unwrap(values[:, k]) if turning[k] else values[:, k].copy())
-        for k, joint in enumerate(wanted)
+        Trajectory(channel.name, times.copy(), np.unwrap(values[:, k]) if channel.turns else values[:, k].copy())
+        for k, channel in enumerate(wanted)
     ]
     action = rig.animation_data.action if rig.animation_data is not None else None
     return Motion(name or (action.name if action is not None else rig.name), tracks)
 
 
-class PoseReader:
-    """Reads the servo values of an evaluated pose, all bones in one go."""
-
-    def __init__(self, rig: bpy.types.Object, joints: Sequence[str]) -> None:
-        self._rig = rig
-        bones = servo_bones(rig)
-        names = [bone.name for bone in armature_of(rig).bones]
-        place = {name: number for number, name in enumerate(names)}
-        kinds = servo_channels(rig)
-        self._at = np.array([place[bones[joint]] for joint in joints], dtype=np.intp)
-        carriers = [armature_of(rig).bones[bones[joint]].parent for joint in joints]
-        self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
-        rest = np.array([np.array(bone.matrix_local) for bone in armature_of(rig).bones]).reshape(-1, 4, 4)
-        rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
-        self._from_rest = np.linalg.inv(rest[self._at]) @ rest[self._carrier]
-        self._turns = np.array([kinds[joint][1] == "rotation" for joint in joints], dtype=bool)
-        self._buffer = np.empty(len(names) * 16, dtype=np.float32)
-
-    def read(self) -> Array:
-        """Servo values of the current pose, shape (joints,); angles in (-pi, pi]."""
-        if not len(self._at):
-            return np.zeros(0)
-        self._rig.pose.bones.foreach_get("matrix", self._buffer)
-        pose = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
-        pose = np.concatenate([pose, np.eye(4)[None]])
-        local = self._from_rest @ np.linalg.inv(pose[self._carrier]) @ pose[self._at]
-        return np.where(self._turns, np.arctan2(local[:, 1, 0], local[:, 0, 0]), local[:, 2, 3])
+def _wanted_channels(rig: bpy.types.Object, joints: Iterable[str] | None) -> list[Channel]:
+    """The channels of joints; None: those that are keyed, or all."""
+    every = servo_channels(rig)
+    if joints is None:
+        return keyed_servos(rig) or [channel for own in every.values() for channel in own]
+    return [channel for joint in joints for channel in every.get(joint, ())]

@@ -10,7 +10,8 @@ from ...model.kinematics import frame_with_z
 from ...model.records import Array, Joint
 from ..access import record_of
 from ..properties import KnuckleJoint
-from ..records import flat, write_dof
+from ..records import flat, write_dofs
+from .degrees import Place, axes_in_joint
 from .plan import Plan, joint_axis
 from .rig import hang, tail_inverse
 
@@ -24,6 +25,7 @@ def make_joints(
 ) -> dict[str, bpy.types.Object]:
     """Joint empties by id. Each hangs on the bone of its parent body, so that it goes where the joint goes."""
     made: dict[str, bpy.types.Object] = {}
+    places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
     tails: dict[int, Matrix] = {}
     for joint in plan.mechanism.joints:
@@ -46,7 +48,7 @@ def make_joints(
             tails.get(number) if number is not None else None,
             pose,
         )
-        _record(empty, joint, rig, bodies)
+        _record(empty, joint, rig, bodies, places.get(joint.id, {}))
         record = record_of(empty).joint
         record.loop = joint.id in plan.tree.loop_joints
         record.against = against.get(joint.id, False)
@@ -56,8 +58,13 @@ def make_joints(
 
 
 def constraint_turn(joint: Joint | KnuckleJoint) -> Array | None:
-    """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it. None
-    where they are the same."""
+    """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it; each axis on
+    one of the empty's where several stand at right angles. None where the two frames are the same."""
+    several = axes_in_joint(joint.dofs)
+    if several is not None:
+        turn = np.eye(4)
+        turn[:3, :3] = several
+        return None if np.array_equal(several, np.eye(3)) else turn
     x, y, z = axis = joint_axis(joint) if isinstance(joint, Joint) else _record_axis(joint)
     slides = len(joint.dofs) == 1 and joint.dofs[0].kind == "translation"
     if (x, y, z) == (0.0, 0.0, 1.0) and not slides:
@@ -71,12 +78,18 @@ def constraint_turn(joint: Joint | KnuckleJoint) -> Array | None:
 
 def _record_axis(record: KnuckleJoint) -> Array:
     for dof in record.dofs:
-        if dof.kind in {"rotation", "translation"}:
+        if dof.kind in {"rotation", "translation", "screw"}:
             return np.array(dof.axis, dtype=np.float64)
     return np.array([0.0, 0.0, 1.0])
 
 
-def _record(empty: bpy.types.Object, joint: Joint, rig: bpy.types.Object, bodies: dict[str, bpy.types.Object]) -> None:
+def _record(
+    empty: bpy.types.Object,
+    joint: Joint,
+    rig: bpy.types.Object,
+    bodies: dict[str, bpy.types.Object],
+    places: dict[int, Place],
+) -> None:
     record = record_of(empty)
     record.role = "JOINT"
     record.source_name, record.source_id = joint.name, joint.id
@@ -86,5 +99,7 @@ def _record(empty: bpy.types.Object, joint: Joint, rig: bpy.types.Object, bodies
     part = record.joint
     part.type, part.active = joint.type, joint.active
     part.parent, part.child = bodies.get(joint.parent or ""), bodies.get(joint.child or "")
-    for dof in joint.dofs:
-        write_dof(part.dofs.add(), dof)
+    write_dofs(part, joint.dofs)
+    for number, place in places.items():
+        dof = part.dofs[number]
+        dof.step, dof.channel, dof.channel_index = place.step, place.prop, place.index

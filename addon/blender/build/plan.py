@@ -12,6 +12,8 @@ import numpy as np
 
 from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape
+from .bone_frames import aimed, clear_view, frame_of_layout, is_clear
+from .degrees import BoneDegrees, Layout, Place, chain_of
 
 UpAxis = Literal["AUTO", "Z", "Y", "-Z"]
 
@@ -25,14 +27,20 @@ _TURN = {"Z": 0.0, "Y": math.pi / 2, "-Z": math.pi}
 class BonePlan:
     """A bone: its rest matrix (4x4: Y along the bone, Z the joint axis), length, and the bone that carries it.
 
-    ``link`` is None for a root's bone. ``body`` is the body that follows it."""
+    ``link`` is None for a root's bone. ``body`` is the body that follows it, None for the inner bones of a joint's
+    chain, of which this is bone number ``step``. ``degrees`` and ``layout`` say what of the joint it carries, and
+    ``frame`` is the joint's design frame."""
 
     name: str
     matrix: Array
     length: float
     parent: int | None
     link: Link | None
-    body: Body
+    body: Body | None
+    step: int = 0
+    degrees: BoneDegrees = field(default_factory=BoneDegrees)
+    layout: Layout = field(default_factory=lambda: Layout((), None))
+    frame: Array | None = None
 
 
 @dataclass
@@ -48,6 +56,14 @@ class Plan:
     upright: Array  # 4x4 turn of the whole model
     size: float  # length of the diagonal of the bodies' bounding box
     bodies: dict[str, Body] = field(default_factory=dict)
+
+    def places(self) -> dict[str, dict[int, Place]]:
+        """Where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
+        out: dict[str, dict[int, Place]] = {}
+        for bone in self.bones:
+            if bone.link is not None:
+                out.setdefault(bone.link.joint.id, {}).update(bone.degrees.places(bone.layout, bone.step))
+        return out
 
 
 def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Plan:
@@ -113,11 +129,43 @@ def _bones(
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
     matrices, lengths = _bone_frames(tree, frames, bodies, shortest)
     for number, link in enumerate(tree.links):
-        bone_of_body[link.body] = len(bones)
         parent = bone_of_body[link.carrier] if link.carrier is not None else None
-        name = link.joint.name or link.joint.id
-        bones.append(BonePlan(name, matrices[number], lengths[number], parent, link, bodies[link.body]))
+        above = bones[parent].matrix if parent is not None else None
+        for bone in _chain(link, frames[link.joint.id], matrices[number], above):
+            bone.parent, bone.length = parent, 0.5 * shortest
+            parent = len(bones)
+            bones.append(bone)
+        bones[-1].length, bones[-1].body = lengths[number], bodies[link.body]
+        bone_of_body[link.body] = len(bones) - 1
     return bones, bone_of_body
+
+
+def _chain(link: Link, frame: Array, main: Array, above: Array | None) -> list[BonePlan]:
+    """The bones of a joint under a carrier's (its rest matrix), without parents yet. ``main`` is the rest matrix of a
+    bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are passed over;
+    a joint that has no other is split into more bones."""
+    name = link.joint.name or link.joint.id
+    made: list[BonePlan] = []
+    chain = chain_of(link.joint, link.against)
+    while chain:
+        degrees = chain.pop(0)
+        if not degrees.bound:
+            matrix = main if not (made or chain) else aimed(frame, degrees.axis, main[:3, 1])
+            found = clear_view(matrix, above), degrees.layouts()[0]
+        else:
+            ways = [(frame_of_layout(frame, layout), layout) for layout in degrees.layouts()]
+            ways.sort(key=lambda way: -float(way[0][:3, 1] @ main[:3, 1]))
+            clear = [way for way in ways if is_clear(way[0], above)]
+            if not clear:
+                chain = degrees.split() + chain
+                continue
+            found = clear[0]
+        step = len(made)
+        made.append(BonePlan(name, found[0], 0.0, None, link, None, step, degrees, found[1], frame))
+        above = found[0]
+    for bone in made[:-1]:
+        bone.name = f"{name}/{bone.step + 2}"
+    return made
 
 
 def center(body: Body) -> Array:
@@ -128,7 +176,7 @@ def center(body: Body) -> Array:
 def _bone_frames(
     tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], shortest: float
 ) -> tuple[Array, list[float]]:
-    """Rest matrices (n, 4, 4) and lengths of the bones of links: Z on the joint's axis, Y as far as it can be
+    """Rest matrices (n, 4, 4) and lengths of the bones of links with one axis: Z on it, Y as far as it can be
     towards the body's next joint, or its centre of mass where there is none or several."""
     count = len(tree.links)
     frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
@@ -167,7 +215,7 @@ def _bone_frames(
 def joint_axis(joint: Joint) -> Array:
     """The axis of a joint's first axial degree of freedom in its frame, Z where it has none."""
     for dof in joint.dofs:
-        if dof.kind in {"rotation", "translation"}:
+        if dof.kind in {"rotation", "translation", "screw"}:
             x, y, z = dof.axis
             return np.asarray(dof.axis) / math.sqrt(x * x + y * y + z * z)
     return np.array([0.0, 0.0, 1.0])

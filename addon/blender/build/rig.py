@@ -1,15 +1,19 @@
-"""The armature: one bone per joint of the spanning tree and one per root, made in one edit session."""
+"""The armature: a bone (or a short chain) per joint of the spanning tree and one per root, made in one edit session."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import bpy
 from mathutils import Matrix
 
-from ...model.records import Array, Joint
+from ...model.records import Array, Dof
 from ..access import armature_of, bone_record
-from ..bone_limits import Limiter
+from ..blocks import block_pose
+from ..bone_limits import Limiter, stop_of
+from ..channels import bone_path
+from .degrees import Place
 from .plan import BonePlan, Plan
 
 
@@ -26,9 +30,12 @@ def make_rig(context: bpy.types.Context, plan: Plan) -> tuple[bpy.types.Object, 
     for name, bone in zip(names, plan.bones, strict=True):
         record = bone_record(data.bones[name])
         if bone.link is None:
+            assert bone.body is not None
             record.root = bone.body.id
         else:
-            record.joint = bone.link.joint.id
+            record.joint, record.step = bone.link.joint.id, bone.step
+            if bone.degrees.block is not None:
+                record.turn = [float(x) for x in block_axes(bone).ravel()]
     return rig, names
 
 
@@ -65,31 +72,69 @@ def _fit_name(name: str, limit: int = 63) -> str:
 
 
 def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
-    """Leave each bone the channels of its joint, with the stops as constraints. Needs the rig in a scene."""
+    """Leave each bone the channels of its joint, with the stops as constraints, and pose it as the file begins.
+    Needs the rig in a scene."""
     limit = Limiter()
     for name, bone in zip(names, plan.bones, strict=True):
         pose = rig.pose.bones[name]
+        pose.lock_scale = (True, True, True)
         if bone.link is None:
             pose.rotation_mode = "QUATERNION"
-            pose.lock_scale = (True, True, True)
             continue
-        free_channels(pose, bone.link.joint)
-        limit(pose, bone.link.joint.dofs)
+        dofs = bone.link.joint.dofs
+        places = bone.degrees.places(bone.layout, bone.step)
+        free_channels(pose, bone, places)
+        stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
+        limit(pose, [stop for stop in stops if stop is not None])
+        for number, place in places.items():
+            if number in bone.degrees.screws:
+                drive_slide(rig, pose, place.index, dofs[number].pitch)
+            begin(pose, bone, place, dofs[number])
 
 
-def free_channels(pose: bpy.types.PoseBone, joint: Joint) -> None:
-    """Lock every channel but the joint's own, for hand and for IK."""
-    kinds = [dof.kind for dof in joint.dofs]
-    turns = "rotation" in kinds
-    ball = "ball" in kinds or "free" in kinds
-    slides = "translation" in kinds
-    pose.rotation_mode = "QUATERNION" if ball else "XYZ"
-    pose.lock_location = ("free" not in kinds, "free" not in kinds, not (slides or "free" in kinds))
-    pose.lock_rotation = (not ball, not ball, not (turns or ball))
-    pose.lock_rotation_w = not ball
-    pose.lock_scale = (True, True, True)
-    pose.lock_ik_x = pose.lock_ik_y = not ball
-    pose.lock_ik_z = not (turns or ball)
+def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, Place]) -> None:
+    """Lock every channel but those of the joint, for hand and for IK."""
+    block = bone.degrees.block is not None
+    slides = {place.index for place in places.values() if place.prop == "location"}
+    turns = {place.index for place in places.values() if place.prop == "rotation_euler"}
+    mode: Any = bone.degrees.rotation_mode(bone.layout)
+    pose.rotation_mode = mode
+    pose.lock_location = [axis not in slides and not bone.degrees.free for axis in range(3)]
+    held = [axis not in turns and not block for axis in range(3)]
+    pose.lock_rotation = held
+    pose.lock_rotation_w = not block
+    pose.lock_ik_x, pose.lock_ik_y, pose.lock_ik_z = held
+
+
+def drive_slide(rig: bpy.types.Object, pose: bpy.types.PoseBone, index: int, pitch: float) -> None:
+    """Let a screw's bone slide along its axis by ``pitch`` for every radian that it turns."""
+    driver = cast(bpy.types.FCurve, pose.driver_add("location", index)).driver
+    turned = driver.variables.new()
+    turned.name = "angle"
+    turned.targets[0].id = rig
+    turned.targets[0].data_path = f"{bone_path(pose.name, 'rotation_euler')}[{index}]"
+    driver.expression = f"angle * {pitch!r}"
+
+
+def begin(pose: bpy.types.PoseBone, bone: BonePlan, place: Place, dof: Dof) -> None:
+    """Pose a degree of freedom where the file begins. What is zero is left as it is."""
+    start = dof.initial
+    if not start.any():
+        return
+    if place.index >= 0:
+        getattr(pose, place.prop)[place.index] = start[0]
+        return
+    assert bone.link is not None
+    locations, quaternions = block_pose(start[None], block_axes(bone), bone.link.against)
+    pose.rotation_quaternion = quaternions[0]
+    if dof.kind == "free":
+        pose.location = locations[0]
+
+
+def block_axes(bone: BonePlan) -> Array:
+    """The turn (3, 3) from a bone's axes to the frame of its joint, in which a ball's coordinates count."""
+    assert bone.frame is not None
+    return bone.frame[:3, :3].T @ bone.matrix[:3, :3]
 
 
 def hang(obj: bpy.types.Object, rig: bpy.types.Object, bone: str | None, rest: Matrix | None, pose: Array) -> None:

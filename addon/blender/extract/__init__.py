@@ -17,7 +17,7 @@ import numpy as np
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
 from ...model.kinematics import inverse, joint_frames_world
-from ...model.records import Array, Body, Joint, Mechanism, Shape
+from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape
 from ...model.report import Report
 from ..access import record_of, settings
 from ..build.bodies import com_pose
@@ -25,7 +25,7 @@ from ..build.joints import constraint_turn
 from ..document import document_bytes
 from ..model_parts import parts, rig_in
 from ..physics.simulation import LEAST_MASS
-from ..records import DOF_FIELDS, read_dof, read_shape
+from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, read_shape
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 
 __all__ = ["extract"]
@@ -169,7 +169,7 @@ class _Reading:
         if old or original:
             _edit_dofs(obj, joint)
         else:
-            joint.dofs = [read_dof(dof) for dof in part.dofs]
+            joint.dofs = read_dofs(part)
         joint.twin = _twin(record.twin, joint.twin, copied=original is not None)
         joint.id = own
         return joint
@@ -190,16 +190,29 @@ def _edited_frame(obj: bpy.types.Object, exact: Array | None) -> Array:
 
 
 def _edit_dofs(obj: bpy.types.Object, joint: Joint) -> None:
-    for mine, theirs in zip(joint.dofs, record_of(obj).joint.dofs, strict=False):
-        now = read_dof(theirs)
-        shortest = plain_angle if mine.kind == "rotation" else plain
-        for name in (*DOF_FIELDS, "lower", "upper"):
-            value = getattr(now, name)
-            if same(value, getattr(mine, name)):
-                continue
-            if isinstance(value, float):
-                value = shortest(value) if name in {"lower", "upper"} else plain(value)
-            setattr(mine, name, value)
+    for mine, now in zip(joint.dofs, read_dofs(record_of(obj).joint), strict=False):
+        _edit_dof(mine, now)
+        for part, part_now in zip(mine.parts, now.parts, strict=False):
+            _edit_dof(part, part_now)
+
+
+def _edit_dof(mine: Dof, now: Dof) -> None:
+    shortest = plain_angle if mine.kind in {"rotation", "screw"} else plain
+    for name in (*DOF_FIELDS, "lower", "upper"):
+        value = getattr(now, name)
+        if same(value, getattr(mine, name)):
+            continue
+        if isinstance(value, float):
+            value = shortest(value) if name in {"lower", "upper"} else plain(value)
+        setattr(mine, name, value)
+    for name in DOF_VECTORS:
+        numbers, before = getattr(now, name), getattr(mine, name)
+        if not _same_numbers(numbers, before if any(before) else ()):
+            setattr(mine, name, tuple(plain(x) for x in numbers))
+
+
+def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
+    return len(now) == len(before) and all(same(x, y) for x, y in zip(now, before, strict=True))
 
 
 def _edited_mass(obj: bpy.types.Object, mass: float) -> float:

@@ -15,7 +15,8 @@ from mathutils import Matrix
 from ...model.records import Array, Motion, Trajectory
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
-from ..animation.keys import LINEAR, key_bone_paths, key_servos, servo_names
+from ..animation.keys import LINEAR, key_bone_paths, key_servos
+from ..channels import servo_names
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
@@ -190,7 +191,7 @@ def recorded_motion(scene: bpy.types.Scene, recording: Recording, name: str, ste
     return Motion(
         name,
         [
-            Trajectory(names[joint], times.copy(), np.interp(times, at, recording.values[:, number]))
+            Trajectory(names[joint][0], times.copy(), np.interp(times, at, recording.values[:, number]))
             for number, joint in enumerate(recording.plant.joints)
         ],
     )

@@ -15,8 +15,8 @@ from ...model.gait import Gait, feedback_angles
 from ...model.records import Array
 from ..access import record_of, settings
 from ..animation import gait as gaits
-from ..animation.keys import servo_channels
-from ..model_parts import parts, servo_bones
+from ..channels import servo_channels
+from ..model_parts import parts
 from ..properties import DRIVES
 from .constraints import put_stops
 from .plant import Plant, ensure_motors, gather
@@ -67,16 +67,15 @@ class ServoRun:
 
     def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
         curves = gaits.pose_curves(self.rig)
-        bones = servo_bones(self.rig)
         out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
         channels = servo_channels(self.rig)
         for joint in self.plant.joints:
             if joint not in channels:
                 out.append((None, None, ""))  # closes a loop: no bone, nothing to chase
                 continue
-            path, kind = channels[joint]
-            channel = "rotation_euler" if kind == "rotation" else "location"
-            out.append((curves.get((path, 2)), self.rig.pose.bones[bones[joint]], channel))
+            channel = channels[joint][0]
+            bone = self.rig.pose.bones[channel.bone]
+            out.append((curves.get((channel.path, channel.index)), bone, channel.prop))
         return out
 
     # ---------------------------------------------------------------- each frame

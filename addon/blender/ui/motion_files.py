@@ -15,7 +15,7 @@ from ...model.records import Motion
 from ...model.report import Report
 from ..access import record_of, settings
 from ..animation import apply, sample
-from ..animation.keys import servo_channels, servo_names
+from ..channels import servo_channels, servo_names
 from ..physics.world import frame_rate
 from .common import (
     ExportHelper,
@@ -181,7 +181,7 @@ def _motion_name(rig: bpy.types.Object) -> str:
 def _require_matches(rig: bpy.types.Object, motions: Iterable[Motion]) -> None:
     """ValueError before anything is made where no servo of the motions is one of the model's."""
     theirs = {trajectory.name for motion in motions for trajectory in motion.trajectories}
-    ours = set(servo_names(rig).values())
+    ours = {name for names in servo_names(rig).values() for name in names}
     if not theirs & ours:
         examples = ", ".join(sorted(theirs)[:3]) or "none at all"
         raise ValueError(

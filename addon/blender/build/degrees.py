@@ -1,0 +1,191 @@
+"""How a joint's degrees of freedom are dealt out to bones. No bpy.
+
+A bone's own motion is ``T(location) R(rotation)`` in its rest axes. One bone therefore holds slides, then up to three
+turns, as long as all their axes stand at right angles (or coincide): each becomes a channel of the bone that counts as
+the coordinate does, sign included. Where the next degree of freedom does not fit, the next bone of a chain begins.
+
+A joint that points against the tree moves its parent: its bones carry the inverse of its motion, which is the same
+degrees of freedom in reverse order about opposite axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from ...model.records import Array, DofKind, Joint
+
+Property = Literal["location", "rotation_euler", "rotation_quaternion"]
+
+#: Axes that are this far from a right angle (as a cosine) still stand at one: 32-bit numbers cannot tell.
+_SQUARE = 1e-7
+_LETTERS = "XYZ"
+
+
+class Degree(Protocol):
+    """What is asked of a degree of freedom: a record of the model's or Blender's."""
+
+    @property
+    def kind(self) -> DofKind: ...
+    @property
+    def axis(self) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a degree of freedom is posed: which bone of its joint's chain, which property, which index of it.
+
+    A ball and a free block have the whole quaternion (and location) of their bone: index -1."""
+
+    step: int
+    prop: Property
+    index: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which of a bone's axes (0 to 2 for X to Z) each of its directions is on. ``axes`` are the bone's X, Y and Z in
+    the joint's frame, as columns; None where one direction or none leaves the choice."""
+
+    columns: tuple[int, ...]
+    axes: Array | None
+
+
+@dataclass
+class BoneDegrees:
+    """What one bone carries. ``slides`` and ``turns`` are pairs of a degree of freedom's number in its joint and of its
+    direction's, in the order of the motion; ``block`` is the number of a ball or free block."""
+
+    directions: list[Array] = field(default_factory=list)
+    slides: list[tuple[int, int]] = field(default_factory=list)
+    turns: list[tuple[int, int]] = field(default_factory=list)
+    screws: set[int] = field(default_factory=set)  # those of the turns that slide as they turn
+    block: int | None = None
+    free: bool = False
+
+    def take(self, number: int, kind: DofKind, axis: Array) -> bool:
+        """Add the next degree of freedom of the motion; False, and nothing done, where it does not fit."""
+        if self.block is not None or (kind in {"ball", "free", "screw"} and self.turns):
+            return False
+        if kind in {"ball", "free"}:
+            if kind == "free" and self.slides:
+                return False
+            self.block, self.free = number, kind == "free"
+            return True
+        direction = self._direction(axis / np.linalg.norm(axis))
+        if direction is None:
+            return False
+        slides, turns = ({mine for _, mine in those} for those in (self.slides, self.turns))
+        if kind == "translation":
+            # behind a turn it fits only along that turn's axis, where the two can be exchanged
+            if direction in slides or (turns and turns != {direction}) or self.screws:
+                return False
+            self.slides.append((number, direction))
+        else:
+            if direction in turns or (kind == "screw" and direction in slides):
+                return False
+            self.turns.append((number, direction))
+            if kind == "screw":
+                self.screws.add(number)
+        if direction == len(self.directions):
+            self.directions.append(axis / np.linalg.norm(axis))
+        return True
+
+    def _direction(self, axis: Array) -> int | None:
+        """The number of a direction: one that is there, or the next; None at any other than a right angle."""
+        found = len(self.directions)
+        for number, other in enumerate(self.directions):
+            along = float(axis @ other)
+            if along > 1.0 - _SQUARE:
+                found = number
+            elif abs(along) > _SQUARE:
+                return None
+        return found
+
+    @property
+    def axis(self) -> Array:
+        """The direction that is the bone's Z, in the joint's frame: its first turn, else its first slide."""
+        order = self._order()
+        return self.directions[order[0]] if order else np.array([0.0, 0.0, 1.0])
+
+    @property
+    def bound(self) -> bool:
+        """Whether more than the bone's Z is laid down by its directions."""
+        return len(self.directions) > 1
+
+    def _order(self) -> list[int]:
+        """Directions in the order in which they choose their axis of the bone."""
+        return list(dict.fromkeys([mine for _, mine in self.turns] + [mine for _, mine in self.slides]))
+
+    def layouts(self) -> list[Layout]:
+        """The ways in which the bone's axes can be laid on its directions: Z always on the first."""
+        order = self._order()
+        if len(order) < 2:
+            return [Layout((2,) * len(order), None)]
+        first, second = self.directions[order[0]], self.directions[order[1]]
+        across = np.cross(first, second)
+        across /= np.linalg.norm(across)
+        second = np.cross(across, first)
+        ways = [(0, 1, [second, across]), (1, 0, [-across, second])]
+        if len(order) == 3:
+            ways = [ways[0] if across @ self.directions[order[2]] > 0.0 else ways[1]]
+        out = []
+        for mine, other, (x, y) in ways:
+            columns = dict(zip(order, (2, mine, other), strict=False))
+            out.append(Layout(tuple(columns[k] for k in range(len(order))), np.stack([x, y, first], axis=1)))
+        return out
+
+    def split(self) -> list[BoneDegrees]:
+        """The same motion as a chain of bones with one direction each."""
+        out: list[BoneDegrees] = []
+        for kind, those in (("translation", self.slides), ("rotation", self.turns)):
+            for number, direction in those:
+                bone = BoneDegrees()
+                bone.take(number, "screw" if number in self.screws else kind, self.directions[direction])  # type: ignore[arg-type]
+                out.append(bone)
+        if self.block is not None:
+            out.append(BoneDegrees(block=self.block, free=self.free))
+        return out
+
+    def rotation_mode(self, layout: Layout) -> str:
+        """Blender's name for the order of the turns; it names the innermost first."""
+        if self.block is not None:
+            return "QUATERNION"
+        turning = [layout.columns[direction] for _, direction in self.turns]
+        order = turning + [column for column in (2, 1, 0) if column not in turning]
+        return "".join(_LETTERS[column] for column in reversed(order))
+
+    def places(self, layout: Layout, step: int) -> dict[int, Place]:
+        """Where each degree of freedom is posed, by its number in the joint."""
+        out = {number: Place(step, "location", layout.columns[direction]) for number, direction in self.slides}
+        out |= {number: Place(step, "rotation_euler", layout.columns[direction]) for number, direction in self.turns}
+        if self.block is not None:
+            out[self.block] = Place(step, "rotation_quaternion", -1)
+        return out
+
+
+def chain_of(joint: Joint, against: bool = False) -> list[BoneDegrees]:
+    """The bones that a joint's degrees of freedom need, from the carrier outwards: at least one."""
+    return _chain(joint.dofs, against)
+
+
+def _chain(dofs: Sequence[Degree], against: bool) -> list[BoneDegrees]:
+    chain = [BoneDegrees()]
+    order = list(enumerate(dofs))
+    for number, dof in reversed(order) if against else order:
+        axis = np.array(dof.axis, dtype=np.float64)
+        axis = -axis if against else axis
+        if not chain[-1].take(number, dof.kind, axis):
+            chain.append(BoneDegrees())
+            chain[-1].take(number, dof.kind, axis)
+    return chain
+
+
+def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
+    """The axes (3, 3) of a joint of several directions, as columns in its frame: those of its bone where one holds it
+    all. None where there is one direction or none, or no right angle between them."""
+    chain = _chain(dofs, against=False)
+    return chain[0].layouts()[0].axes if len(chain) == 1 else None

@@ -1,0 +1,102 @@
+"""Which channel of which bone is which coordinate of which joint, and what motions call it.
+
+This is the one place that knows: bones are built with it, limited, keyed, read and driven by it. Where each degree of
+freedom went is kept in its record when the rig is built (``build.degrees`` decides).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import bpy
+import numpy as np
+
+from ..model.naming import servo_names as names_of
+from ..model.records import DOF_SIZE, Array, DofKind
+from .access import armature_of, bone_record, record_of
+from .model_parts import joint_bones, parts
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A coordinate of a joint and the channel that poses it.
+
+    One-number kinds are number ``index`` of ``prop`` (``location`` or ``rotation_euler``), value for value. The
+    numbers of a ball are number ``index`` (0 to 2) of a rotation vector that is posed by the bone's whole
+    ``rotation_quaternion``; of a free block those and, 3 to 5, of a translation."""
+
+    joint: str
+    number: int  # among the joint's coordinates
+    name: str  # of the servo
+    kind: DofKind
+    bone: str
+    prop: str
+    index: int
+    against: bool  # the joint points against the tree: its bones carry the inverse of its motion
+    start: float  # where the file has it
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the channel's value is the coordinate itself."""
+        return DOF_SIZE[self.kind] == 1
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is an angle (rad) that goes round; not the parts of a rotation vector, which do not."""
+        return self.kind in {"rotation", "screw"}
+
+    @property
+    def path(self) -> str:
+        """The data path of the property, from the armature object."""
+        return bone_path(self.bone, self.prop)
+
+    def curves(self) -> list[tuple[str, int]]:
+        """The (data path, index) of all that poses it."""
+        if self.is_single:
+            return [(self.path, self.index)]
+        turns = [(bone_path(self.bone, "rotation_quaternion"), index) for index in range(4)]
+        return turns + [(bone_path(self.bone, "location"), index) for index in range(3 if self.kind == "free" else 0)]
+
+
+def bone_path(bone: str, prop: str) -> str:
+    """The data path of a bone's property, from the armature object."""
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}'
+
+
+def servo_names(rig: bpy.types.Object) -> dict[str, tuple[str, ...]]:
+    """The names of the servos of every joint's coordinates, in their order, by joint id: as motions use them."""
+    return names_of(
+        (record.source_id, record.source_name, record.joint.dofs)
+        for record in (record_of(empty) for empty in parts(rig, "JOINT"))
+    )
+
+
+def servo_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
+    """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id."""
+    chains = joint_bones(rig)
+    names = servo_names(rig)
+    out: dict[str, list[Channel]] = {}
+    for empty in parts(rig, "JOINT"):
+        record = record_of(empty)
+        key, chain = record.source_id, chains.get(record.source_id, [])
+        if key in out or not record.joint.dofs or any(not 0 <= dof.step < len(chain) for dof in record.joint.dofs):
+            continue
+        made: list[Channel] = []
+        for dof in record.joint.dofs:
+            kind = cast(DofKind, dof.kind)
+            size = DOF_SIZE[kind]
+            starts = [dof.position] if size == 1 else list(dof.start)[:size]
+            for number, start in enumerate(starts):
+                at, index = len(made), dof.channel_index if size == 1 else number
+                bone = chain[dof.step]
+                made.append(
+                    Channel(key, at, names[key][at], kind, bone, dof.channel, index, record.joint.against, start)
+                )
+        out[key] = made
+    return out
+
+
+def block_turn(rig: bpy.types.Object, bone: str) -> Array:
+    """The turn (3, 3) from the axes of a ball's or free block's bone to those that its coordinates count in."""
+    return np.array(bone_record(armature_of(rig).bones[bone]).turn, dtype=np.float64).reshape(3, 3)

@@ -1,0 +1,63 @@
+"""Names of servos: what motions call the coordinates of a mechanism's joints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from .records import DofKind
+
+_TURNS, _SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
+
+
+class Named(Protocol):
+    """What is asked of a degree of freedom here: a record of the model's or Blender's."""
+
+    @property
+    def kind(self) -> DofKind: ...
+    @property
+    def name(self) -> str: ...
+
+
+def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """From (id, name) pairs: the name where it is the only one, else the name followed by the id (real files
+    repeat names)."""
+    pairs = list(named)
+    uses = Counter(name for _, name in pairs)
+    return {key: name if name and uses[name] == 1 else f"{name} #{key}".strip() for key, name in pairs}
+
+
+def coordinate_names(dofs: Sequence[Named]) -> list[str]:
+    """What a joint's coordinates are called within it, in their order.
+
+    Nothing where there is one. Of several, each has its degree of freedom's name where no other of the joint has the
+    same, else its number from 1. A ball's are ``rx ry rz`` (its rotation vector), a free block's these and
+    ``x y z``."""
+    names: list[str] = []
+    for dof in dofs:
+        if dof.kind in {"ball", "free"}:
+            names += _TURNS + (_SLIDES if dof.kind == "free" else ())
+        else:
+            names.append(dof.name)
+    if len(names) == 1:
+        return [""]
+    uses = Counter(names)
+    return [name if name and uses[name] == 1 else str(number) for number, name in enumerate(names, 1)]
+
+
+def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str, tuple[str, ...]]:
+    """From joints as (id, name, degrees of freedom): the servo names of their coordinates, by joint id.
+
+    A joint of one coordinate gives its servo its own name, others put the coordinate's behind it: ``hip/x``. No two
+    servos of a mechanism have the same name."""
+    told = list(joints)
+    stems = unique_names((key, name) for key, name, _ in told)
+    full = {
+        key: [f"{stems[key]}/{own}" if own else stems[key] for own in coordinate_names(dofs)] for key, _, dofs in told
+    }
+    uses = Counter(name for names in full.values() for name in names)
+    return {
+        key: tuple(name if uses[name] == 1 else f"{name} #{key} {number}" for number, name in enumerate(names, 1))
+        for key, names in full.items()
+    }
