@@ -45,6 +45,8 @@ class _Writer:
     def __init__(self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None) -> None:
         self.mechanism, self.remarks, self.kept = mechanism, remarks, before is not None
         self.before = {} if before is None else {body.id: body for body in before.bodies}
+        self.named_before = _named_as_bodies(before)
+        self.refers = _refers_by_id(mechanism)
         self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
         self.tree: Tree = spanning_tree(mechanism)
         self.linked = {link.body for link in self.tree.links}
@@ -203,7 +205,10 @@ class _Writer:
 
     def _note(self, row: LinkRow, body: Body, read_body: Body, joint: Joint, read_joint: Joint) -> None:
         note = row.note
-        if read_body.id != body.id:
+        renamed = self.named_before.get(body.id) == joint.name and not (
+            self.refers or self.left
+        )  # the joint is called what the body is
+        if read_body.id != body.id and not renamed:
             note["id"] = body.id
         apart = notes.difference(body, read_body, _BODY_LEAVES)
         for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
@@ -221,7 +226,7 @@ class _Writer:
         if body.id in self.against:
             note["against"] = True
         read_joint.id = read_body.id if "id" not in note else body.id
-        mine = notes.difference(joint, read_joint, _JOINT_LEAVES)
+        mine = notes.difference(joint, read_joint, _JOINT_LEAVES | ({"id", "name"} if renamed else set()))
         if mine:
             note["joint"] = mine
         kind = joint_kind(row.joint)
@@ -361,6 +366,25 @@ def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.Note:
     if any(part.keys() - _HELD_OF_PARTS for part in parts):
         out["parts"] = parts
     return out
+
+
+def _named_as_bodies(before: Mechanism | None) -> dict[str, str]:
+    """Names of the bodies of a document, by id, whose joints bear them as well and which have no other id."""
+    if before is None:
+        return {}
+    joints = {joint.child: joint for joint in before.joints}
+    return {
+        body.id: body.name
+        for body in before.bodies
+        if body.id in joints and body.id == body.name == joints[body.id].name == joints[body.id].id
+    }
+
+
+def _refers_by_id(mechanism: Mechanism) -> bool:
+    """Whether something that only a note holds refers to bodies or joints by their ids."""
+    twins = (item.twin for item in (*mechanism.bodies, *mechanism.joints))
+    loose = (not joint.active for joint in mechanism.joints)
+    return bool(mechanism.restraints or mechanism.lights or any(twins) or any(loose))
 
 
 def _is_scenery(body: Body, mechanism: Mechanism) -> bool:

@@ -243,7 +243,7 @@ class _Patch:
         _aligned(texts, elements, change, add, self._remove)
 
     def _note(self, element: etree._Element, old: notes.Note, new: notes.Note) -> None:
-        if old == new:
+        if notes.spelt(old) == notes.spelt(new):
             return
         place = self.document.notes.get(element)
         text = notes.spelt(new) if new else ""
@@ -318,7 +318,7 @@ class _Patch:
 
 def _equal(old: LinkRow | None, new: LinkRow) -> bool:
     """Whether two links are written alike, apart from what hangs on them."""
-    if old is None or old.note != new.note or link_attributes(old) != link_attributes(new):
+    if old is None or notes.spelt(old.note) != notes.spelt(new.note) or link_attributes(old) != link_attributes(new):
         return False
     parts = [([geom_text(row) for row in link.geoms], [omc_text(row) for row in link.omcs]) for link in (old, new)]
     return parts[0] == parts[1]
