@@ -42,11 +42,6 @@ class Channel:
         return DOF_SIZE[self.kind] == 1
 
     @property
-    def turns(self) -> bool:
-        """Whether it is an angle (rad) that goes round; not the parts of a rotation vector, which do not."""
-        return self.kind in {"rotation", "screw"}
-
-    @property
     def path(self) -> str:
         """The data path of the property, from the armature object."""
         return bone_path(self.bone, self.prop)

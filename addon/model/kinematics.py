@@ -313,7 +313,8 @@ def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Ar
             moved = value.copy()
             moved[:, k] += step
             slope[:, :, k] = (residual(moved) - here) / step
-        change = np.einsum("nij,nj->ni", np.linalg.pinv(slope), -here)
+        # directions that nothing answers to (a ball and a turn in one joint) are the difference quotient's noise
+        change = np.einsum("nij,nj->ni", np.linalg.pinv(slope, rcond=1e-5), -here)
         value += change
         if np.abs(change).max(initial=0.0) < 1e-13:
             break

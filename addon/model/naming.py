@@ -32,8 +32,8 @@ def coordinate_names(dofs: Sequence[Named]) -> list[str]:
     """What a joint's coordinates are called within it, in their order.
 
     Nothing where there is one. Of several, each has its degree of freedom's name where no other of the joint has the
-    same, else its number from 1. A ball's are ``rx ry rz`` (its rotation vector), a free block's these and
-    ``x y z``."""
+    same (and it is no number), else its number from 1. A ball's are ``rx ry rz`` (its rotation vector), a free
+    block's these and ``x y z``."""
     names: list[str] = []
     for dof in dofs:
         if dof.kind in {"ball", "free"}:
@@ -43,7 +43,8 @@ def coordinate_names(dofs: Sequence[Named]) -> list[str]:
     if len(names) == 1:
         return [""]
     uses = Counter(names)
-    return [name if name and uses[name] == 1 else str(number) for number, name in enumerate(names, 1)]
+    own = [name and uses[name] == 1 and not name.isdigit() for name in names]
+    return [name if keeps else str(number) for number, (name, keeps) in enumerate(zip(names, own, strict=True), 1)]
 
 
 def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str, tuple[str, ...]]:

@@ -204,10 +204,7 @@ def sample(
         scene.frame_set(before[0], subframe=before[1])
     rate = scene.render.fps / scene.render.fps_base
     times = (np.asarray(frames, dtype=np.float64) - (frames[0] if frames else 0)) / rate
-    tracks = [
-        Trajectory(channel.name, times.copy(), np.unwrap(values[:, k]) if channel.turns else values[:, k].copy())
-        for k, channel in enumerate(wanted)
-    ]
+    tracks = [Trajectory(channel.name, times.copy(), values[:, k].copy()) for k, channel in enumerate(wanted)]
     action = rig.animation_data.action if rig.animation_data is not None else None
     return Motion(name or (action.name if action is not None else rig.name), tracks)
 

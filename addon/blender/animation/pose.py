@@ -9,9 +9,9 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array
+from ...model.records import DOF_SIZE, Array
 from ..access import armature_of
-from ..blocks import block_coordinates, nearest_vector, vector_of_quaternion
+from ..blocks import block_coordinates, nearest_vectors, told_vectors
 from ..channels import Channel, block_turn, servo_channels
 
 #: Channels whose rotation is this near (rad) to the evaluated one are what made it.
@@ -25,8 +25,8 @@ Places = NDArray[np.intp]
 class PoseReader:
     """Reads the coordinates of channels off an evaluated pose, all bones in one go.
 
-    Where several sets of numbers mean one rotation (three turns on a bone, a ball), it gives what the channels say if
-    they are what poses the bone, else the nearest to what it read before."""
+    Where several sets of numbers mean one rotation (angles a turn apart, three turns on a bone, a ball), it gives what
+    the channels say if they are what poses the bone, else the nearest to what it read before."""
 
     def __init__(self, rig: bpy.types.Object, wanted: Sequence[Channel]) -> None:
         self._rig = rig
@@ -41,11 +41,7 @@ class PoseReader:
         slides = [(k, row[c.bone], c.index) for k, c in enumerate(channels) if c.prop == "location"]
         self._slides = np.array(slides, dtype=np.intp).reshape(-1, 3).T
         self._turns = _turns(channels, row)
-        self._blocks = [
-            _Block(k, row[c.bone], c.bone, block_turn(rig, c.bone), c.against, c.kind == "free")
-            for k, c in enumerate(channels)
-            if c.prop == "rotation_quaternion" and c.index == 0
-        ]
+        self._blocks = _blocks(rig, channels, row)
 
     def _place(self, names: Sequence[str]) -> None:
         """Where the bones and their carriers are among all bones of the rig."""
@@ -58,59 +54,52 @@ class PoseReader:
         rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
         self._from_rest = np.linalg.inv(rest[self._at]) @ rest[self._carrier]
         self._buffer = np.empty(len(bones) * 16, dtype=np.float32)
+        self._angles = np.empty(len(bones) * 3, dtype=np.float32)
+        self._quaternions = np.empty(len(bones) * 4, dtype=np.float32)
 
     def read(self) -> Array:
-        """Coordinates of the current pose, (channels,). Angles of bones with one or two turns are in (-pi, pi]."""
+        """Coordinates of the current pose, (channels,)."""
         if not len(self._wanted):
             return np.zeros(0)
         self._rig.pose.bones.foreach_get("matrix", self._buffer)
+        self._rig.pose.bones.foreach_get("rotation_euler", self._angles)
+        told = self._angles.reshape(-1, 3)[self._at].astype(np.float64)
         pose = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
         pose = np.concatenate([pose, np.eye(4)[None]])
         local = self._from_rest @ np.linalg.inv(pose[self._carrier]) @ pose[self._at]
         channels, rows, index = self._slides
         self._values[channels] = local[rows, index, 3]
         for turns in self._turns:
-            found = turns.angles(local[turns.rows, :3, :3])
-            if found.shape[1] > 2:
-                found = np.array([self._meant(turns, k, angles) for k, angles in enumerate(found)])
-            self._values[turns.channels] = found
-        for block in self._blocks:
-            found = block_coordinates(local[block.row][None], block.turn, block.against, block.free)[0]
-            found[:3] = block.before = nearest_vector(found[:3], self._reference(block, found[:3]))
-            self._values[block.first : block.first + len(found)] = found
+            self._values[turns.channels] = turns.read(local[turns.rows, :3, :3], told[turns.rows])
+        if self._blocks:
+            self._rig.pose.bones.foreach_get("rotation_quaternion", self._quaternions)
+            written = self._quaternions.reshape(-1, 4)[self._at].astype(np.float64)
+            for blocks in self._blocks:
+                self._values[blocks.channels] = blocks.read(local[blocks.rows], written[blocks.rows])
         return self._values[self._wanted]
-
-    def _meant(self, turns: _Turns, number: int, angles: Array) -> Array:
-        """Of the sets of three angles with the same rotation, the one that is meant."""
-        told = np.array(self._rig.pose.bones[turns.bones[number]].rotation_euler)[list(turns.columns)]
-        own = turns.nearest(angles, told)
-        if np.abs(own - told).max() > _SAME and turns.before is not None:
-            own = turns.nearest(angles, turns.before[number])
-        if turns.before is None:
-            turns.before = np.zeros((len(turns.rows), 3))
-        turns.before[number] = own
-        return own
-
-    def _reference(self, block: _Block, found: Array) -> Array:
-        """Near which rotation vector a ball's is to be: at first what its quaternion says, if that is what poses it."""
-        if block.before is not None:
-            return block.before
-        quaternion = np.array(self._rig.pose.bones[block.bone].rotation_quaternion, dtype=np.float64)
-        told = block.turn @ vector_of_quaternion(quaternion) * (-1.0 if block.against else 1.0)
-        return told if np.linalg.norm(nearest_vector(found, told) - told) < _SAME else found
 
 
 @dataclass
-class _Block:
-    """A ball or free block: the first of its channels, its bone, and what was read last."""
+class _Blocks:
+    """All balls, or all free blocks, along the tree or against it. ``channels`` is of shape (blocks, size)."""
 
-    first: int
-    row: int
-    bone: str
-    turn: Array
+    rows: Places
+    channels: Places
+    turns: Array
     against: bool
-    free: bool
     before: Array | None = None
+
+    def read(self, local: Array, written: Array) -> Array:
+        """Their coordinates (n, size) for the bones' own motions (n, 4, 4) and quaternions (n, 4) as they are set: what
+        these say at first, if they are what poses the bones, and from then on the nearest to what was read before."""
+        found = block_coordinates(local, self.turns, self.against, free=self.channels.shape[1] > 3)
+        vectors = found[:, :3]
+        if self.before is None:
+            told = told_vectors(written, self.turns, self.against)
+            same = np.linalg.norm(nearest_vectors(vectors, told) - told, axis=1) < _SAME
+            self.before = np.where(same[:, None], told, vectors)
+        found[:, :3] = self.before = nearest_vectors(vectors, self.before)
+        return found
 
 
 @dataclass
@@ -121,7 +110,6 @@ class _Turns:
     columns: tuple[int, int, int]
     rows: Places
     channels: Places
-    bones: list[str]
     before: Array | None = None
 
     @property
@@ -129,6 +117,21 @@ class _Turns:
         """Whether the three axes, in their order, are right-handed (1) or left-handed (-1)."""
         first, second, _third = self.columns
         return 1.0 if (second - first) % 3 == 1 else -1.0
+
+    def read(self, rotation: Array, told: Array) -> Array:
+        """The angles (n, turns) of rotations (n, 3, 3), of all that mean the same: those that the bones' Euler channels
+        (n, 3) tell, if they do, else the nearest to what was read before."""
+        found = self.angles(rotation)
+        count = found.shape[1]
+        told = told[:, self.columns[:count]]
+        own = self.nearest(found, told)
+        strange = np.abs(own - told).max(axis=1) > _SAME
+        if strange.any():
+            own[strange] = self.nearest(
+                found[strange], np.zeros(count) if self.before is None else self.before[strange]
+            )
+        self.before = own
+        return own
 
     def angles(self, rotation: Array) -> Array:
         """The angles (n, turns) of rotations (n, 3, 3) in the bones' axes."""
@@ -140,22 +143,33 @@ class _Turns:
         elif count == 2:
             found = [np.arctan2(seen[:, 2, 1], seen[:, 1, 1]), np.arctan2(seen[:, 0, 2], seen[:, 0, 0])]
         else:
+            cosine = np.hypot(seen[:, 0, 0], seen[:, 0, 1])
+            locked = cosine < _LOCKED  # only the sum or difference of the outer two shows: all of it is the first's
+            both = np.arctan2(np.sign(seen[:, 0, 2]) * seen[:, 1, 0], seen[:, 1, 1])
             found = [
-                np.arctan2(-seen[:, 1, 2], seen[:, 2, 2]),
-                np.arctan2(seen[:, 0, 2], np.hypot(seen[:, 0, 0], seen[:, 0, 1])),
-                np.arctan2(-seen[:, 0, 1], seen[:, 0, 0]),
+                np.where(locked, both, np.arctan2(-seen[:, 1, 2], seen[:, 2, 2])),
+                np.arctan2(seen[:, 0, 2], cosine),
+                np.where(locked, 0.0, np.arctan2(-seen[:, 0, 1], seen[:, 0, 0])),
             ]
         return self.sign * np.stack(found, axis=1)
 
     def nearest(self, angles: Array, to: Array) -> Array:
-        """Of the sets of three angles that mean the same rotation, the nearest to another set."""
-        outer, middle, inner = angles
-        if abs(np.cos(middle)) < _LOCKED:  # only the sum or difference of the other two counts
-            outer += (inner - to[2]) * np.sign(np.sin(middle) * self.sign)
-            inner = to[2]
-        ways = np.array([[outer, middle, inner], [outer + np.pi, np.pi - middle, inner + np.pi]])
-        ways = to + np.angle(np.exp(1j * (ways - to)))
-        return ways[np.argmin(np.abs(ways - to).max(axis=1))]
+        """Of the sets of angles (n, turns) that mean the same rotations, the nearest to other sets."""
+        if angles.shape[1] < 3:
+            return to + _within_half_turn(angles - to)
+        outer, middle, inner = angles.T
+        given = np.broadcast_to(to, angles.shape)[:, 2]
+        locked = np.abs(np.cos(middle)) < 2.0 * _LOCKED
+        outer = np.where(locked, outer + (inner - given) * np.sign(np.sin(middle) * self.sign), outer)
+        inner = np.where(locked, given, inner)
+        ways = np.array([[outer, middle, inner], [outer + np.pi, np.pi - middle, inner + np.pi]]).transpose(0, 2, 1)
+        ways = to + _within_half_turn(ways - to)
+        second = np.abs(ways[1] - to).max(axis=1) < np.abs(ways[0] - to).max(axis=1)
+        return np.where(second[:, None], ways[1], ways[0])
+
+
+def _within_half_turn(angles: Array) -> Array:
+    return (angles + np.pi) % (2.0 * np.pi) - np.pi
 
 
 def _turns(channels: Sequence[Channel], row: dict[str, int]) -> list[_Turns]:
@@ -171,8 +185,24 @@ def _turns(channels: Sequence[Channel], row: dict[str, int]) -> list[_Turns]:
     out = []
     for columns, groups in alike.items():
         rest = [column for column in (2, 1, 0) if column not in columns]
-        bones = [channels[numbers[0]].bone for numbers in groups]
-        rows = np.array([row[bone] for bone in bones], dtype=np.intp)
+        rows = np.array([row[channels[numbers[0]].bone] for numbers in groups], dtype=np.intp)
         first, second, third = (*columns, *rest)
-        out.append(_Turns((first, second, third), rows, np.array(groups, dtype=np.intp), bones))
+        out.append(_Turns((first, second, third), rows, np.array(groups, dtype=np.intp)))
     return out
+
+
+def _blocks(rig: bpy.types.Object, channels: Sequence[Channel], row: dict[str, int]) -> list[_Blocks]:
+    """The channels of balls and free blocks, gathered by size and by whether their joints point against the tree."""
+    alike: dict[tuple[int, bool], list[int]] = {}
+    for number, channel in enumerate(channels):
+        if channel.prop == "rotation_quaternion" and channel.index == 0:
+            alike.setdefault((DOF_SIZE[channel.kind], channel.against), []).append(number)
+    return [
+        _Blocks(
+            np.array([row[channels[k].bone] for k in first], dtype=np.intp),
+            np.array(first, dtype=np.intp)[:, None] + np.arange(size),
+            np.array([block_turn(rig, channels[k].bone) for k in first]),
+            against,
+        )
+        for (size, against), first in alike.items()
+    ]

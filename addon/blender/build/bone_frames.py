@@ -1,9 +1,9 @@
 """Rest frames of bones, kept out of Blender's blind spots. No bpy.
 
-Blender keeps a bone as head, tail and roll. For a bone whose Y is almost but not quite the opposite of its armature's
-Y, or of its parent's, it gets a frame back that is off (measured, 4.2 to 5.2): by up to 2e-4 within 0.0003 of the
-opposite, where it takes it for the opposite itself, and by up to 3e-5 from about 0.11 to 0.25, where its 32-bit formula
-loses digits.
+Blender keeps a bone as head, tail and roll, in 32 bits. For a bone whose Y is nearly but not quite the opposite of its
+armature's Y, or of its parent's, it gets a frame back that is off (measured, 4.2 to 5.2): by up to 5e-5 where the two
+are 0.05 to 0.3 apart, by 1e-3 and more below 0.003 where the bone is short for its distance from the origin. The
+opposite itself is kept well.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ...model.kinematics import frame_with_z
 from ...model.records import Array
 from .degrees import Layout
 
-_EXACT = 2e-6  # so near (rad) that taking it for the opposite does no harm
-_BLIND = ((_EXACT, 4e-4), (0.107, 0.25))
-_NEAR = -0.96  # cosine: what is further from the opposite is in no blind spot
+_EXACT = 2e-6  # so near (rad) that being taken for the opposite does no harm
+_BLIND = 0.34
+_NEAR = -0.94  # cosine: what is further from the opposite is in no blind spot
 _OWN_Y = np.array([0.0, 1.0, 0.0])
 #: Turns (rad) about a bone's Z that are tried to get out of a blind spot, the least first.
-_TURNS = [sign * turn for turn in (1e-3, *np.arange(0.02, 0.5, 0.02)) for sign in (1.0, -1.0)]
+_TURNS = [sign * turn for turn in np.arange(0.02, 0.8, 0.02) for sign in (1.0, -1.0)]
 
 
 def is_clear(matrix: Array, above: Array | None) -> bool:
@@ -29,24 +29,30 @@ def is_clear(matrix: Array, above: Array | None) -> bool:
 
 
 def _is_clear(y: Array, other: Array) -> bool:
-    if float(y @ other) > _NEAR:
-        return True
-    apart = float(np.linalg.norm(y + other))
-    return not any(low < apart < high for low, high in _BLIND)
+    return float(y @ other) > _NEAR or not _EXACT < float(np.linalg.norm(y + other)) < _BLIND
 
 
 def clear_view(matrix: Array, above: Array | None) -> Array:
-    """A rest matrix with the same Z, turned about it by as little as makes it clear."""
+    """A rest matrix with the same Z, turned about it by as little as makes it clear; as it is where nothing does."""
     if is_clear(matrix, above):
         return matrix
-    for angle in _TURNS:
-        turned = matrix.copy()
-        cos, sin = np.cos(angle), np.sin(angle)
-        turned[:3, 0] = cos * matrix[:3, 0] + sin * matrix[:3, 1]
-        turned[:3, 1] = cos * matrix[:3, 1] - sin * matrix[:3, 0]
-        if is_clear(turned, above):
-            return turned
-    return matrix
+    ways = [_turned(matrix, angle) for angle in (*_opposites(matrix, above), *_TURNS)]
+    ways.sort(key=lambda way: -float(way[:3, 1] @ matrix[:3, 1]))
+    return next((way for way in ways if is_clear(way, above)), matrix)
+
+
+def _opposites(matrix: Array, above: Array | None) -> list[float]:
+    """The turns about Z that bring Y to the very opposite of the armature's Y, or the bone's above."""
+    others = [_OWN_Y] if above is None else [_OWN_Y, above[:3, 1]]
+    return [float(np.arctan2(other @ matrix[:3, 0], -other @ matrix[:3, 1])) for other in others]
+
+
+def _turned(matrix: Array, angle: float) -> Array:
+    turned = matrix.copy()
+    cos, sin = np.cos(angle), np.sin(angle)
+    turned[:3, 0] = cos * matrix[:3, 0] + sin * matrix[:3, 1]
+    turned[:3, 1] = cos * matrix[:3, 1] - sin * matrix[:3, 0]
+    return turned
 
 
 def aimed(frame: Array, axis: Array, towards: Array) -> Array:

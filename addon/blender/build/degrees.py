@@ -4,6 +4,9 @@ A bone's own motion is ``T(location) R(rotation)`` in its rest axes. One bone th
 turns, as long as all their axes stand at right angles (or coincide): each becomes a channel of the bone that counts as
 the coordinate does, sign included. Where the next degree of freedom does not fit, the next bone of a chain begins.
 
+A screw takes two bones: one that turns, and before it one that slides by a driver that follows the turn. (A driver that
+reads the very bone that it drives is a dependency cycle to Blender.)
+
 A joint that points against the tree moves its parent: its bones carry the inverse of its motion, which is the same
 degrees of freedom in reverse order about opposite axes.
 """
@@ -57,21 +60,23 @@ class Layout:
 @dataclass
 class BoneDegrees:
     """What one bone carries. ``slides`` and ``turns`` are pairs of a degree of freedom's number in its joint and of its
-    direction's, in the order of the motion; ``block`` is the number of a ball or free block."""
+    direction's, in the order of the motion; those in ``driven`` slide as screws. ``block`` is the number of a ball or
+    free block."""
 
     directions: list[Array] = field(default_factory=list)
     slides: list[tuple[int, int]] = field(default_factory=list)
     turns: list[tuple[int, int]] = field(default_factory=list)
-    screws: set[int] = field(default_factory=set)  # those of the turns that slide as they turn
+    driven: set[int] = field(default_factory=set)
     block: int | None = None
     free: bool = False
 
     def take(self, number: int, kind: DofKind, axis: Array) -> bool:
-        """Add the next degree of freedom of the motion; False, and nothing done, where it does not fit."""
-        if self.block is not None or (kind in {"ball", "free", "screw"} and self.turns):
+        """Add the next degree of freedom of the motion, of a screw its slide; False, and nothing done, where it does
+        not fit."""
+        if self.block is not None:
             return False
         if kind in {"ball", "free"}:
-            if kind == "free" and self.slides:
+            if self.turns or (kind == "free" and self.slides):
                 return False
             self.block, self.free = number, kind == "free"
             return True
@@ -79,17 +84,17 @@ class BoneDegrees:
         if direction is None:
             return False
         slides, turns = ({mine for _, mine in those} for those in (self.slides, self.turns))
-        if kind == "translation":
-            # behind a turn it fits only along that turn's axis, where the two can be exchanged
-            if direction in slides or (turns and turns != {direction}) or self.screws:
-                return False
-            self.slides.append((number, direction))
-        else:
-            if direction in turns or (kind == "screw" and direction in slides):
+        if kind == "rotation":
+            if direction in turns:
                 return False
             self.turns.append((number, direction))
+        else:
+            # behind a turn it fits only along that turn's axis, where the two can be exchanged
+            if direction in slides or (turns and turns != {direction}):
+                return False
+            self.slides.append((number, direction))
             if kind == "screw":
-                self.screws.add(number)
+                self.driven.add(number)
         if direction == len(self.directions):
             self.directions.append(axis / np.linalg.norm(axis))
         return True
@@ -106,10 +111,14 @@ class BoneDegrees:
         return found
 
     @property
+    def first(self) -> int:
+        """The number of the direction that is on the bone's Z if it can be: of its first turn, else its first slide."""
+        return self._order()[0]
+
+    @property
     def axis(self) -> Array:
-        """The direction that is the bone's Z, in the joint's frame: its first turn, else its first slide."""
-        order = self._order()
-        return self.directions[order[0]] if order else np.array([0.0, 0.0, 1.0])
+        """That direction in the joint's frame; Z where there is none."""
+        return self.directions[self.first] if self.directions else np.array([0.0, 0.0, 1.0])
 
     @property
     def bound(self) -> bool:
@@ -121,7 +130,7 @@ class BoneDegrees:
         return list(dict.fromkeys([mine for _, mine in self.turns] + [mine for _, mine in self.slides]))
 
     def layouts(self) -> list[Layout]:
-        """The ways in which the bone's axes can be laid on its directions: Z always on the first."""
+        """The ways in which the bone's axes can be laid on its directions: those with Z on the first, then the rest."""
         order = self._order()
         if len(order) < 2:
             return [Layout((2,) * len(order), None)]
@@ -129,26 +138,20 @@ class BoneDegrees:
         across = np.cross(first, second)
         across /= np.linalg.norm(across)
         second = np.cross(across, first)
-        ways = [(0, 1, [second, across]), (1, 0, [-across, second])]
+        ways = [((2, 0, 1), [second, across, first]), ((2, 1, 0), [-across, second, first])]
         if len(order) == 3:
             ways = [ways[0] if across @ self.directions[order[2]] > 0.0 else ways[1]]
         out = []
-        for mine, other, (x, y) in ways:
-            columns = dict(zip(order, (2, mine, other), strict=False))
-            out.append(Layout(tuple(columns[k] for k in range(len(order))), np.stack([x, y, first], axis=1)))
+        for shift in range(3):
+            for columns, axes in ways:
+                mine = dict(zip(order, [(column + shift) % 3 for column in columns], strict=False))
+                laid = np.roll(np.stack(axes, axis=1), shift, axis=1)
+                out.append(Layout(tuple(mine[k] for k in range(len(order))), laid))
         return out
 
-    def split(self) -> list[BoneDegrees]:
-        """The same motion as a chain of bones with one direction each."""
-        out: list[BoneDegrees] = []
-        for kind, those in (("translation", self.slides), ("rotation", self.turns)):
-            for number, direction in those:
-                bone = BoneDegrees()
-                bone.take(number, "screw" if number in self.screws else kind, self.directions[direction])  # type: ignore[arg-type]
-                out.append(bone)
-        if self.block is not None:
-            out.append(BoneDegrees(block=self.block, free=self.free))
-        return out
+    def driven_places(self, layout: Layout) -> dict[int, int]:
+        """Which location each screw drives, by its number in the joint."""
+        return {number: layout.columns[direction] for number, direction in self.slides if number in self.driven}
 
     def rotation_mode(self, layout: Layout) -> str:
         """Blender's name for the order of the turns; it names the innermost first."""
@@ -160,7 +163,11 @@ class BoneDegrees:
 
     def places(self, layout: Layout, step: int) -> dict[int, Place]:
         """Where each degree of freedom is posed, by its number in the joint."""
-        out = {number: Place(step, "location", layout.columns[direction]) for number, direction in self.slides}
+        out = {
+            number: Place(step, "location", layout.columns[direction])
+            for number, direction in self.slides
+            if number not in self.driven
+        }
         out |= {number: Place(step, "rotation_euler", layout.columns[direction]) for number, direction in self.turns}
         if self.block is not None:
             out[self.block] = Place(step, "rotation_quaternion", -1)
@@ -181,11 +188,24 @@ def _chain(dofs: Sequence[Degree], against: bool) -> list[BoneDegrees]:
         if not chain[-1].take(number, dof.kind, axis):
             chain.append(BoneDegrees())
             chain[-1].take(number, dof.kind, axis)
+        if dof.kind == "screw":
+            chain.append(BoneDegrees())
+            chain[-1].take(number, "rotation", axis)
     return chain
 
 
 def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
-    """The axes (3, 3) of a joint of several directions, as columns in its frame: those of its bone where one holds it
-    all. None where there is one direction or none, or no right angle between them."""
-    chain = _chain(dofs, against=False)
-    return chain[0].layouts()[0].axes if len(chain) == 1 else None
+    """The axes (3, 3) of a joint with several directions, as columns in its frame: Z on its first turn (else its first
+    slide), as on its bone. None where there is one direction or none, or no right angle between them."""
+    lines: list[Array] = []
+    for kinds in ({"rotation", "screw"}, {"translation"}):
+        for dof in (dof for dof in dofs if dof.kind in kinds):
+            axis = np.array(dof.axis, dtype=np.float64)
+            axis = axis / np.linalg.norm(axis)
+            along = [abs(float(axis @ line)) for line in lines]
+            if any(x > 1.0 - _SQUARE for x in along):
+                continue
+            if any(x > _SQUARE for x in along):
+                return None
+            lines.append(axis)
+    return BoneDegrees(lines, [(number, number) for number in range(len(lines))]).layouts()[0].axes

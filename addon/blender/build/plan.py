@@ -132,7 +132,7 @@ def _bones(
         parent = bone_of_body[link.carrier] if link.carrier is not None else None
         above = bones[parent].matrix if parent is not None else None
         for bone in _chain(link, frames[link.joint.id], matrices[number], above):
-            bone.parent, bone.length = parent, 0.5 * shortest
+            bone.parent, bone.length = parent, shortest
             parent = len(bones)
             bones.append(bone)
         bones[-1].length, bones[-1].body = lengths[number], bodies[link.body]
@@ -142,24 +142,20 @@ def _bones(
 
 def _chain(link: Link, frame: Array, main: Array, above: Array | None) -> list[BonePlan]:
     """The bones of a joint under a carrier's (its rest matrix), without parents yet. ``main`` is the rest matrix of a
-    bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are passed over;
-    a joint that has no other is split into more bones."""
+    bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are passed
+    over."""
     name = link.joint.name or link.joint.id
     made: list[BonePlan] = []
     chain = chain_of(link.joint, link.against)
-    while chain:
-        degrees = chain.pop(0)
+    for degrees in chain:
         if not degrees.bound:
-            matrix = main if not (made or chain) else aimed(frame, degrees.axis, main[:3, 1])
+            matrix = main if len(chain) == 1 else aimed(frame, degrees.axis, main[:3, 1])
             found = clear_view(matrix, above), degrees.layouts()[0]
         else:
             ways = [(frame_of_layout(frame, layout), layout) for layout in degrees.layouts()]
-            ways.sort(key=lambda way: -float(way[0][:3, 1] @ main[:3, 1]))
-            clear = [way for way in ways if is_clear(way[0], above)]
-            if not clear:
-                chain = degrees.split() + chain
-                continue
-            found = clear[0]
+            # Z on the first axis where that can be, and then Y where the bone should point
+            ways.sort(key=lambda way: (way[1].columns[degrees.first] != 2, -float(way[0][:3, 1] @ main[:3, 1])))
+            found = next((way for way in ways if is_clear(way[0], above)), ways[0])
         step = len(made)
         made.append(BonePlan(name, found[0], 0.0, None, link, None, step, degrees, found[1], frame))
         above = found[0]

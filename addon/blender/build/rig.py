@@ -87,9 +87,8 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
         stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
         limit(pose, [stop for stop in stops if stop is not None])
         for number, place in places.items():
-            if number in bone.degrees.screws:
-                drive_slide(rig, pose, place.index, dofs[number].pitch)
             begin(pose, bone, place, dofs[number])
+    _drive_screws(rig, names, plan)
 
 
 def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, Place]) -> None:
@@ -106,14 +105,23 @@ def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int,
     pose.lock_ik_x, pose.lock_ik_y, pose.lock_ik_z = held
 
 
-def drive_slide(rig: bpy.types.Object, pose: bpy.types.PoseBone, index: int, pitch: float) -> None:
-    """Let a screw's bone slide along its axis by ``pitch`` for every radian that it turns."""
-    driver = cast(bpy.types.FCurve, pose.driver_add("location", index)).driver
-    turned = driver.variables.new()
-    turned.name = "angle"
-    turned.targets[0].id = rig
-    turned.targets[0].data_path = f"{bone_path(pose.name, 'rotation_euler')}[{index}]"
-    driver.expression = f"angle * {pitch!r}"
+def _drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
+    """Let the sliding bones of screws follow the turning ones."""
+    turning: dict[tuple[str, int], tuple[str, Place]] = {}
+    for name, bone in zip(names, plan.bones, strict=True):
+        if bone.link is not None:
+            places = bone.degrees.places(bone.layout, bone.step)
+            turning |= {(bone.link.joint.id, number): (name, place) for number, place in places.items()}
+    for name, bone in zip(names, plan.bones, strict=True):
+        for number, index in bone.degrees.driven_places(bone.layout).items():
+            assert bone.link is not None
+            turn, place = turning[bone.link.joint.id, number]
+            driver = cast(bpy.types.FCurve, rig.pose.bones[name].driver_add("location", index)).driver
+            angle = driver.variables.new()
+            angle.name = "angle"
+            angle.targets[0].id = rig
+            angle.targets[0].data_path = f"{bone_path(turn, place.prop)}[{place.index}]"
+            driver.expression = f"angle * {bone.link.joint.dofs[number].pitch!r}"
 
 
 def begin(pose: bpy.types.PoseBone, bone: BonePlan, place: Place, dof: Dof) -> None:

@@ -12,11 +12,16 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array, Motion, Trajectory
+from ...model.kinematics import inverse, joint_coordinates
+from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
-from ..channels import servo_names
+from ..blocks import nearest_vectors
+from ..build.joints import constraint_turn
+from ..channels import servo_channels, servo_names
+from ..model_parts import parts
+from ..records import read_dofs
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
@@ -133,43 +138,74 @@ def bake_steps(
 
 
 def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.types.Action:
-    """A new Action with a recording's servo values, ball joints and root paths; it becomes the rig's."""
+    """A new Action with a recording's joint coordinates and root paths; it becomes the rig's."""
     plant = recording.plant
     tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
-    action = key_servos(rig, name, tracks)
-    key_bone_paths(rig, action, recording.frames, bone_paths(rig, recording))
+    action = key_servos(rig, name, tracks | other_tracks(rig, recording))
+    key_bone_paths(rig, action, recording.frames, root_paths(rig, recording))
     action_record(action).kind = "BAKE"
     return action
 
 
-def bone_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
-    """Channels of the bones that are not one servo: name -> locations (n, 3) of roots, quaternions (n, 4).
+def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
+    """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees, or at the world."""
+    driven, boned = set(recording.plant.joints), servo_channels(rig)
+    place = {obj: number for number, obj in enumerate(recording.plant.bodies.objects)}
+    poses = _to_model(rig) @ recording.poses
+    tracks = {}
+    for empty in parts(rig, "JOINT"):
+        record = record_of(empty)
+        joint = record.joint
+        ends = [end for end in (joint.parent, joint.child) if end is not None]
+        if record.source_id in driven or record.source_id not in boned or not all(end in place for end in ends):
+            continue
+        turn = constraint_turn(joint)
+        frame = design_pose(empty) if turn is None else design_pose(empty) @ inverse(turn)
 
-    They put the root bodies, and what hangs on ball joints, where the recording has them."""
-    bodies = recording.plant.bodies.objects
-    place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
+        def side(body: bpy.types.Object | None, frame: Array = frame) -> Array:
+            return frame[None] if body is None else poses[:, place[body]] @ inverse(design_pose(body)) @ frame
+
+        counted = Joint(record.source_id, "", joint.type, None, None, dofs=read_dofs(joint))
+        values = joint_coordinates(counted, inverse(side(joint.parent)) @ side(joint.child))
+        tracks[record.source_id] = recording.frames, _without_jumps(counted, values), LINEAR
+    return tracks
+
+
+def _without_jumps(joint: Joint, values: Array) -> Array:
+    """Coordinates (n, size) of which angles and rotation vectors go on past half a turn."""
+    at = 0
+    for dof in joint.dofs:
+        size = DOF_SIZE[dof.kind]
+        if dof.kind in {"rotation", "screw"}:
+            values[:, at] = np.unwrap(values[:, at])
+        for k in range(1, len(values) if size > 1 else 0):
+            values[k : k + 1, at : at + 3] = nearest_vectors(
+                values[k : k + 1, at : at + 3], values[k - 1 : k, at : at + 3]
+            )
+        at += size
+    return values
+
+
+def _to_model(rig: bpy.types.Object) -> Array:
+    """From the world, where physics may have lifted the model, to the model's frame."""
     stand = np.array(rig.matrix_world, dtype=np.float64)
     stand[2, 3] -= settings(rig).lift
-    to_model = np.linalg.inv(stand)
+    return np.linalg.inv(stand)
 
-    def posed(bone: bpy.types.Bone) -> Array:
-        number = place[bone.name]
-        rest = np.array(bone.matrix_local, dtype=np.float64)
-        return to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number])) @ rest
 
+def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
+    """Channels of the bones that carry roots, by name: locations (n, 3) and quaternions (n, 4)."""
+    bodies = recording.plant.bodies.objects
+    place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
+    to_model = _to_model(rig)
     paths: dict[str, tuple[Array | None, Array]] = {}
     for bone in armature_of(rig).bones:
-        pose = rig.pose.bones[bone.name]
-        if bone.name not in place or pose.rotation_mode != "QUATERNION":
+        if not bone_record(bone).root or bone.name not in place:
             continue
-        rest, carrier = np.array(bone.matrix_local, dtype=np.float64), np.eye(4)
-        local = posed(bone)
-        if bone.parent is not None and bone.parent.name in place:
-            carrier = np.array(bone.parent.matrix_local, dtype=np.float64)
-            local = np.linalg.inv(posed(bone.parent)) @ local
-        channels = np.linalg.inv(rest) @ carrier @ local
-        is_root = bool(bone_record(bone).root)
-        paths[bone.name] = channels[:, :3, 3] if is_root else None, _quaternions(channels[:, :3, :3])
+        rest, number = np.array(bone.matrix_local, dtype=np.float64), place[bone.name]
+        moved = to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number]))
+        channels = np.linalg.inv(rest) @ moved @ rest
+        paths[bone.name] = channels[:, :3, 3], _quaternions(channels[:, :3, :3])
     return paths
 
 

@@ -9,7 +9,7 @@ import bpy
 
 from ... import formats
 from ..access import record_of, settings
-from ..model_parts import parts, rigs_in, servo_bones
+from ..model_parts import joint_bones, parts, rigs_in
 from ..physics.handlers import is_simulated
 from ..physics.world import frame_rate
 from ..properties import control_property
@@ -162,19 +162,20 @@ def _joint(
 ) -> None:
     joint = record_of(empty).joint
     _split(layout, decorate=True)
-    pose: bpy.types.PoseBone | None = rig.pose.bones.get(servo_bones(rig).get(record_of(empty).source_id, ""))
-    single = len(joint.dofs) == 1
+    chain = joint_bones(rig).get(record_of(empty).source_id, [])
     if not joint.active:
         _paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
         _paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
     for dof in joint.dofs:
-        turns = dof.kind == "rotation"
-        if dof.kind not in {"rotation", "translation"}:
+        turns = dof.kind in {"rotation", "screw"}
+        if dof.kind in {"ball", "free"}:
             layout.label(text=f"Turns freely ({dof.kind})")
             continue
-        if pose is not None and single:
-            layout.prop(pose, "rotation_euler" if turns else "location", index=2, text="Value")
+        if 0 <= dof.step < len(chain):
+            pose = rig.pose.bones[chain[dof.step]]
+            name = dof.name if len(joint.dofs) > 1 else ""
+            layout.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
         stops = _split(layout.column(align=True))
         for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
             row = stops.row(align=True, heading=label)
