@@ -158,9 +158,10 @@ def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve
 
 
 def _curves(owner: bpy.types.Object | bpy.types.Armature) -> Iterator[bpy.types.FCurve]:
+    """Curves of an owner's Action that have a say: Blender passes over muted ones."""
     data = owner.animation_data
     if data is not None and data.action is not None:
-        yield from action_curves(owner, data.action, create=False) or ()
+        yield from (curve for curve in action_curves(owner, data.action, create=False) or () if not curve.mute)
 
 
 def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:

@@ -117,7 +117,8 @@ def bake(
 ) -> tuple[bpy.types.Action, Recording]:
     """Simulate and write what happened as keys of a new Action; the model then plays on keys.
 
-    The Action that was there is not touched and stays in the file."""
+    The Action that was there is not touched and stays in the file. Where the drive switch is keyed, its curve is
+    muted."""
     return _work_through(bake_steps(scene, rig, last, name), progress)
 
 
@@ -127,6 +128,9 @@ def bake_steps(
     """The same as a generator, like ``record_steps``."""
     recording = yield from record_steps(scene, rig, last)
     action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    switch = settings_curves(rig).get(("knuckle.drive", 0))
+    if switch is not None:
+        switch.mute = True  # its keys stay, for another run
     settings(rig).drive = "KEYS"
     return action, recording
 

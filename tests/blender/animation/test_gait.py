@@ -192,6 +192,19 @@ def test_a_control_that_is_keyed_is_in_the_bake_frame_by_frame(blank: Any, kind:
     assert values == pytest.approx(sense(document, "21") * math.radians(40) * stick * wave, abs=2e-6)
 
 
+def test_a_curve_that_is_muted_has_no_say(blank: Any) -> None:
+    """As in Blender itself: the control is then what it was set to."""
+    from addon.blender.animation.gait import bake_gait
+
+    text = machine(clockwork(clockwork_motor(21, amplitude=40), source=JOYSTICK_1_Y_SOURCE))
+    rig, document = put(text), XmlModel(text)
+    key_setting(rig, "controls.joystick_1_y", [(1, 1.0), (46, -1.0)])
+    curves_of(rig.data)[0].mute = True
+    rig.data.knuckle.controls.joystick_1_y = 0.25
+    bake_gait(blank.scene, rig, 1, 61)
+    assert baked(rig, 21)[1] == pytest.approx([sense(document, "21") * math.radians(10)], abs=1e-6)
+
+
 def test_a_keyed_speed_is_summed_up(blank: Any) -> None:
     """From standstill to full speed in a second: the engine has turned by half of what full speed turns it."""
     from addon.blender.animation.gait import bake_gait
