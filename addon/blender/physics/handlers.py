@@ -11,10 +11,10 @@ from bpy.app.handlers import persistent
 from .. import properties
 from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
-from ..model_parts import parts, rig_of, rigs_in
+from ..model_parts import rig_of, rigs_in
 from .constraints import put_constraint
 from .servo import ServoRun
-from .simulation import build_physics, put_friction
+from .simulation import build_physics, is_simulated, put_friction
 from .standstill import Standstill
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
@@ -80,11 +80,6 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
 def _release() -> None:
     while _holds:
         _holds.popitem()[1].release()
-
-
-def is_simulated(rig: bpy.types.Object) -> bool:
-    """Whether a model's physics was built."""
-    return any(obj.rigid_body is not None for obj in parts(rig, "BODY"))
 
 
 def drive_changed(armature: bpy.types.Armature) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bpy
 
 from ...model.report import Report
-from ..model_parts import child_collection, parts
+from ..model_parts import child_collection, parts, rigs_in
 from .constraints import put_constraint
+from .stripping import strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
 #: Blender refuses less.
@@ -28,8 +29,10 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     friction = contact_friction(rig, bodies)
     kinematic = rig.data.knuckle.drive == "KEYS"
+    # what was in a world before keeps its rigid body and its constraint: only being linked counts
+    linked = {*world.collection.objects[:], *world.constraints.objects[:]}
     for obj in bodies:
-        if obj.rigid_body is None or obj.name not in world.collection.objects:
+        if obj not in linked:
             world.collection.objects.link(obj)
         _put_body(obj, friction, kinematic)
     model = rig.data.knuckle
@@ -37,7 +40,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         joint = empty.knuckle.joint
         if not joint.active or joint.parent is None or joint.child is None:
             continue
-        if empty.rigid_body_constraint is None:
+        if empty not in linked:
             world.constraints.objects.link(empty)
         put_constraint(empty, model)
     if model.has_ground:
@@ -113,15 +116,25 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     world = scene.rigidbody_world
     if world is None:
         return
-    joints = parts(rig, "JOINT")
+    heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
+    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     motors = [empty.knuckle.joint.motor for empty in joints if empty.knuckle.joint.motor is not None]
-    for empty in joints + motors:
-        if world.constraints is not None and empty.name in world.constraints.objects:
-            world.constraints.objects.unlink(empty)
-    own_ground = [obj for obj in parts(rig, "SHAPE") if obj.name.startswith(_GROUND)]
-    for obj in parts(rig, "BODY") + own_ground:
-        if world.collection is not None and obj.name in world.collection.objects:
-            world.collection.objects.unlink(obj)
-    meshes = [obj.data for obj in own_ground]
-    bpy.data.batch_remove([*motors, *own_ground, *meshes])
-    clear_world(scene, rig)
+    grounds = [obj for obj in parts(rig, "SHAPE") if obj.name.startswith(_GROUND)]
+    if heir is not None and heir.data.knuckle.has_ground:
+        for ground in grounds:
+            child_collection(rig, "Collision").objects.unlink(ground)
+            child_collection(heir, "Collision").objects.link(ground)
+            ground.knuckle.model = heir
+        grounds = []
+    strip_physics(scene, bodies + grounds, joints + motors)
+    bpy.data.batch_remove([*motors, *grounds, *(ground.data for ground in grounds)])
+    clear_world(scene, rig, heir)
+
+
+def is_simulated(rig: bpy.types.Object) -> bool:
+    """Whether a model's physics was built. Objects that were taken out of a world keep their rigid body, unused."""
+    body = next((obj for obj in parts(rig, "BODY") if obj.rigid_body is not None), None)
+    if body is None:
+        return False
+    worlds = (scene.rigidbody_world for scene in rig.users_scene if scene.rigidbody_world is not None)
+    return any(world.collection is not None and body.name in world.collection.objects for world in worlds)
