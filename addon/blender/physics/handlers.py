@@ -9,6 +9,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .. import properties
+from ..access import armature_settings, settings
 from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import rig_of, rigs_in
@@ -60,7 +61,7 @@ def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     return [
         rig
         for rig in rigs_in(scene)
-        if (rig.data.knuckle.drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig)
+        if (settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig)
     ]
 
 
@@ -84,17 +85,17 @@ def _release() -> None:
 
 def drive_changed(armature: bpy.types.Armature) -> None:
     """The user threw the switch: build physics if need be and hand the bodies over."""
-    rig = armature.knuckle.rig
+    rig = armature_settings(armature).rig
     if rig is None:
         return
     for scene in rig.users_scene:
-        if armature.knuckle.drive != "KEYS" and not is_simulated(rig):
+        if armature_settings(armature).drive != "KEYS" and not is_simulated(rig):
             build_physics(scene, rig)
         if scene.rigidbody_world is None:
             continue
-        ServoRun(scene, rig).set_drive(armature.knuckle.drive)
+        ServoRun(scene, rig).set_drive(armature_settings(armature).drive)
         reset_cache(scene)
-        if armature.knuckle.drive != "KEYS" and scene.frame_current > first_frame(scene):
+        if armature_settings(armature).drive != "KEYS" and scene.frame_current > first_frame(scene):
             scene.frame_set(first_frame(scene))  # where physics begins; from here on it would stand still
 
 
@@ -103,16 +104,16 @@ def joint_changed(empty: bpy.types.Object) -> None:
     limit_bone_of(empty)
     rig = rig_of(empty)
     if rig is not None and empty.rigid_body_constraint is not None:
-        put_constraint(empty, rig.data.knuckle)
+        put_constraint(empty, settings(rig))
 
 
 def world_changed(armature: bpy.types.Armature) -> None:
     """The model's gravity or friction was edited."""
-    rig = armature.knuckle.rig
+    rig = armature_settings(armature).rig
     if rig is None or not is_simulated(rig):
         return
     for scene in rig.users_scene:
-        if armature.knuckle.before.made_world:
+        if armature_settings(armature).before.made_world:
             scene.gravity = world_gravity(rig)
         put_friction(rig)
         reset_cache(scene)
@@ -133,7 +134,7 @@ _HANDLERS = (
     ("undo_post", forget),
     ("redo_post", forget),
 )
-_LISTENERS = (
+_LISTENERS: tuple[tuple[list[Any], Any], ...] = (
     (properties.on_joint_change, joint_changed),
     (properties.on_drive_change, drive_changed),
     (properties.on_world_change, world_changed),

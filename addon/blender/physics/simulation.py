@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from ...model.report import Report
+from ..access import record_of, settings
 from ..model_parts import child_collection, parts, rigs_in
 from .constraints import put_constraint
 from .stripping import strip_physics
@@ -16,7 +19,7 @@ LEAST_MASS = 0.001
 #: weight, within these bounds, made real walkers walk as in ODE.
 FRICTION_SHARE = 2.5
 FRICTION_BOUNDS = (0.3, 1.0)
-_SHAPES = {"box": "BOX", "sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "cone": "CONE"}
+_SHAPES: dict[str, Any] = {"box": "BOX", "sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "cone": "CONE"}
 _GROUND = "Knuckle Ground"
 
 
@@ -28,16 +31,16 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     world = ensure_world(scene, rig, report)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     friction = contact_friction(rig, bodies)
-    kinematic = rig.data.knuckle.drive == "KEYS"
+    kinematic = settings(rig).drive == "KEYS"
     # what was in a world before keeps its rigid body and its constraint: only being linked counts
     linked = {*world.collection.objects[:], *world.constraints.objects[:]}
     for obj in bodies:
         if obj not in linked:
             world.collection.objects.link(obj)
         _put_body(obj, friction, kinematic)
-    model = rig.data.knuckle
+    model = settings(rig)
     for empty in joints:
-        joint = empty.knuckle.joint
+        joint = record_of(empty).joint
         if not joint.active or joint.parent is None or joint.child is None:
             continue
         if empty not in linked:
@@ -51,8 +54,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
 
 def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:
     """Coulomb coefficient for the model's bodies from the file's friction and the model's weight."""
-    model = rig.data.knuckle
-    weight = sum(obj.knuckle.mass for obj in bodies) * sum(part * part for part in model.gravity) ** 0.5
+    model = settings(rig)
+    weight = sum(record_of(obj).mass for obj in bodies) * sum(part * part for part in model.gravity) ** 0.5
     low, high = FRICTION_BOUNDS
     return min(max(FRICTION_SHARE * model.friction / weight, low), high) if weight > 0 else high
 
@@ -67,7 +70,7 @@ def put_friction(rig: bpy.types.Object) -> None:
 
 
 def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
-    record, body = obj.knuckle, obj.rigid_body
+    record, body = record_of(obj), obj.rigid_body
     body.type = "PASSIVE" if record.immobile else "ACTIVE"
     body.kinematic = kinematic
     body.mass = max(record.mass, LEAST_MASS)
@@ -86,7 +89,7 @@ def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
 
 def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
     """A large passive box whose top is at height 0, one for all models of the scene."""
-    if any(obj.name.startswith(_GROUND) and obj.knuckle.role == "SHAPE" for obj in world.collection.objects):
+    if any(obj.name.startswith(_GROUND) and record_of(obj).role == "SHAPE" for obj in world.collection.objects):
         return
     half, deep = 1000.0, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
     corners = [(x, y, z) for x in (-half, half) for y in (-half, half) for z in (-deep / 2, deep / 2)]
@@ -94,8 +97,8 @@ def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.type
     mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
     ground = bpy.data.objects.new(_GROUND, mesh)
     ground.location = (0.0, 0.0, -deep / 2)
-    ground.knuckle.role = "SHAPE"
-    ground.knuckle.model = rig
+    record_of(ground).role = "SHAPE"
+    record_of(ground).model = rig
     ground.display_type = "WIRE"
     ground.hide_render = True
     ground.hide_select = True
@@ -112,19 +115,19 @@ def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.type
 
 def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     """Take a model's physics away; the scene is as it was before it was built."""
-    rig.data.knuckle.drive = "KEYS"
+    settings(rig).drive = "KEYS"
     world = scene.rigidbody_world
     if world is None:
         return
     heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
-    motors = [empty.knuckle.joint.motor for empty in joints if empty.knuckle.joint.motor is not None]
+    motors = [record_of(empty).joint.motor for empty in joints if record_of(empty).joint.motor is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if obj.name.startswith(_GROUND)]
-    if heir is not None and heir.data.knuckle.has_ground:
+    if heir is not None and settings(heir).has_ground:
         for ground in grounds:
             child_collection(rig, "Collision").objects.unlink(ground)
             child_collection(heir, "Collision").objects.link(ground)
-            ground.knuckle.model = heir
+            record_of(ground).model = heir
         grounds = []
     strip_physics(scene, bodies + grounds, joints + motors)
     bpy.data.batch_remove([*motors, *grounds, *(ground.data for ground in grounds)])

@@ -9,7 +9,9 @@ import bpy
 from mathutils import Vector
 
 from ...model.report import Report
+from ..access import settings
 from ..model_parts import rigs_in
+from ..properties import KnuckleServoState
 
 #: Steps per second and iterations at which real walkers walked (control is once per frame, so the
 #: frame rate matters more than the substeps).
@@ -22,7 +24,7 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
     """The scene's rigid-body world with its two collections, made if there is none.
 
     A world that was there keeps its settings. What is changed is remembered on the first model that joins it."""
-    model = rig.data.knuckle
+    model = settings(rig)
     before = model.before
     world = scene.rigidbody_world
     if world is None:
@@ -35,7 +37,7 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
         before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
         scene.gravity = world_gravity(rig)
-    elif any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity, world_gravity(rig), strict=True)):
+    elif any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True)):
         wanted = ", ".join(f"{part:g}" for part in world_gravity(rig))
         report.warn(
             "gravity-kept",
@@ -93,14 +95,14 @@ def first_frame(scene: bpy.types.Scene) -> int:
 
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
     """The model's gravity in the scene's axes: the file's, turned as the model was stood upright."""
-    turned = rig.matrix_basis.to_quaternion() @ Vector(rig.data.knuckle.gravity)
+    turned = rig.matrix_basis.to_quaternion() @ Vector(settings(rig).gravity)
     return (turned[0], turned[1], turned[2])
 
 
 def follow_scene(scene: bpy.types.Scene) -> None:
     """Have a world of ours begin where the scene begins now, and last as long: the user may have changed either."""
     world = scene.rigidbody_world
-    if not any(rig.data.knuckle.before.made_world for rig in rigs_in(scene)):
+    if not any(settings(rig).before.made_world for rig in rigs_in(scene)):
         return
     cache = world.point_cache
     if cache.frame_start != scene.frame_start:
@@ -137,7 +139,7 @@ def _keeper(scene: bpy.types.Scene) -> bpy.types.Object | None:
 
 
 def _keeps(rig: bpy.types.Object) -> bool:
-    before = rig.data.knuckle.before
+    before = settings(rig).before
     return before.made_world or before.joined_world
 
 
@@ -146,11 +148,11 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
 
     ``heir`` is another model that still uses the world: it then remembers in this one's place how things were."""
     world = scene.rigidbody_world
-    before = rig.data.knuckle.before
+    before = settings(rig).before
     if world is None or not _keeps(rig):
         return
     if heir is not None:
-        _hand_down(before, heir.data.knuckle.before)
+        _hand_down(before, settings(heir).before)
     elif before.joined_world:
         world.point_cache.frame_start, world.point_cache.frame_end = before.span
         _drop_collections(world, before)
@@ -165,12 +167,12 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
         before.property_unset(name)
 
 
-def _hand_down(before: bpy.types.PropertyGroup, heir: bpy.types.PropertyGroup) -> None:
+def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:
     for name in ("made_world", "joined_world", "made_collection", "made_constraints", "span", "gravity", "use_gravity"):
         setattr(heir, name, getattr(before, name))
 
 
-def _drop_collections(world: bpy.types.RigidBodyWorld, before: bpy.types.PropertyGroup) -> None:
+def _drop_collections(world: bpy.types.RigidBodyWorld, before: KnuckleServoState) -> None:
     """Remove the world's collections that were made for it, once they are empty."""
     for name, made in (("collection", before.made_collection), ("constraints", before.made_constraints)):
         held = getattr(world, name)
