@@ -19,7 +19,13 @@ LEAST_MASS = 0.001
 #: weight, within these bounds, made real walkers walk as in ODE.
 FRICTION_SHARE = 2.5
 FRICTION_BOUNDS = (0.3, 1.0)
-_SHAPES: dict[str, Any] = {"box": "BOX", "sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "cone": "CONE"}
+_SHAPES: dict[str, Any] = {
+    "box": "BOX",
+    "sphere": "SPHERE",
+    "capsule": "CAPSULE",
+    "cylinder": "CYLINDER",
+    "cone": "CONE",
+}
 _GROUND = "Knuckle Ground"
 
 

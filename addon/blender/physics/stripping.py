@@ -1,8 +1,8 @@
 """Taking objects out of a rigid-body world.
 
 Out of the world's collections alone, bodies keep what they had there. Only Blender's operator takes it away, and it
-works on what is active and selected, so it has a scene of its own to do it in. (For constraints there is none that takes many
-at once: an empty keeps its constraint, which without its two bodies and out of any world does nothing.)
+works on what is active and selected, so it has a scene of its own to do it in. (For constraints there is none that
+takes many at once: an empty keeps its constraint, which without its two bodies and out of any world does nothing.)
 
 The order matters. In Blender's simulation, constraints and bodies point at each other, and neither looks whether the
 other is still there when it is freed: Blender crashes, later and elsewhere. Constraints that have lost their objects
