@@ -56,7 +56,10 @@ def _parser() -> argparse.ArgumentParser:
     convert = _verb(verbs, "convert", _convert, "write a model or motion as another file", "convert old.jpm new.jm")
     convert.add_argument("source", type=Path, metavar="IN")
     convert.add_argument("target", type=Path, metavar="OUT")
-    convert.add_argument("--to", metavar="FORMAT", choices=sorted(formats.FORMATS), help="format (default: IN's own)")
+    known = sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
+    convert.add_argument(
+        "--to", metavar="FORMAT", choices=known, help=f"{', '.join(known)} (default: by OUT's ending, or IN's own)"
+    )
 
     load = _verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend")
     load.add_argument("files", type=Path, nargs="+", metavar="FILE")
