@@ -137,15 +137,25 @@ def table() -> Iterator[list[tuple[Case, Run]]]:
     """The cases that were run; printed at the end (pytest -s)."""
     rows: list[tuple[Case, Run]] = []
     yield rows
-    print("\n| model | inputs | verdict | here: forward, lateral, yaw | reference | ratio | servo error | pivot gap |")
+    print("\n| model | inputs | verdict | here | in the reference | ratio | mean servo error | pivot gap |")
     print("|---|---|---|---|---|---|---|---|")
     for case, found in rows:
+        verdict = f"NOT {case.verdict}" if fault(case, found) else case.verdict
+        error = "–" if math.isnan(found.servo_error) else f"{found.servo_error:.1f}°"
+        share = "–" if math.isnan(ratio(case, found)) else f"{ratio(case, found):.2f}"
         print(
-            f"| {case.model} | {case.inputs} | {case.verdict if not fault(case, found) else 'NOT ' + case.verdict} "
-            f"| {found.forward:.2f}, {found.lateral:.2f}, {found.yaw:.1f}°/s "
-            f"| {case.forward:.2f}, {case.lateral:.2f}, {case.yaw:.1f}°/s "
-            f"| {ratio(case, found):.2f} | {found.servo_error:.1f}° | {found.gap:.3f} |"
+            f"| {case.model} | {case.inputs} | {verdict} | {way(found)} | {way(case)} | {share} | {error} "
+            f"| {found.gap:.3f} |"
         )
+
+
+def way(which: Case | Run) -> str:
+    """Speed, direction (degrees to the right of ahead) and turning in words."""
+    speed = math.hypot(which.forward, which.lateral)
+    turning = f", turning {which.yaw:.1f}°/s" if abs(which.yaw) > TURNS_FROM else ""
+    if speed < 0.05:
+        return f"0/s{turning}"
+    return f"{speed:.2f}/s at {math.degrees(math.atan2(which.lateral, which.forward)):.0f}°{turning}"
 
 
 def ratio(case: Case, found: Run) -> float:
