@@ -201,8 +201,9 @@ def _convert(args: argparse.Namespace) -> None:
 
 
 def _import(args: argparse.Namespace) -> None:
+    if args.blend.suffix.lower() != ".blend":
+        raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
     jobs = _jobs()
-
     for report in jobs.import_to_blend(args.files, args.blend, args.motion):
         _print_report(report)
     _say(f"{args.blend}: {args.blend.stat().st_size} bytes")

@@ -288,13 +288,13 @@ def test_a_simulated_blend_plays_the_run_without_physics(blank: Any, walker: Pat
     import bpy
 
     from addon.blender.physics.bake import record
-    from tests.blender.mechanisms import put, world_of
+    from tests.blender.mechanisms import objects_of, put, world_of
 
     rig = put(walker)
     rig.data.knuckle.controls.joystick_1_y = -1.0
     rig.data.knuckle.drive = "SERVO"
     recording = record(bpy.context.scene, rig, 121)
-    names = [obj.knuckle.source_name for obj in recording.plant.bodies.objects]
+    names = [obj.knuckle.source_name for obj in objects_of(rig, "BODY").values()]
     there = {name: recording.poses[:, place] for place, name in enumerate(names)}
 
     blend = tmp_path / "walk.blend"

@@ -16,6 +16,7 @@ from addon.model.kinematics import (
     inverse,
     joint_coordinates,
     joint_frame_world,
+    joint_frames_world,
     joint_motion,
     rotation_matrix,
     rotation_vector,
@@ -388,3 +389,14 @@ def test_a_joints_frame_stands_in_the_world_by_its_parent() -> None:
     np.testing.assert_allclose(joint_frame_world(joint, held), held["b0"].pose @ joint.frame_parent, atol=1e-14)
     joint.parent = None
     np.testing.assert_allclose(joint_frame_world(joint, held), joint.frame_parent, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_joint_frames_at_once_are_those_of_each(seed: int) -> None:
+    mechanism = random_mechanism(seed)
+    held = {body.id: body for body in mechanism.bodies}
+    frames = joint_frames_world(mechanism)
+    assert list(frames) != [] and set(frames) == {joint.id for joint in mechanism.joints}
+    for joint in mechanism.joints:
+        parent = held[joint.parent].pose if joint.parent else np.eye(4)
+        np.testing.assert_allclose(frames[joint.id], parent @ joint.frame_parent, atol=1e-14)

@@ -12,17 +12,18 @@ import numpy as np
 
 from ...model.gait import unique_names
 from ...model.records import Array, Motion, Trajectory
-from ...model.report import Report
+from ...model.report import FormatError, Report
 from ..access import action_record, armature_of, record_of
 from ..compat import action_curves, new_curve, use_action
-from ..model_parts import parts, rig_in, servo_bones
+from ..model_parts import file_name, parts, renamed_bones, rig_in, servo_bones
 
 CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
 
 
 def servo_names(rig: bpy.types.Object) -> dict[str, str]:
     """The name of every servo by joint id, as motions use them."""
-    return unique_names((record_of(empty).source_id, record_of(empty).source_name) for empty in parts(rig, "JOINT"))
+    bones = renamed_bones(rig)
+    return unique_names((record_of(empty).source_id, file_name(empty, bones)) for empty in parts(rig, "JOINT"))
 
 
 def servo_channels(rig: bpy.types.Object) -> dict[str, tuple[str, str]]:
@@ -105,7 +106,8 @@ def apply(
 
     Time 0 comes at frame ``start`` (default: the scene's first). ``extend`` lengthens the scene's range
     to hold the motion and never shortens it. Servos are matched by name; the report lists those that no
-    joint answers to. The Action that was there stays in the file."""
+    joint answers to. FormatError, before anything is made, where there is no other. The Action that was there
+    stays in the file."""
     scene = scene or bpy.context.scene
     rig = require_rig(collection)
     report = Report()
@@ -120,6 +122,12 @@ def apply(
             continue
         step = CONSTANT if trajectory.interpolation == "constant" else LINEAR
         tracks[joint] = (frame_of(scene, trajectory.times, start), trajectory.values, step)
+    if motion.trajectories and not tracks:
+        examples = ", ".join(repr(trajectory.name) for trajectory in motion.trajectories[:3])
+        raise FormatError(
+            f"{rig.name!r} has none of the servos of motion {motion.name!r} ({examples})",
+            remedy="Choose the mechanism that it was made for.",
+        )
     action = key_servos(rig, motion.name, tracks)
     action_record(action).kind = "MOTION"
     action_record(action).motion = motion.name
@@ -176,9 +184,9 @@ def sample(
     rate = scene.render.fps / scene.render.fps_base
     times = (np.asarray(frames, dtype=np.float64) - (frames[0] if frames else 0)) / rate
     names = servo_names(rig)
-    turning = [channels[joint][1] == "rotation" for joint in wanted]
+    unsure = ~reader.counted
     tracks = [
-        Trajectory(names[joint], times.copy(), np.unwrap(values[:, k]) if turning[k] else values[:, k].copy())
+        Trajectory(names[joint], times.copy(), np.unwrap(values[:, k]) if unsure[k] else values[:, k].copy())
         for k, joint in enumerate(wanted)
     ]
     action = rig.animation_data.action if rig.animation_data is not None else None
@@ -191,24 +199,33 @@ class PoseReader:
     def __init__(self, rig: bpy.types.Object, joints: Sequence[str]) -> None:
         self._rig = rig
         bones = servo_bones(rig)
-        names = [bone.name for bone in armature_of(rig).bones]
+        names = [bone.name for bone in rig.pose.bones]
         place = {name: number for number, name in enumerate(names)}
         kinds = servo_channels(rig)
         self._at = np.array([place[bones[joint]] for joint in joints], dtype=np.intp)
         carriers = [armature_of(rig).bones[bones[joint]].parent for joint in joints]
         self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
-        rest = np.array([np.array(bone.matrix_local) for bone in armature_of(rig).bones]).reshape(-1, 4, 4)
+        rest = np.array([np.array(pose.bone.matrix_local) for pose in rig.pose.bones]).reshape(-1, 4, 4)
         rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
         self._from_rest = np.linalg.inv(rest[self._at]) @ rest[self._carrier]
         self._turns = np.array([kinds[joint][1] == "rotation" for joint in joints], dtype=bool)
         self._buffer = np.empty(len(names) * 16, dtype=np.float32)
+        self._channels = np.empty(len(names) * 3, dtype=np.float32)
+        self.counted = np.ones(len(joints), dtype=bool)  # (joints,): whole turns were known at every read
 
     def read(self) -> Array:
-        """Servo values of the current pose, shape (joints,); angles in (-pi, pi]."""
+        """Servo values of the current pose, shape (joints,). Whole turns are the channel's where that is what the
+        pose shows; where IK or a constraint has its say, angles are in (-pi, pi]."""
         if not len(self._at):
             return np.zeros(0)
         self._rig.pose.bones.foreach_get("matrix", self._buffer)
         pose = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
         pose = np.concatenate([pose, np.eye(4)[None]])
         local = self._from_rest @ np.linalg.inv(pose[self._carrier]) @ pose[self._at]
-        return np.where(self._turns, np.arctan2(local[:, 1, 0], local[:, 0, 0]), local[:, 2, 3])
+        angle = np.arctan2(local[:, 1, 0], local[:, 0, 0])
+        self._rig.pose.bones.foreach_get("rotation_euler", self._channels)
+        channel = self._channels.reshape(-1, 3)[self._at, 2].astype(np.float64)
+        turns = np.round((channel - angle) / (2.0 * np.pi)) * 2.0 * np.pi
+        shown = np.abs(channel - angle - turns) < 1e-4
+        self.counted &= shown | ~self._turns
+        return np.where(self._turns, angle + np.where(shown, turns, 0.0), local[:, 2, 3])

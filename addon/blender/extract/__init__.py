@@ -23,7 +23,7 @@ from ..access import record_of, settings
 from ..build.bodies import com_pose
 from ..build.joints import constraint_turn
 from ..document import document_bytes
-from ..model_parts import parts, rig_in
+from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.simulation import LEAST_MASS
 from ..records import DOF_FIELDS, read_dof, read_shape
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
@@ -46,7 +46,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     base = _base(rig)
     mechanism = Mechanism(record_of(rig).source_name, base.world, source=base.source, report=Report())
     _tell_of_strangers(rig, collection, mechanism.report)
-    reading = _Reading(mechanism.report, joint_frames_world(base))
+    reading = _Reading(mechanism.report, joint_frames_world(base), renamed_bones(rig))
     present = set(collection.all_objects)
     bodies = _own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = _own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
@@ -109,21 +109,14 @@ def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T
     return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
 
 
-def _name(obj: bpy.types.Object, old: str | None) -> str:
-    """The name for the file: the object's when the user renamed it, else the file's own."""
-    record = record_of(obj)
-    if obj.name != record.built_name:
-        return obj.name
-    return record.source_name if old is None else old if record.source_name == old else record.source_name
-
-
 @dataclass
 class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
-    joints, by id."""
+    joints, by id; ``bones`` the renamed ones, by the ids of their joints."""
 
     report: Report
     frames: dict[str, Array]
+    bones: dict[str, str] = field(default_factory=dict)
     ids: Ids = field(default_factory=dict)
     poses: dict[str, Array] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
@@ -135,7 +128,7 @@ class _Reading:
         if old is None:
             self._tell_of_new("Body", obj, own, original)
         exact = com_pose(body) if old or original else None
-        body.name = _name(obj, body.name)
+        body.name = file_name(obj)
         body.shapes = _edited_shapes([read_shape(shape) for shape in record.shapes], body.shapes)
         if exact is None or was_moved(obj):
             body.pose, scale = edited_pose(obj, exact)
@@ -158,7 +151,7 @@ class _Reading:
         if old is None:
             self._tell_of_new("Joint", obj, own, original)
         exact = self.frames.get(joint.id)
-        joint.name = _name(obj, joint.name)
+        joint.name = file_name(obj, self.bones)
         rewired = (parent, child) != (joint.parent, joint.child)
         if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
             joint.parent, joint.child = parent, child
@@ -176,7 +169,7 @@ class _Reading:
 
     def _tell_of_new(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
         copy = f", a copy of {original.name!r}" if original is not None else ""
-        self.report.info("added", f"{kind} {_name(obj, None)!r} is new{copy}", where=own)
+        self.report.info("added", f"{kind} {file_name(obj)!r} is new{copy}", where=own)
 
 
 def _edited_frame(obj: bpy.types.Object, exact: Array | None) -> Array:

@@ -26,11 +26,13 @@ def same(now: object, before: object) -> bool:
 
 
 def plain(value: float, unit: float = 1.0) -> float:
-    """The number with the fewest digits, counted in ``unit``, that Blender keeps as this one."""
+    """The number with the fewest digits, counted in ``unit``, that Blender keeps as this one or as its neighbour:
+    2.1 moved by 0.05 is 2.1499999 in 32 bits, and 2.15 for people."""
     kept = np.float32(value)
+    near = float(np.spacing(np.abs(kept)))
     for digits in range(1, _DIGITS):
         short = float(f"{float(kept) / unit:.{digits}g}") * unit
-        if np.float32(short) == kept:
+        if abs(short - float(kept)) <= near:
             return short
     return float(value)
 

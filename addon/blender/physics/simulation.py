@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
+import numpy as np
 
 from ...model.report import Report
-from ..access import record_of, settings
+from ..access import armature_settings, record_of, settings
 from ..model_parts import child_collection, parts, rigs_in
+from ..properties import quiet
 from .constraints import put_constraint
 from .stripping import strip_physics
 from .world import clear_world, ensure_world, reset_cache
@@ -30,9 +32,9 @@ _GROUND = "Knuckle Ground"
 
 
 def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
-    """Give a model's bodies and joints their rigid bodies and constraints, driven by keys at first.
+    """Give a model's bodies and joints their rigid bodies and constraints, driven as the model's switch says.
 
-    Does nothing to what has them already, so that it also mends a model after an edit."""
+    What has them already is set up anew from the records, so that it also mends a model after an edit."""
     report = Report()
     world = ensure_world(scene, rig, report)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
@@ -41,7 +43,9 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     # what was in a world before keeps its rigid body and its constraint: only being linked counts
     linked = {*world.collection.objects[:], *world.constraints.objects[:]}
     for obj in bodies:
-        if obj not in linked:
+        if obj in linked:
+            keep_mass(obj)
+        else:
             world.collection.objects.link(obj)
         _put_body(obj, friction, kinematic)
     model = settings(rig)
@@ -52,10 +56,18 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         if empty not in linked:
             world.constraints.objects.link(empty)
         put_constraint(empty, model)
-    if model.has_ground:
+    if model.has_ground and bodies:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
+
+
+def keep_mass(obj: bpy.types.Object) -> None:
+    """Take over a mass that was edited on the rigid body itself, before that is set up anew or goes."""
+    record, body = record_of(obj), obj.rigid_body
+    if body is not None and np.float32(body.mass) != np.float32(max(record.mass, LEAST_MASS)):
+        with quiet():
+            record.mass = body.mass
 
 
 def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:
@@ -95,15 +107,16 @@ def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
 
 def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
     """A large passive box whose top is at height 0, one for all models of the scene."""
-    if any(obj.name.startswith(_GROUND) and record_of(obj).role == "SHAPE" for obj in world.collection.objects):
+    if any(record_of(obj).is_ground for obj in world.collection.objects):
         return
-    half, deep = 1000.0, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
+    half, deep = 1e5, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
     corners = [(x, y, z) for x in (-half, half) for y in (-half, half) for z in (-deep / 2, deep / 2)]
     mesh = bpy.data.meshes.new(_GROUND)
     mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
     ground = bpy.data.objects.new(_GROUND, mesh)
     ground.location = (0.0, 0.0, -deep / 2)
     record_of(ground).role = "SHAPE"
+    record_of(ground).is_ground = True
     record_of(ground).model = rig
     ground.display_type = "WIRE"
     ground.hide_render = True
@@ -127,11 +140,15 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         return
     heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
+    for obj in bodies:
+        keep_mass(obj)
     motors = [record_of(empty).joint.motor for empty in joints if record_of(empty).joint.motor is not None]
-    grounds = [obj for obj in parts(rig, "SHAPE") if obj.name.startswith(_GROUND)]
+    grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     if heir is not None and settings(heir).has_ground:
         for ground in grounds:
-            child_collection(rig, "Collision").objects.unlink(ground)
+            for folder in ground.users_collection:
+                if folder != world.collection:
+                    folder.objects.unlink(ground)
             child_collection(heir, "Collision").objects.link(ground)
             record_of(ground).model = heir
         grounds = []
@@ -147,3 +164,30 @@ def is_simulated(rig: bpy.types.Object) -> bool:
         return False
     worlds = (scene.rigidbody_world for scene in rig.users_scene if scene.rigidbody_world is not None)
     return any(world.collection is not None and body.name in world.collection.objects for world in worlds)
+
+
+def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """What models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
+
+    Their armatures, which are no longer in the scene."""
+    if scene.rigidbody_world is None:
+        return []
+    rigs = (armature_settings(data).rig for data in bpy.data.armatures)
+    return [rig for rig in rigs if rig is not None and not rig.users_scene and rig.data is not None]
+
+
+def remove_leftovers(scene: bpy.types.Scene) -> int:
+    """Remove them; returns how many objects went. Bodies that the user kept lose their physics and stay."""
+    world = scene.rigidbody_world
+    lost = leftovers(scene)
+    held = [c.objects[:] for c in (world.collection, world.constraints) if c is not None] if lost else []
+    mine = [obj for objects in held for obj in objects if record_of(obj).model in lost]
+    bodies = [obj for obj in mine if obj.rigid_body is not None]
+    empties = [obj for obj in mine if obj.rigid_body_constraint is not None]
+    if mine:
+        strip_physics(scene, bodies, empties)
+    gone = [obj for obj in mine if record_of(obj).is_ground or record_of(obj).role == "NONE"]
+    bpy.data.batch_remove([*gone, *(obj.data for obj in gone if obj.data is not None)])
+    for rig in lost:
+        clear_world(scene, rig)
+    return len(gone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -42,6 +43,16 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
         report.warn(
             "gravity-kept",
             f"The scene has a rigid-body world already: its gravity stays, the model wants ({wanted})",
+        )
+    if (
+        not before.made_world
+        and not _is_ours(scene)
+        and world.substeps_per_frame * frame_rate(scene) < STEPS_PER_SECOND - 1
+    ):
+        report.warn(
+            "world-kept",
+            f"The scene's rigid-body world keeps its {world.substeps_per_frame} substeps per frame; joints hold better "
+            f"with {math.ceil(STEPS_PER_SECOND / frame_rate(scene))}",
         )
     cache = world.point_cache
     if not before.made_world and not before.joined_world and _keeper(scene) is None:
@@ -131,6 +142,11 @@ def rebuild_simulation(scene: bpy.types.Scene) -> bool:
     reset_cache(scene)
     scene.frame_set(before[0], subframe=before[1])
     return True
+
+
+def _is_ours(scene: bpy.types.Scene) -> bool:
+    """Whether the scene's world was made for one of our models."""
+    return any(settings(rig).before.made_world for rig in rigs_in(scene))
 
 
 def _keeper(scene: bpy.types.Scene) -> bpy.types.Object | None:

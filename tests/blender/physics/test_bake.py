@@ -104,7 +104,7 @@ def test_on_keys_the_model_does_what_it_did_under_physics(blank: Any, how: str, 
     _action, recording = bake(rig, 90)
     assert rig.data.knuckle.drive == "KEYS"
     assert recording.frames.tolist() == list(range(1, 91))
-    place = [obj.name for obj in recording.plant.bodies.objects].index(root_of(rig).name)
+    place = list(objects_of(rig, "BODY").values()).index(root_of(rig))
     assert np.abs(recording.poses[:, place] - poses).max() < 1e-4, "the run that was recorded is the one that is played"
     baked_poses, baked_values = run(rig, 90, document, joints)
     assert np.abs(baked_poses - poses).max() < 1e-4

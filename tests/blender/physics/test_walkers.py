@@ -87,7 +87,7 @@ def run(case: Case) -> Run:
     model.drive = "SERVO"
     rate = bpy.context.scene.render.fps / bpy.context.scene.render.fps_base
     recording = record(bpy.context.scene, rig, bpy.context.scene.frame_start + round(SECONDS * rate))
-    poses = recording.poses[:, trunk(rig, list(recording.plant.bodies.objects))]
+    poses = recording.poses[:, trunk(rig, list(objects_of(rig, "BODY").values()))]
     begin = round(SETTLED * rate)
     ahead = poses[:, :3, :3] @ poses[0, :3, :3].T @ [0, 1, 0]
     heading = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
@@ -118,7 +118,7 @@ def servo_error(case: Case, controls: dict[str, float], recording: Any, rate: fl
     gait = gait_of(mechanism)
     if gait is None:
         return math.nan
-    ids = [obj.knuckle.source_id for obj in recording.plant.bodies.objects]
+    ids = list(objects_of(recording.plant.rig, "BODY"))
     # what a servo is told for a frame, it is told from how bodies lay in the frame before
     felt = np.concatenate([recording.poses[:1], recording.poses[:-1]])
     feedback = {body: feedback_angles(felt[:, ids.index(body), :3, :3]) for body in gait.feedback_bodies}
