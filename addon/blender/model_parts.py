@@ -75,7 +75,7 @@ def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> 
     record = record_of(obj)
     if record.role == "JOINT" and bones and record.source_id in bones:
         return bones[record.source_id]
-    return record.source_name if record.source_name and obj.name == record.built_name else obj.name
+    return record.source_name if obj.name == record.built_name else obj.name
 
 
 def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:

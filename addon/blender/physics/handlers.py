@@ -152,8 +152,8 @@ def after_load(*_args: Any) -> None:
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
             continue
         if _driven(scene):
-            for _ in range(2):  # at the first, Blender still has all bodies in one heap
-                scene.frame_set(first_frame(scene))
+            # Blender cannot evaluate yet: with frame_set it would take all bodies to be in one heap
+            scene.frame_current = first_frame(scene)
 
 
 _HANDLERS = (

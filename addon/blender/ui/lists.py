@@ -23,7 +23,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         kinds = [dof.kind for dof in joint.dofs]
         row = layout.row(align=True)
         row.active = joint.active
-        row.label(text=file_name(item), icon=joint_icon(joint, kinds), translate=False)
+        row.label(text=file_name(item) or item.name, icon=joint_icon(joint, kinds), translate=False)
         if joint.loop:
             row.label(text="", icon="LINKED")
 
@@ -32,7 +32,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         rig = next((record_of(obj).model for obj in objects if record_of(obj).role == "JOINT"), None)
         wanted = self.filter_name.lower()
         shown = [
-            self.bitflag_filter_item if is_joint(obj, rig) and wanted in file_name(obj).lower() else 0
+            self.bitflag_filter_item if is_joint(obj, rig) and wanted in (file_name(obj) or obj.name).lower() else 0
             for obj in objects
         ]
         return shown, []

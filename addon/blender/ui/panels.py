@@ -192,7 +192,7 @@ def _joint(
     for label, body in (("Parent", joint.parent), ("Child", joint.child)):
         if body is not None:
             value = _labelled(bodies, label)
-            value.operator("knuckle.select_part", text=file_name(body), translate=False).part = body.name
+            value.operator("knuckle.select_part", text=file_name(body) or body.name, translate=False).part = body.name
 
 
 class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):

@@ -129,6 +129,20 @@ def test_servos_are_found_by_name_and_the_others_are_reported(blank: Any) -> Non
     assert "2 of 5 servos" in report.entries[-1].message
 
 
+def test_servos_are_called_alike_in_blender_and_out_of_it(blank: Any) -> None:
+    """Of several models of one file Blender numbers the objects; joints without a name go by their id."""
+    from addon import formats
+    from addon.blender.animation import sample
+    from addon.model.gait import servo_names
+
+    text = DOCUMENT.replace("<Name>Shoulder</Name>", "<Name></Name>").replace("Slide", "Joint with a name " * 5)
+    outside = servo_names(formats.loads(text.encode(), "small.jm"))
+    for _ in range(2):
+        rig = put(text, gait=False)
+        motion = sample(collection_of(rig), frames=[1])
+        assert [each.name for each in motion.trajectories] == [outside[joint] for joint in SERVOS]
+
+
 def test_every_motion_is_an_action_of_its_own_and_the_old_one_is_not_touched(blank: Any) -> None:
     import bpy
 

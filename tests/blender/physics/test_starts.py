@@ -166,6 +166,7 @@ def test_a_file_saved_in_the_middle_of_a_run_opens_at_its_beginning(blank: Any, 
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "run.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "run.blend"))
     arm = next(obj for obj in bpy.data.objects if obj.knuckle.source_id == "2" and obj.knuckle.role == "BODY")
+    bpy.context.view_layer.update()
     assert bpy.context.scene.frame_current == 1
     assert world_of(arm)[:3, 3] == pytest.approx([3, 0, 6], abs=1e-4)
 
