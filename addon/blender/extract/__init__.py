@@ -16,6 +16,7 @@ import numpy as np
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
+from ...model.describe import half_extent
 from ...model.kinematics import inverse, joint_frames_world
 from ...model.records import Array, Body, Joint, Mechanism, Shape
 from ...model.report import Report
@@ -71,8 +72,14 @@ def _base(rig: bpy.types.Object) -> Mechanism:
 
 
 def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
-    """A whole model that was copied inside its collection is not part of the original."""
+    """Say what of the collection is not part of the model: a whole model that was copied inside it, meshes that the
+    user put there, a scale of the whole."""
+    scale = rig.matrix_world.to_scale()
+    if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
+        report.warn("scaled-model", f"{rig.name!r} is scaled as a whole; the file keeps its own size")
     for obj in collection.all_objects:
+        if obj.type == "MESH" and record_of(obj).role == "NONE":
+            report.warn("stranger", f"{obj.name!r} is no body of the mechanism and was left out")
         if record_of(obj).role == "MODEL" and obj != rig:
             report.warn(
                 "copied-model",
@@ -136,6 +143,11 @@ class _Reading:
             if np.abs(scale - 1.0).max() > 1e-6:
                 body.shapes = [_scaled(shape, scale) for shape in body.shapes]
             self.moved.add(own)
+        if obj.type == "MESH" and _mesh_was_edited(obj):
+            self.report.warn(
+                "mesh-edited",
+                f"The mesh of {obj.name!r} was edited; the file keeps the shape. Scale the object instead.",
+            )
         body.mass = _edited_mass(obj, body.mass)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
@@ -193,6 +205,19 @@ def _edit_dofs(obj: bpy.types.Object, joint: Joint) -> None:
             if isinstance(value, float):
                 value = shortest(value) if name in {"lower", "upper"} else plain(value)
             setattr(mine, name, value)
+
+
+def _mesh_was_edited(obj: bpy.types.Object) -> bool:
+    """Whether the mesh no longer has the extent of the shapes that it was made for."""
+    shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
+    if not shapes or any(shape.type in {"mesh", "plane", "axes", "multi_sphere"} for shape in shapes):
+        return False
+    halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
+    low = np.min([at - half for at, half in halves], axis=0)
+    high = np.max([at + half for at, half in halves], axis=0)
+    corners = np.array(obj.bound_box)
+    size = float(np.linalg.norm(high - low)) or 1.0
+    return bool(np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size)
 
 
 def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
