@@ -609,7 +609,7 @@ def test_a_collection_without_a_model_is_refused(blank: Any) -> None:
 
 
 def test_what_cannot_be_written_is_said(blank: Any) -> None:
-    """An edited mesh, a mesh of the user's among the bodies, a scaled model: none is in the file, none is kept quiet."""
+    """An edited mesh, a mesh of the user's among the bodies, a scaled model: none is written, none is kept quiet."""
     import bpy
 
     from addon.blender.extract import extract
