@@ -295,6 +295,16 @@ def test_the_root_is_the_one_body_that_is_nobodys_child() -> None:
     assert roots_of(linked(("b", "a"), ("b", "c"), masses={"c": 50})) == ["b"]
 
 
+def test_where_joints_are_not_directed_the_heaviest_is_the_root() -> None:
+    """A Juice file may count a walker's joints from the tip of its tail."""
+    mechanism = linked(("tail", "hips"), ("hips", "leg"), masses={"tail": 1, "hips": 5, "leg": 2})
+    mechanism.directed = False
+    assert roots_of(mechanism) == ["hips"]
+    equal = linked(("tail", "hips"), ("hips", "leg"))
+    equal.directed = False
+    assert roots_of(equal) == ["hips"], "of equals the one with the most joints"
+
+
 def test_where_several_bodies_are_nobodys_child_the_heaviest_is_the_root() -> None:
     assert roots_of(linked(("a", "b"), ("c", "b"), masses={"a": 1, "b": 2, "c": 3})) == ["c"]
 

@@ -46,6 +46,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
         raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
     base = _base(rig)
     mechanism = Mechanism(record_of(rig).source_name, base.world, source=base.source, report=Report())
+    mechanism.directed = base.directed
     _tell_of_strangers(rig, collection, mechanism.report)
     reading = _Reading(mechanism.report, joint_frames_world(base), renamed_bones(rig))
     present = set(collection.all_objects)
