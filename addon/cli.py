@@ -56,7 +56,10 @@ def _parser() -> argparse.ArgumentParser:
     convert = _verb(verbs, "convert", _convert, "write a model or motion as another file", "convert old.jpm new.jm")
     convert.add_argument("source", type=Path, metavar="IN")
     convert.add_argument("target", type=Path, metavar="OUT")
-    convert.add_argument("--to", metavar="FORMAT", choices=sorted(formats.FORMATS), help="format (default: IN's own)")
+    known = sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
+    convert.add_argument(
+        "--to", metavar="FORMAT", choices=known, help=f"{', '.join(known)} (default: by OUT's ending, or IN's own)"
+    )
 
     load = _verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend")
     load.add_argument("files", type=Path, nargs="+", metavar="FILE")
@@ -198,8 +201,9 @@ def _convert(args: argparse.Namespace) -> None:
 
 
 def _import(args: argparse.Namespace) -> None:
+    if args.blend.suffix.lower() != ".blend":
+        raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
     jobs = _jobs()
-
     for report in jobs.import_to_blend(args.files, args.blend, args.motion):
         _print_report(report)
     _say(f"{args.blend}: {args.blend.stat().st_size} bytes")

@@ -298,7 +298,7 @@ def ride(context: Any, path: Path, controls: dict[str, float], seconds: float) -
     recording = record(context.scene, rig, 1 + round(seconds * FRAME_RATE))
     assert np.isfinite(recording.poses).all()
 
-    bodies: list[Any] = list(recording.plant.bodies.objects)
+    bodies: list[Any] = list(recording.plant.bodies)
     number = next(n for n, obj in enumerate(bodies) if obj.knuckle.source_name == "Chassis")
     poses = recording.poses[:, number]
     heading = np.degrees(np.unwrap(np.arctan2(poses[:, 1, 1], poses[:, 0, 1])))
@@ -393,7 +393,7 @@ def test_the_rover_raises_its_mast(blank: Any, sample_models: Path) -> None:
     setattr(rig.data.knuckle.controls, control_property("joystick 1 z"), 1.0)
     rig.data.knuckle.drive = "SERVO"
     recording = record(blank.scene, rig, 2 * FRAME_RATE)
-    bodies: list[Any] = list(recording.plant.bodies.objects)
+    bodies: list[Any] = list(recording.plant.bodies)
     place = {obj.knuckle.source_name: n for n, obj in enumerate(bodies)}
     above = recording.poses[:, place["Mast"], 2, 3] - recording.poses[:, place["Chassis"], 2, 3]
     assert above[-1] - above[0] == pytest.approx(0.6, abs=0.02)

@@ -15,7 +15,7 @@ import numpy as np
 from ..model.naming import servo_names as names_of
 from ..model.records import DOF_SIZE, Array, DofKind
 from .access import armature_of, bone_record, record_of
-from .model_parts import joint_bones, parts
+from .model_parts import file_name, joint_bones, parts, renamed_bones
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,10 @@ def bone_path(bone: str, prop: str) -> str:
 
 def servo_names(rig: bpy.types.Object) -> dict[str, tuple[str, ...]]:
     """The names of the servos of every joint's coordinates, in their order, by joint id: as motions use them."""
+    bones = renamed_bones(rig)
     return names_of(
-        (record.source_id, record.source_name, record.joint.dofs)
-        for record in (record_of(empty) for empty in parts(rig, "JOINT"))
+        (record_of(empty).source_id, file_name(empty, bones), record_of(empty).joint.dofs)
+        for empty in parts(rig, "JOINT")
     )
 
 

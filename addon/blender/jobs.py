@@ -19,7 +19,7 @@ from ..formats.xmdi import FRAME_SECONDS
 from ..model.report import FormatError, Report
 from .access import record_of, settings
 from .animation import apply
-from .animation.gait import bake_gait, live_gait
+from .animation.gait import bake_gait, live_gait, plays_own_gait
 from .build import BuildOptions, build
 from .extract import extract
 from .model_parts import parts, rig_in, rigs_in
@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 def fresh_scene() -> bpy.types.Scene:
     """An empty file."""
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)  # keeps the add-ons, us among them
     return bpy.context.scene
 
 
@@ -53,6 +53,8 @@ def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
     gait = live_gait(rig)
     heard = gait.controls if gait is not None else []
     for name, value in inputs.items():
+        if abs(value) > 1.0:
+            report.warn("input-far", f"{name}={value:g} is more than a control gives: they go from -1 to 1")
         setattr(settings(rig).controls, control_property(name), value)
         if name not in heard:
             listens = f"it listens to {', '.join(heard)}" if heard else "it listens to none"
@@ -163,20 +165,24 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     seconds = job.seconds or 8.0
     scene = fresh_scene()
     rig, report = load_into(scene, model, seconds)
-    if job.motion is not None:
-        report.extend(key_motion(rig, job.motion, scene))
-    set_inputs(rig, job.inputs, report)
     drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
-    if drive != "KEYS":
-        build_physics(scene, rig)
-        settings(rig).drive = drive
-    elif job.inputs and job.motion is None:
-        bake_gait(scene, rig, scene.frame_start, scene.frame_start + round(seconds * frame_rate(scene)))
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
+    _direct(scene, rig, job, drive, report)
     options = job.options()
     options.heading = facing(rig) if out.suffix.lower() == ".png" else None
     report.extend(film(bpy.context, parts(rig, "BODY"), str(out), options))
     return report
+
+
+def _direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive: str | None, report: Report) -> None:
+    """Have a model do what the job says, over the scene's range; its own drive where ``drive`` is None."""
+    if job.motion is not None:
+        report.extend(key_motion(rig, job.motion, scene))
+    set_inputs(rig, job.inputs, report)
+    if drive is not None:
+        settings(rig).drive = drive
+    if settings(rig).drive == "KEYS" and job.inputs and plays_own_gait(rig):
+        bake_gait(scene, rig, scene.frame_start, scene.frame_end)
 
 
 def facing(rig: bpy.types.Object) -> float | None:
@@ -198,14 +204,10 @@ def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
             "its scene holds no mechanism", path=str(model), remedy="Import one with `knuckle import` first."
         )
     report = Report()
-    for rig in rigs:
-        if job.motion is not None:
-            report.extend(key_motion(rig, job.motion, scene))
-        set_inputs(rig, job.inputs, report)
-        if job.drive is not None:
-            settings(rig).drive = job.drive
     if job.seconds is not None:
         scene.frame_end = scene.frame_start + round(job.seconds * frame_rate(scene))
+    for rig in rigs:
+        _direct(scene, rig, job, job.drive, report)
     bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
     report.extend(film(bpy.context, bodies, str(out), job.options()))
     return report
@@ -250,7 +252,7 @@ def demo(model: Path, folder: Path, seconds: float, inputs: Inputs, motion: Path
             bpy.context,
             bodies,
             str(folder / f"{stem}.png"),
-            FilmOptions(engine="EEVEE", size=(1280, 720), heading=facing(rig)),
+            FilmOptions(engine="EEVEE", size=(1280, 720), heading=facing(rig), progress=_Ticker("filming")),
         )
     )
     step("filming the video")

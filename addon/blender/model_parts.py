@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import bpy
 
@@ -79,6 +79,16 @@ def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
     return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
 
 
-def root_bones(rig: bpy.types.Object) -> dict[str, str]:
-    """Bone names by the id of the root body that they carry."""
-    return {bone_record(bone).root: bone.name for bone in armature_of(rig).bones if bone_record(bone).root}
+def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> str:
+    """A part's name for files and motions: what the user renamed it to, else the file's own, which Blender may have
+    cut or numbered. ``bones`` are the ``renamed_bones`` of its model: a joint may be renamed by its bone."""
+    record = record_of(obj)
+    if record.role == "JOINT" and bones and record.source_id in bones:
+        return bones[record.source_id]
+    return record.source_name if obj.name == record.built_name else obj.name
+
+
+def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
+    """The names of the bones that the user renamed, by the id of the joint that they turn."""
+    named = ((bone.name, bone_record(bone)) for bone in armature_of(rig).bones)
+    return {bone.joint: name for name, bone in named if bone.joint and bone.built_name not in {"", name}}

@@ -7,7 +7,6 @@ armature *data*, so that keys on its controls and its drive stay apart from the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -45,6 +44,7 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 on_joint_change: list[Callable[[bpy.types.Object], None]] = []
 on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
 on_world_change: list[Callable[[bpy.types.Armature], None]] = []
+on_body_change: list[Callable[[bpy.types.Object], None]] = []
 
 
 _quiet = {"depth": 0}
@@ -74,6 +74,7 @@ def _wakes(listeners: list[Callable[..., None]]) -> Callable[..., None]:
 _joint_changed = _wakes(on_joint_change)
 _drive_changed = _wakes(on_drive_change)
 _world_changed = _wakes(on_world_change)
+_body_changed = _wakes(on_body_change)
 
 
 class KnuckleShape(bpy.types.PropertyGroup):
@@ -168,7 +169,8 @@ class KnuckleObject(bpy.types.PropertyGroup):
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint)
     immobile: BoolProperty(name="Immobile")
-    mass: FloatProperty(name="Mass")
+    mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=_body_changed)
+    is_ground: BoolProperty(description="The ground that the scene's models stand on")
 
 
 class KnuckleBone(bpy.types.PropertyGroup):
@@ -179,6 +181,7 @@ class KnuckleBone(bpy.types.PropertyGroup):
     turn: FloatVectorProperty(
         description="From the bone's axes to the joint's, by rows: what a ball's coordinates count in", size=9
     )
+    built_name: StringProperty(description="The bone's name as built: what tells that it was renamed")
     root: StringProperty(name="Root Body Id")
 
 
@@ -277,9 +280,29 @@ class KnuckleModel(bpy.types.PropertyGroup):
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
     gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=_world_changed)
     friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=_world_changed)
-    erp: FloatProperty(name="ERP", description="Share of a joint's error that is corrected per step")
-    cfm: FloatProperty(name="CFM", description="Softness of the joints; 0 is rigid")
-    time_step: FloatProperty(name="Time Step", description="Time step of the file's own program (s)")
+    erp: FloatProperty(
+        name="ERP",
+        description="Share of a joint's error that is corrected per step of the file's program",
+        min=0.0,
+        max=1.0,
+        precision=3,
+        update=_world_changed,
+    )
+    cfm: FloatProperty(
+        name="CFM",
+        description="Softness of the joints; 0 is rigid",
+        min=0.0,
+        precision=6,
+        step=0.01,
+        update=_world_changed,
+    )
+    time_step: FloatProperty(
+        name="Time Step",
+        description="Time step of the file's own program (s), which the softness is given for",
+        min=0.0,
+        precision=4,
+        update=_world_changed,
+    )
     has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
@@ -313,8 +336,6 @@ POINTERS: tuple[tuple[Any, type], ...] = (
     (bpy.types.Armature, KnuckleModel),
     (bpy.types.Action, KnuckleAction),
 )
-
-FULL_TURN = 2.0 * math.pi
 
 
 def registered() -> bool:

@@ -168,7 +168,7 @@ def _format_id(mechanism: Mechanism, suffix: str, format: str | None) -> str:
     if format:
         return format
     fitting = [row.id for row in FORMATS.values() if suffix in row.extensions]
-    if own in FORMATS and (own in fitting or not fitting):
+    if own in FORMATS and (own in fitting or not suffix):
         return own
     return fitting[0] if fitting else suffix or own
 

@@ -32,7 +32,6 @@ FOREIGN_ROOTS = {
     "rss": "a news feed",
     "model": "a 3MF model",
     "amf": "an AMF model",
-    "xmdi": "an XMDI servo motion",
 }
 _FIRST_BYTES = (
     (b"glTF", "a glTF scene"),

@@ -204,7 +204,11 @@ class Edits:
         position = 0
         opened = [self._open(parent, markup) for parent, markup in self._opened.items()]
         filled = [self._fill(element, value) for element, value in self._filled.items()]
-        renamed = [self._reword(element) for element in self._attributes if element not in self._opened and element not in self._filled]
+        renamed = [
+            self._reword(element)
+            for element in self._attributes
+            if element not in self._opened and element not in self._filled
+        ]
         for start, end, markup in sorted(self.changes + opened + filled + renamed, key=lambda change: change[:2]):
             pieces += (self.text[position:start], markup)
             position = end

@@ -75,14 +75,14 @@ def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
         for shape in body.shapes
         if shape.type not in ("plane", "none")
         for pose in [body.pose @ shape.pose]
-        for half in [_half_extent(shape, pose[:3, :3])]
+        for half in [half_extent(shape, pose[:3, :3])]
     ]
     if not boxes:
         return None
     return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
 
 
-def _half_extent(shape: Shape, turn: Array) -> Array:
+def half_extent(shape: Shape, turn: Array) -> Array:
     """Half the size, (3,) along the outer axes, of a shape turned by ``turn``."""
     size, along = shape.size, np.abs(turn[:, 2])
     if shape.type == "box":

@@ -80,9 +80,9 @@ class Tree:
 def spanning_tree(mechanism: Mechanism) -> Tree:
     """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop.
 
-    The root of a connected part is what is joined to the world, else the one body that no joint
-    claims as its child, else (Juice counts its bodies either way round) the heaviest body, the
-    first in the file among equals."""
+    The root of a connected part is what is joined to the world, else the one body that no joint claims as its
+    child, else, and always where joints are not directed, the heaviest body: of equals the one with the most joints,
+    then the first in the file."""
     index: dict[str, int] = {}
     for number, body in enumerate(mechanism.bodies):
         index.setdefault(body.id, number)
@@ -118,7 +118,7 @@ def spanning_tree(mechanism: Mechanism) -> Tree:
     grow(None)
     roots = []
     for part in _parts(mechanism, touching, placed):
-        root = _choose_root(part, touching)
+        root = _choose_root(part, touching, mechanism.directed)
         roots.append(root)
         placed.add(root.id)
         grow(root.id)
@@ -148,11 +148,11 @@ def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed
     return parts
 
 
-def _choose_root(part: list[Body], touching: dict[str | None, list[Joint]]) -> Body:
+def _choose_root(part: list[Body], touching: dict[str | None, list[Joint]], directed: bool) -> Body:
     unclaimed = [body for body in part if all(joint.child != body.id for joint in touching[body.id])]
-    if len(unclaimed) == 1:
+    if directed and len(unclaimed) == 1:
         return unclaimed[0]
-    return max(part, key=lambda body: body.mass)
+    return max(part, key=lambda body: (body.mass, 0 if directed else len(touching[body.id])))
 
 
 @dataclass(frozen=True)

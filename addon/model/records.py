@@ -256,7 +256,8 @@ class Source:
 
 @dataclass
 class Mechanism:
-    """A model: everything the file said about bodies, joints and what moves them."""
+    """A model: everything the file said about bodies, joints and what moves them. ``directed``: the parents of its
+    joints are nearer to the root; Juice names a joint's two bodies either way round."""
 
     name: str = "Mechanism"
     world: World = field(default_factory=World)
@@ -267,6 +268,7 @@ class Mechanism:
     frames: list[Frame] = field(default_factory=list)
     lights: list[Light] = field(default_factory=list)
     motions: list[Motion] = field(default_factory=list)
+    directed: bool = True
     behaviours: Any = None  # model.behaviours.Behaviours, where the file carries a gait
     source: Source = field(default_factory=Source)
     report: Any = None  # model.report.Report of the reading

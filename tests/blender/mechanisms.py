@@ -145,7 +145,7 @@ class XmlModel:
 
 
 def vector(tag: str, names: str, values: Iterable[float]) -> str:
-    return f"<{tag}>" + "".join(f"<{n}>{v!r}</{n}>" for n, v in zip(names, values, strict=True)) + f"</{tag}>"
+    return f"<{tag}>" + "".join(f"<{n}>{float(v)!r}</{n}>" for n, v in zip(names, values, strict=True)) + f"</{tag}>"
 
 
 def body(

@@ -16,6 +16,7 @@ from addon.model.kinematics import (
     inverse,
     joint_coordinates,
     joint_frame_world,
+    joint_frames_world,
     joint_motion,
     rotation_matrix,
     rotation_vector,
@@ -294,6 +295,16 @@ def test_the_root_is_the_one_body_that_is_nobodys_child() -> None:
     assert roots_of(linked(("b", "a"), ("b", "c"), masses={"c": 50})) == ["b"]
 
 
+def test_where_joints_are_not_directed_the_heaviest_is_the_root() -> None:
+    """A Juice file may count a walker's joints from the tip of its tail."""
+    mechanism = linked(("tail", "hips"), ("hips", "leg"), masses={"tail": 1, "hips": 5, "leg": 2})
+    mechanism.directed = False
+    assert roots_of(mechanism) == ["hips"]
+    equal = linked(("tail", "hips"), ("hips", "leg"))
+    equal.directed = False
+    assert roots_of(equal) == ["hips"], "of equals the one with the most joints"
+
+
 def test_where_several_bodies_are_nobodys_child_the_heaviest_is_the_root() -> None:
     assert roots_of(linked(("a", "b"), ("c", "b"), masses={"a": 1, "b": 2, "c": 3})) == ["c"]
 
@@ -388,3 +399,14 @@ def test_a_joints_frame_stands_in_the_world_by_its_parent() -> None:
     np.testing.assert_allclose(joint_frame_world(joint, held), held["b0"].pose @ joint.frame_parent, atol=1e-14)
     joint.parent = None
     np.testing.assert_allclose(joint_frame_world(joint, held), joint.frame_parent, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_joint_frames_at_once_are_those_of_each(seed: int) -> None:
+    mechanism = random_mechanism(seed)
+    held = {body.id: body for body in mechanism.bodies}
+    frames = joint_frames_world(mechanism)
+    assert list(frames) != [] and set(frames) == {joint.id for joint in mechanism.joints}
+    for joint in mechanism.joints:
+        parent = held[joint.parent].pose if joint.parent else np.eye(4)
+        np.testing.assert_allclose(frames[joint.id], parent @ joint.frame_parent, atol=1e-14)

@@ -13,13 +13,13 @@ from ...model.behaviours import Behaviours, Engine
 from ...model.gait import Commands, Gait, gait_of
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
-from ..access import action_record, armature_of, record_of, settings
-from ..compat import action_curves, use_action
+from ..access import action_record, armature_of, bone_record, record_of, settings
+from ..compat import action_curves
 from ..document import document_bytes
 from ..model_parts import parts
 from ..properties import control_property
 from ..records import read_dofs, unflat
-from .keys import LINEAR, key_servos
+from .keys import LINEAR, key_bone_paths, key_servos
 
 _behaviours: dict[str, Behaviours | None] = {}
 
@@ -59,9 +59,17 @@ def bake_gait(
     commands = gait.evaluate(engine_phase(gait, rig, scene, frames), control_values(gait, rig, frames))
     tracks = {joint: (*_thin(frames, values), LINEAR) for joint, values in servo_values(commands, times).items()}
     action = key_servos(rig, name or f"{record_of(rig).source_name} Gait", tracks)
+    _key_roots_at_rest(rig, action, first)
     action_record(action).kind = "GAIT"
     action_record(action).checksum = checksum(rig, action)
     return action
+
+
+def _key_roots_at_rest(rig: bpy.types.Object, action: bpy.types.Action, frame: float) -> None:
+    """One key per root where it was built: a gait begins there, also after a bake has led the model away."""
+    roots = [bone.name for bone in armature_of(rig).bones if bone_record(bone).root]
+    rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
+    key_bone_paths(rig, action, np.array([float(frame)]), dict.fromkeys(roots, rest))
 
 
 def servo_values(commands: Commands, times: Array) -> dict[str, Array]:
@@ -122,7 +130,7 @@ def engine_phase(gait: Gait, rig: bpy.types.Object, scene: bpy.types.Scene, fram
     curve = settings_curves(rig).get(("knuckle.speed_factor", 0))
     if curve is None:
         return gait.phase(seconds_since_start(scene, frames), settings(rig).speed_factor)
-    steps = np.arange(scene.frame_start, int(frames.max(initial=scene.frame_start)) + 1, dtype=np.float64)
+    steps = np.arange(scene.frame_start, int(np.ceil(frames.max(initial=scene.frame_start))) + 1, dtype=np.float64)
     factor = np.array([curve.evaluate(frame) for frame in steps])
     moving = np.maximum(seconds_since_start(scene, steps) - gait.engine.pose_delay, 0.0)
     run = np.concatenate([[0.0], np.cumsum(np.diff(moving) * (factor[1:] + factor[:-1]) / 2.0)])
@@ -158,9 +166,10 @@ def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve
 
 
 def _curves(owner: bpy.types.Object | bpy.types.Armature) -> Iterator[bpy.types.FCurve]:
+    """Curves of an owner's Action that have a say: Blender passes over muted ones."""
     data = owner.animation_data
     if data is not None and data.action is not None:
-        yield from action_curves(owner, data.action, create=False) or ()
+        yield from (curve for curve in action_curves(owner, data.action, create=False) or () if not curve.mute)
 
 
 def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
@@ -170,7 +179,8 @@ def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
         if curve.data_path.startswith("pose.bones"):
             points = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
             curve.keyframe_points.foreach_get("co", points)
-            digest.update(f"{curve.data_path}[{curve.array_index}]".encode())
+            channel = curve.data_path.rsplit(".", 1)[-1]  # and not the bone's name, which may change
+            digest.update(f"{channel}[{curve.array_index}]".encode())
             digest.update(points.tobytes())
     return digest.hexdigest()
 
@@ -182,8 +192,3 @@ def plays_own_gait(rig: bpy.types.Object) -> bool:
     if action is None:
         return document_behaviours(rig) is not None
     return action_record(action).kind == "GAIT" and action_record(action).checksum == checksum(rig, action)
-
-
-def restore_action(rig: bpy.types.Object, action: bpy.types.Action | None) -> None:
-    """Make an Action the rig's again."""
-    use_action(rig, action)

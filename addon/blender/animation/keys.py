@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 
 from ...model.records import Array, Motion, Trajectory
-from ...model.report import Report
+from ...model.report import FormatError, Report
 from ..access import action_record
 from ..blocks import block_pose, in_short_turns
 from ..channels import Channel, block_turn, bone_path, servo_channels, servo_names
@@ -136,7 +136,8 @@ def apply(
 
     Time 0 comes at frame ``start`` (default: the scene's first). ``extend`` lengthens the scene's range
     to hold the motion and never shortens it. Servos are matched by name; the report lists those that no
-    joint answers to. The Action that was there stays in the file."""
+    joint answers to. FormatError, before anything is made, where there is no other. The Action that was there
+    stays in the file."""
     scene = scene or bpy.context.scene
     rig = require_rig(collection)
     report = Report()
@@ -151,6 +152,12 @@ def apply(
             continue
         step = CONSTANT if trajectory.interpolation == "constant" else LINEAR
         tracks[channel] = (frame_of(scene, trajectory.times, start), trajectory.values, step)
+    if motion.trajectories and not tracks:
+        examples = ", ".join(repr(trajectory.name) for trajectory in motion.trajectories[:3])
+        raise FormatError(
+            f"{rig.name!r} has none of the servos of motion {motion.name!r} ({examples})",
+            remedy="Choose the mechanism that it was made for.",
+        )
     action = key_channels(rig, motion.name, tracks)
     action_record(action).kind = "MOTION"
     action_record(action).motion = motion.name

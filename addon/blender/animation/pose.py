@@ -46,11 +46,11 @@ class PoseReader:
     def _place(self, names: Sequence[str]) -> None:
         """Where the bones and their carriers are among all bones of the rig."""
         bones = armature_of(self._rig).bones
-        place = {bone.name: number for number, bone in enumerate(bones)}
+        place = {pose.name: number for number, pose in enumerate(self._rig.pose.bones)}
         self._at = np.array([place[name] for name in names], dtype=np.intp)
         carriers = [bones[name].parent for name in names]
         self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
-        rest = np.array([np.array(bone.matrix_local) for bone in bones]).reshape(-1, 4, 4)
+        rest = np.array([np.array(pose.bone.matrix_local) for pose in self._rig.pose.bones]).reshape(-1, 4, 4)
         rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
         self._from_rest = np.linalg.inv(rest[self._at]) @ rest[self._carrier]
         self._buffer = np.empty(len(bones) * 16, dtype=np.float32)

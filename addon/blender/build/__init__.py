@@ -19,7 +19,7 @@ from ..animation.gait import put_gait
 from ..document import keep_document
 from ..physics import handlers
 from ..physics.simulation import build_physics
-from ..physics.world import FRAME_RATE
+from ..physics.world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
 from .joints import make_joints
 from .plan import Plan, UpAxis, plan
@@ -129,9 +129,23 @@ def _keep_settings(
 def _adapt_scene(scene: bpy.types.Scene, rate: int, seconds: float, report: Report) -> None:
     if (scene.render.fps, scene.render.fps_base) != (rate, 1.0):
         old = scene.render.fps / scene.render.fps_base
-        scene.render.fps, scene.render.fps_base = rate, 1.0
-        report.info("frame-rate", f"The scene now runs at {rate} frames per second (it was {old:g})")
-    scene.frame_end = max(scene.frame_end, scene.frame_start + round(seconds * rate))
+        if _is_animated(scene):
+            report.warn(
+                "frame-rate-kept",
+                f"The scene is animated and stays at {old:g} frames per second; servos under physics are controlled "
+                f"once per frame, and {rate} are better (Bake Physics sees to that by itself)",
+            )
+        else:
+            scene.render.fps, scene.render.fps_base = rate, 1.0
+            report.info("frame-rate", f"The scene now runs at {rate} frames per second (it was {old:g})")
+    scene.frame_end = max(scene.frame_end, scene.frame_start + round(seconds * frame_rate(scene)))
+
+
+def _is_animated(scene: bpy.types.Scene) -> bool:
+    """Whether anything in the scene has keys, whose timing a change of the frame rate would change."""
+    owners = [scene, *scene.objects, *(obj.data for obj in scene.objects if obj.data is not None)]
+    data = (owner.animation_data for owner in owners)
+    return any(each is not None and (each.action is not None or len(each.nla_tracks) > 0) for each in data)
 
 
 def _keep_report(rig: bpy.types.Object, report: Report) -> None:

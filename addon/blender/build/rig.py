@@ -29,6 +29,7 @@ def make_rig(context: bpy.types.Context, plan: Plan) -> tuple[bpy.types.Object, 
     names = _edit_bones(context, rig, plan.bones)
     for name, bone in zip(names, plan.bones, strict=True):
         record = bone_record(data.bones[name])
+        record.built_name = name
         if bone.link is None:
             assert bone.body is not None
             record.root = bone.body.id

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
+from ...model.describe import half_extent
 from ...model.kinematics import inverse, joint_frames_world
 from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape
 from ...model.report import Report
@@ -23,7 +24,7 @@ from ..access import record_of, settings
 from ..build.bodies import com_pose
 from ..build.joints import constraint_turn
 from ..document import document_bytes
-from ..model_parts import parts, rig_in
+from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.simulation import LEAST_MASS
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, read_shape
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
@@ -45,8 +46,9 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
         raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
     base = _base(rig)
     mechanism = Mechanism(record_of(rig).source_name, base.world, source=base.source, report=Report())
+    mechanism.directed = base.directed
     _tell_of_strangers(rig, collection, mechanism.report)
-    reading = _Reading(mechanism.report, joint_frames_world(base))
+    reading = _Reading(mechanism.report, joint_frames_world(base), renamed_bones(rig))
     present = set(collection.all_objects)
     bodies = _own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = _own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
@@ -71,8 +73,14 @@ def _base(rig: bpy.types.Object) -> Mechanism:
 
 
 def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
-    """A whole model that was copied inside its collection is not part of the original."""
+    """Say what of the collection is not part of the model: a whole model that was copied inside it, meshes that the
+    user put there, a scale of the whole."""
+    scale = rig.matrix_world.to_scale()
+    if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
+        report.warn("scaled-model", f"{rig.name!r} is scaled as a whole; the file keeps its own size")
     for obj in collection.all_objects:
+        if obj.type == "MESH" and record_of(obj).role == "NONE":
+            report.warn("stranger", f"{obj.name!r} is no body of the mechanism and was left out")
         if record_of(obj).role == "MODEL" and obj != rig:
             report.warn(
                 "copied-model",
@@ -109,21 +117,14 @@ def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T
     return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
 
 
-def _name(obj: bpy.types.Object, old: str | None) -> str:
-    """The name for the file: the object's when the user renamed it, else the file's own."""
-    record = record_of(obj)
-    if obj.name != record.built_name:
-        return obj.name
-    return record.source_name if old is None else old if record.source_name == old else record.source_name
-
-
 @dataclass
 class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
-    joints, by id."""
+    joints, by id; ``bones`` the renamed ones, by the ids of their joints."""
 
     report: Report
     frames: dict[str, Array]
+    bones: dict[str, str] = field(default_factory=dict)
     ids: Ids = field(default_factory=dict)
     poses: dict[str, Array] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
@@ -135,7 +136,7 @@ class _Reading:
         if old is None:
             self._tell_of_new("Body", obj, own, original)
         exact = com_pose(body) if old or original else None
-        body.name = _name(obj, body.name)
+        body.name = file_name(obj)
         body.shapes = _edited_shapes([read_shape(shape) for shape in record.shapes], body.shapes)
         if exact is None or was_moved(obj):
             body.pose, scale = edited_pose(obj, exact)
@@ -143,6 +144,11 @@ class _Reading:
             if np.abs(scale - 1.0).max() > 1e-6:
                 body.shapes = [_scaled(shape, scale) for shape in body.shapes]
             self.moved.add(own)
+        if obj.type == "MESH" and _mesh_was_edited(obj):
+            self.report.warn(
+                "mesh-edited",
+                f"The mesh of {obj.name!r} was edited; the file keeps the shape. Scale the object instead.",
+            )
         body.mass = _edited_mass(obj, body.mass)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
@@ -158,7 +164,7 @@ class _Reading:
         if old is None:
             self._tell_of_new("Joint", obj, own, original)
         exact = self.frames.get(joint.id)
-        joint.name = _name(obj, joint.name)
+        joint.name = file_name(obj, self.bones)
         rewired = (parent, child) != (joint.parent, joint.child)
         if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
             joint.parent, joint.child = parent, child
@@ -176,7 +182,7 @@ class _Reading:
 
     def _tell_of_new(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
         copy = f", a copy of {original.name!r}" if original is not None else ""
-        self.report.info("added", f"{kind} {_name(obj, None)!r} is new{copy}", where=own)
+        self.report.info("added", f"{kind} {file_name(obj)!r} is new{copy}", where=own)
 
 
 def _edited_frame(obj: bpy.types.Object, exact: Array | None) -> Array:
@@ -213,6 +219,19 @@ def _edit_dof(mine: Dof, now: Dof) -> None:
 
 def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
     return len(now) == len(before) and all(same(x, y) for x, y in zip(now, before, strict=True))
+
+
+def _mesh_was_edited(obj: bpy.types.Object) -> bool:
+    """Whether the mesh no longer has the extent of the shapes that it was made for."""
+    shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
+    if not shapes or any(shape.type in {"mesh", "plane", "axes", "multi_sphere"} for shape in shapes):
+        return False
+    halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
+    low = np.min([at - half for at, half in halves], axis=0)
+    high = np.max([at + half for at, half in halves], axis=0)
+    corners = np.array(obj.bound_box)
+    size = float(np.linalg.norm(high - low)) or 1.0
+    return bool(np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size)
 
 
 def _edited_mass(obj: bpy.types.Object, mass: float) -> float:

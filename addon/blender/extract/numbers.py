@@ -11,7 +11,7 @@ from mathutils import Matrix, Quaternion
 
 from ...model.records import Array
 from ..access import record_of
-from ..records import unflat
+from ..records import flat, unflat
 
 #: Two rotations of Blender's whose matrices differ by no more are the same rotation.
 _SAME_TURN = 1e-6
@@ -26,11 +26,13 @@ def same(now: object, before: object) -> bool:
 
 
 def plain(value: float, unit: float = 1.0) -> float:
-    """The number with the fewest digits, counted in ``unit``, that Blender keeps as this one."""
+    """The number with the fewest digits, counted in ``unit``, that Blender keeps as this one or as its neighbour:
+    2.1 moved by 0.05 is 2.1499999 in 32 bits, and 2.15 for people."""
     kept = np.float32(value)
+    near = float(np.spacing(np.abs(kept)))
     for digits in range(1, _DIGITS):
         short = float(f"{float(kept) / unit:.{digits}g}") * unit
-        if np.float32(short) == kept:
+        if abs(short - float(kept)) <= near:
             return short
     return float(value)
 
@@ -47,7 +49,7 @@ def edited(now: float, before: float) -> float:
 
 def was_moved(obj: bpy.types.Object) -> bool:
     """Whether an object's design was moved, turned or scaled since it was built."""
-    return [float(x) for row in obj.matrix_basis for x in row] != list(record_of(obj).built)
+    return flat(obj.matrix_basis) != list(record_of(obj).built)
 
 
 def edited_pose(obj: bpy.types.Object, exact: Array | None) -> tuple[Array, Array]:
@@ -57,13 +59,13 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None) -> tuple[Array, Arra
     place, turn, size = obj.matrix_basis.decompose()
     pose = np.eye(4)
     pose[:3, :3] = _rotation(turn)
-    pose[:3, 3] = [plain(x) for x in place]
-    scale = np.array([plain(abs(x)) for x in size])  # a mirrored object has the same shape in another pose
+    pose[:3, 3] = [plain(x) for x in place[:]]
+    scale = np.array([plain(abs(x)) for x in size[:]])  # a mirrored object has the same shape in another pose
     if exact is not None:
         place, turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
         if np.abs(pose[:3, :3] - _rotation(turn)).max() <= _SAME_TURN:
             pose[:3, :3] = exact[:3, :3]
-        kept = [same(float(x), float(y)) for x, y in zip(obj.matrix_basis.translation, place, strict=True)]
+        kept = [same(float(x), float(y)) for x, y in zip(obj.matrix_basis.translation[:], place[:], strict=True)]
         pose[:3, 3] = np.where(kept, exact[:3, 3], pose[:3, 3])
     return pose, scale
 

@@ -23,7 +23,7 @@ from ..channels import servo_channels, servo_names
 from ..model_parts import parts
 from ..records import read_dofs
 from .plant import Plant, design_pose, gather
-from .simulation import build_physics
+from .simulation import build_physics, is_simulated
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
 
 Progress = Callable[[int, int], None]
@@ -57,15 +57,17 @@ def record(
 def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
     """The same as a generator that pauses after every frame with (done, total), for callers that look after the
     user meanwhile. Closed before the end, it leaves the scene as it was."""
-    if scene.rigidbody_world is None:
+    if not is_simulated(rig):
         build_physics(scene, rig)
     follow_scene(scene)
     first = first_frame(scene)
     last = scene.frame_end if last is None else last
+    if last < first:
+        raise ValueError(f"Physics begins at frame {first}: a run to frame {last} has no frames")
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
     steps = _steps_per_frame(scene, rig)
-    poses = []
+    poses, values = [], []
     with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
         try:
             reset_cache(scene)
@@ -73,15 +75,17 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                 scene.frame_set(first + number)
                 if number == 0:
                     plant = gather(rig)
+                pose = plant.poses()
+                values.append(plant.coordinates(pose))
                 if number % steps == 0:
-                    poses.append(plant.poses())
+                    poses.append(pose)
                     yield len(poses), len(frames)
         finally:
             reset_cache(scene)
             scene.frame_set(before[0], subframe=before[1])
-    values = np.array([plant.coordinates(pose) for pose in poses]).reshape(len(poses), len(plant.joints))
-    values[:, plant.turns] = np.unwrap(values[:, plant.turns], axis=0)
-    return Recording(plant, frames, np.array(poses), values)
+    track = np.array(values).reshape(len(values), len(plant.joints))
+    track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
+    return Recording(plant, frames, np.array(poses), track[::steps])
 
 
 def _work_through(steps: Steps[T], progress: Progress | None) -> T:
@@ -96,10 +100,12 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
 
 
 def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
-    """How often servos are to be controlled within a frame of a slow scene. Bodies that follow keys for a
-    part of the run need the scene's own frames."""
-    keyed = ("knuckle.drive", 0) in settings_curves(rig)
-    return 1 if keyed or settings(rig).drive == "KEYS" else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
+    """How often servos are to be controlled within a frame of a slow scene. Bodies that follow keys, this model's
+    for a part of the run or anybody else's, need the scene's own frames."""
+    keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
+    held = scene.rigidbody_world.collection
+    others = any(obj.rigid_body.kinematic and record_of(obj).model != rig for obj in held.objects if obj.rigid_body)
+    return 1 if keyed or others else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
 @contextmanager
@@ -123,7 +129,8 @@ def bake(
 ) -> tuple[bpy.types.Action, Recording]:
     """Simulate and write what happened as keys of a new Action; the model then plays on keys.
 
-    The Action that was there is not touched and stays in the file."""
+    The Action that was there is not touched and stays in the file. Where the drive switch is keyed, its curve is
+    muted."""
     return _work_through(bake_steps(scene, rig, last, name), progress)
 
 
@@ -133,6 +140,9 @@ def bake_steps(
     """The same as a generator, like ``record_steps``."""
     recording = yield from record_steps(scene, rig, last)
     action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    switch = settings_curves(rig).get(("knuckle.drive", 0))
+    if switch is not None:
+        switch.mute = True  # its keys stay, for another run
     settings(rig).drive = "KEYS"
     return action, recording
 
@@ -150,7 +160,7 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
 def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
     """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees, or at the world."""
     driven, boned = set(recording.plant.joints), servo_channels(rig)
-    place = {obj: number for number, obj in enumerate(recording.plant.bodies.objects)}
+    place = {obj: number for number, obj in enumerate(recording.plant.bodies)}
     poses = _to_model(rig) @ recording.poses
     tracks = {}
     for empty in parts(rig, "JOINT"):
@@ -195,7 +205,7 @@ def _to_model(rig: bpy.types.Object) -> Array:
 
 def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
     """Channels of the bones that carry roots, by name: locations (n, 3) and quaternions (n, 4)."""
-    bodies = recording.plant.bodies.objects
+    bodies = recording.plant.bodies
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
     to_model = _to_model(rig)
     paths: dict[str, tuple[Array | None, Array]] = {}

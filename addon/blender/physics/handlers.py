@@ -9,12 +9,13 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .. import properties
+from ..access import armature_settings, record_of, settings
 from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from .constraints import put_constraint
 from .servo import ServoRun
-from .simulation import build_physics, put_friction
+from .simulation import LEAST_MASS, build_physics, is_simulated, put_friction
 from .standstill import Standstill
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
@@ -42,17 +43,26 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     start = first_frame(scene)
     if frame <= start:
         for rig in _driven(scene):
-            _runs[rig.name] = ServoRun(scene, rig)
-            _runs[rig.name].begin(frame)
-            reset_cache(scene)
+            _begin(scene, rig)
+    elif frame == start + 1:
+        for rig in _driven(scene):
+            if rig.name not in _runs or last != start:  # the first frame was there without being come to
+                _begin(scene, rig).stand_on_ground()
+            _runs[rig.name].step(frame, first=True)
+            _holds[rig.name] = Standstill(rig)
+            _holds[rig.name].hold()
     elif last is not None and frame == last + 1:
         for rig in _driven(scene):
             if rig.name not in _runs:  # an undo in the middle of a run
                 _runs[rig.name] = ServoRun(scene, rig)
-            _runs[rig.name].step(frame, first=frame == start + 1)
-            if frame == start + 1:
-                _holds[rig.name] = Standstill(rig)
-                _holds[rig.name].hold()
+            _runs[rig.name].step(frame, first=False)
+
+
+def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
+    run = _runs[rig.name] = ServoRun(scene, rig)
+    run.begin(first_frame(scene))
+    reset_cache(scene)
+    return run
 
 
 def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
@@ -60,7 +70,7 @@ def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     return [
         rig
         for rig in rigs_in(scene)
-        if (rig.data.knuckle.drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig)
+        if (settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig)
     ]
 
 
@@ -82,25 +92,18 @@ def _release() -> None:
         _holds.popitem()[1].release()
 
 
-def is_simulated(rig: bpy.types.Object) -> bool:
-    """Whether a model's physics was built."""
-    return any(obj.rigid_body is not None for obj in parts(rig, "BODY"))
-
-
 def drive_changed(armature: bpy.types.Armature) -> None:
     """The user threw the switch: build physics if need be and hand the bodies over."""
-    rig = armature.knuckle.rig
+    rig = armature_settings(armature).rig
     if rig is None:
         return
     for scene in rig.users_scene:
-        if armature.knuckle.drive != "KEYS" and not is_simulated(rig):
+        if armature_settings(armature).drive != "KEYS" and not is_simulated(rig):
             build_physics(scene, rig)
         if scene.rigidbody_world is None:
             continue
-        ServoRun(scene, rig).set_drive(armature.knuckle.drive)
+        ServoRun(scene, rig).set_drive(armature_settings(armature).drive)
         reset_cache(scene)
-        if armature.knuckle.drive != "KEYS" and scene.frame_current > first_frame(scene):
-            scene.frame_set(first_frame(scene))  # where physics begins; from here on it would stand still
 
 
 def joint_changed(empty: bpy.types.Object) -> None:
@@ -108,19 +111,28 @@ def joint_changed(empty: bpy.types.Object) -> None:
     limit_bone_of(empty)
     rig = rig_of(empty)
     if rig is not None and empty.rigid_body_constraint is not None:
-        put_constraint(empty, rig.data.knuckle)
+        put_constraint(empty, settings(rig))
 
 
 def world_changed(armature: bpy.types.Armature) -> None:
-    """The model's gravity or friction was edited."""
-    rig = armature.knuckle.rig
+    """The model's gravity, friction or softness was edited."""
+    rig = armature_settings(armature).rig
     if rig is None or not is_simulated(rig):
         return
+    for empty in parts(rig, "JOINT"):
+        if empty.rigid_body_constraint is not None:
+            put_constraint(empty, armature_settings(armature))
     for scene in rig.users_scene:
-        if armature.knuckle.before.made_world:
+        if armature_settings(armature).before.made_world:
             scene.gravity = world_gravity(rig)
         put_friction(rig)
         reset_cache(scene)
+
+
+def body_changed(obj: bpy.types.Object) -> None:
+    """A body's mass was edited in its record."""
+    if obj.rigid_body is not None:
+        obj.rigid_body.mass = max(record_of(obj).mass, LEAST_MASS)
 
 
 @persistent
@@ -131,17 +143,31 @@ def forget(*_args: Any) -> None:
     _holds.clear()
 
 
+@persistent
+def after_load(*_args: Any) -> None:
+    """A file that was saved in the middle of a run does not have the run in it: it opens at the run's beginning."""
+    forget()
+    for scene in bpy.data.scenes:
+        world = scene.rigidbody_world
+        if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
+            continue
+        if _driven(scene):
+            # Blender cannot evaluate yet: with frame_set it would take all bodies to be in one heap
+            scene.frame_current = first_frame(scene)
+
+
 _HANDLERS = (
     ("frame_change_pre", before_frame),
     ("frame_change_post", after_frame),
-    ("load_post", forget),
+    ("load_post", after_load),
     ("undo_post", forget),
     ("redo_post", forget),
 )
-_LISTENERS = (
+_LISTENERS: tuple[tuple[list[Any], Any], ...] = (
     (properties.on_joint_change, joint_changed),
     (properties.on_drive_change, drive_changed),
     (properties.on_world_change, world_changed),
+    (properties.on_body_change, body_changed),
 )
 
 

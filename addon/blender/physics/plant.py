@@ -35,13 +35,17 @@ class Plant:
     turns: NDArray[np.bool_]  # (n,): hinge or slide
     gain: Array
     max_force: Array
-    bodies: bpy.types.Collection
+    bodies: list[bpy.types.Object]
+    balls: Balls
+    _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order
     _buffer: NDArray[np.float32]
 
     def poses(self) -> Array:
         """World poses of all bodies as last evaluated, (bodies, 4, 4)."""
-        self.bodies.objects.foreach_get("matrix_world", self._buffer)
-        return self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+        if self._holder is not None:
+            self._holder.objects.foreach_get("matrix_world", self._buffer)
+            return self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+        return np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)
 
     def coordinates(self, poses: Array) -> Array:
         """Servo values of body poses, (n,); angles in (-pi, pi]."""
@@ -50,58 +54,96 @@ class Plant:
         return np.where(self.turns, angle, local[:, 2, 3])
 
     def gaps(self, poses: Array) -> Array:
-        """Distances (n,) by which the two sides of each joint have come apart; along a slide none counts."""
+        """Distances by which the two sides of each joint have come apart, hinges and slides (n,) and then the balls;
+        along a slide none counts."""
         here = poses[self.child] @ self.frame_child
         there = poses[self.parent] @ np.linalg.inv(self.frame_parent)
         apart = np.einsum("nji,nj->ni", there[:, :3, :3], here[:, :3, 3] - there[:, :3, 3])
         apart[~self.turns, 2] = 0.0
-        return np.linalg.norm(apart, axis=1)
+        return np.concatenate([np.linalg.norm(apart, axis=1), self.balls.gaps(poses)])
+
+
+@dataclass
+class Balls:
+    """The ball joints of a model, whose pivots can come apart too: bodies and points on them, (n,) and (n, 3)."""
+
+    parent: NDArray[np.intp]
+    child: NDArray[np.intp]
+    on_parent: Array
+    on_child: Array
+
+    def gaps(self, poses: Array) -> Array:
+        """Distances (n,) between the two sides."""
+        return np.linalg.norm(
+            _carried(poses[self.parent], self.on_parent) - _carried(poses[self.child], self.on_child), axis=1
+        )
+
+
+def _carried(poses: Array, points: Array) -> Array:
+    return np.einsum("nij,nj->ni", poses[:, :3, :3], points) + poses[:, :3, 3]
 
 
 def gather(rig: bpy.types.Object) -> Plant:
     """The plant of a model as it stands."""
-    bodies = child_collection(rig, "Bodies")
-    place = {obj.name: number for number, obj in enumerate(bodies.objects)}
-    names, empties, sides, frames, kinds, gain, force = [], [], [], [], [], [], []
-    for empty in parts(rig, "JOINT"):
-        joint = record_of(empty).joint
-        if not servo_possible(joint) or joint.parent.name not in place or joint.child.name not in place:
-            continue
-        design = joint_frame(empty)
-        names.append(record_of(empty).source_id)
-        empties.append(empty)
-        sides.append((place[joint.parent.name], place[joint.child.name]))
-        frames.append((inverse(design_pose(joint.parent)) @ design, inverse(design_pose(joint.child)) @ design))
-        kinds.append(joint.dofs[0].kind == "rotation")
-        gain.append(joint.dofs[0].gain)
-        force.append(joint.dofs[0].max_force)
-    both = np.array(frames).reshape(-1, 2, 4, 4)
-    pairs = np.array(sides, dtype=np.intp).reshape(-1, 2)
+    bodies = parts(rig, "BODY")
+    place = {obj.name: number for number, obj in enumerate(bodies)}
+    held = [
+        empty
+        for empty in parts(rig, "JOINT")
+        if is_held(record_of(empty).joint)
+        and record_of(empty).joint.parent.name in place
+        and record_of(empty).joint.child.name in place
+    ]
+    servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
+    balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
+    dofs = [record_of(empty).joint.dofs[0] for empty in servos]
+    sides, frames = _sides(servos, place), _frames(servos)
+    ball_sides, ball_frames = _sides(balls, place), _frames(balls)
     return Plant(
         rig,
-        names,
-        empties,
-        pairs[:, 0],
-        pairs[:, 1],
-        inverse(both[:, 0]),
-        both[:, 1],
-        np.array(kinds, dtype=bool),
-        np.array(gain, dtype=np.float64),
-        np.array(force, dtype=np.float64),
+        [record_of(empty).source_id for empty in servos],
+        servos,
+        sides[:, 0],
+        sides[:, 1],
+        inverse(frames[:, 0]),
+        frames[:, 1],
+        np.array([dof.kind == "rotation" for dof in dofs], dtype=bool),
+        np.array([dof.gain for dof in dofs], dtype=np.float64),
+        np.array([dof.max_force for dof in dofs], dtype=np.float64),
         bodies,
-        np.empty(len(bodies.objects) * 16, dtype=np.float32),
+        Balls(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
+        next((c for c in _collections(bodies) if c.objects[:] == bodies), None),
+        np.empty(len(bodies) * 16, dtype=np.float32),
     )
+
+
+def _collections(bodies: list[bpy.types.Object]) -> tuple[bpy.types.Collection, ...]:
+    return bodies[0].users_collection if bodies else ()
+
+
+def _sides(empties: list[bpy.types.Object], place: dict[str, int]) -> NDArray[np.intp]:
+    """Places of the parents and children of joints, (n, 2)."""
+    joints = [record_of(empty).joint for empty in empties]
+    return np.array([(place[j.parent.name], place[j.child.name]) for j in joints], dtype=np.intp).reshape(-1, 2)
+
+
+def _frames(empties: list[bpy.types.Object]) -> Array:
+    """The frames of joints on their parents and on their children, (n, 2, 4, 4)."""
+    out = []
+    for empty in empties:
+        joint, design = record_of(empty).joint, joint_frame(empty)
+        out.append((inverse(design_pose(joint.parent)) @ design, inverse(design_pose(joint.child)) @ design))
+    return np.array(out).reshape(-1, 2, 4, 4)
+
+
+def is_held(joint: KnuckleJoint) -> bool:
+    """Whether a joint holds two bodies together."""
+    return joint.active and joint.parent is not None and joint.child is not None
 
 
 def servo_possible(joint: KnuckleJoint) -> bool:
     """Whether a joint is a simulated hinge or slide."""
-    return (
-        joint.active
-        and joint.parent is not None
-        and joint.child is not None
-        and len(joint.dofs) == 1
-        and joint.dofs[0].kind in {"rotation", "translation"}
-    )
+    return is_held(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
 
 
 def design_pose(obj: bpy.types.Object) -> Array:

@@ -11,13 +11,16 @@ from collections.abc import Mapping
 import bpy
 import numpy as np
 
+from ...model.describe import half_extent
 from ...model.gait import Gait, feedback_angles
 from ...model.records import Array
+from ...model.report import FormatError
 from ..access import record_of, settings
 from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
+from ..records import read_shape
 from .constraints import put_stops
 from .plant import Plant, ensure_motors, gather
 from .world import first_frame, frame_rate, stretch
@@ -47,7 +50,7 @@ class ServoRun:
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
         ]
-        self.gait: Gait | None = gaits.live_gait(rig) if self._wants_gait() else None
+        self.gait: Gait | None = self._gait()
         self._feel = self._feedback_places()
         self._keys = self._key_sources()
         self._written = np.full((len(self.motors), 2), np.nan)
@@ -59,10 +62,21 @@ class ServoRun:
         target = settings(self.rig).target
         return target == "GAIT" or (target == "AUTO" and gaits.plays_own_gait(self.rig))
 
+    def _gait(self) -> Gait | None:
+        """The gait to chase; none where the document that holds it was spoilt, which is said in the report."""
+        try:
+            return gaits.live_gait(self.rig) if self._wants_gait() else None
+        except FormatError as error:
+            lines = settings(self.rig).report
+            if not any(line.code == "gait-unreadable" for line in lines):
+                line = lines.add()
+                line.severity, line.code, line.message = "error", "gait-unreadable", f"The gait cannot be read: {error}"
+            return None
+
     def _feedback_places(self) -> dict[str, int]:
         if self.gait is None:
             return {}
-        place = {record_of(obj).source_id: number for number, obj in enumerate(self.plant.bodies.objects)}
+        place = {record_of(obj).source_id: number for number, obj in enumerate(self.plant.bodies)}
         return {body: place[body] for body in self.gait.feedback_bodies if body in place}
 
     def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
@@ -101,12 +115,20 @@ class ServoRun:
         would shoot it out."""
         if self.drive == "KEYS" or not settings(self.rig).has_ground:
             return
-        poses = self.plant.poses()
-        corners = np.array([obj.bound_box for obj in self.plant.bodies.objects]).reshape(-1, 8, 3)
-        heights = np.einsum("nj,nkj->nk", poses[:, 2, :3], corners) + poses[:, 2, 3, None]
-        lowest = heights.min(initial=0.0)
+        bodies = zip(self.plant.bodies, self.plant.poses(), strict=True)
+        lowest = min((self._lowest(obj, pose) for obj, pose in bodies), default=0.0)
         if lowest < -1e-4:
             lift(self.rig, -float(lowest))
+
+    def _lowest(self, obj: bpy.types.Object, pose: Array) -> float:
+        """Height of the lowest point of a body's solid shapes; infinity where it has none."""
+        lowest = math.inf
+        for record in record_of(obj).shapes:
+            if record.collision:
+                shape = read_shape(record)
+                world = pose @ shape.pose
+                lowest = min(lowest, float(world[2, 3] - half_extent(shape, world[:3, :3])[2]))
+        return lowest
 
     def set_drive(self, drive: str) -> None:
         """Let the bodies follow their bones, or physics."""
@@ -132,7 +154,7 @@ class ServoRun:
         poses = self.plant.poses()
         if first:
             self.start(poses)
-        if self.motors[0] is None:
+        if all(motor is None for motor in self.motors):
             return
         if self.drive == "SERVO":
             self._command(frame, poses)
@@ -199,6 +221,8 @@ class ServoRun:
         changed = ~(self._written == pairs)
         for number in np.flatnonzero(changed.any(axis=1)):
             motor = self.motors[number]
+            if motor is None:
+                continue
             if self.plant.turns[number]:
                 if changed[number, 0]:
                     motor.motor_ang_target_velocity = velocity[number]

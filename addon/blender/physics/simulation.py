@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
+import numpy as np
 
 from ...model.report import Report
-from ..model_parts import child_collection, parts
+from ..access import armature_settings, record_of, settings
+from ..model_parts import child_collection, parts, rigs_in
+from ..properties import quiet
 from .constraints import put_constraint
+from .stripping import strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
 #: Blender refuses less.
@@ -15,41 +21,59 @@ LEAST_MASS = 0.001
 #: weight, within these bounds, made real walkers walk as in ODE.
 FRICTION_SHARE = 2.5
 FRICTION_BOUNDS = (0.3, 1.0)
-_SHAPES = {"box": "BOX", "sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "cone": "CONE"}
+_SHAPES: dict[str, Any] = {
+    "box": "BOX",
+    "sphere": "SPHERE",
+    "capsule": "CAPSULE",
+    "cylinder": "CYLINDER",
+    "cone": "CONE",
+}
 _GROUND = "Knuckle Ground"
 
 
 def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
-    """Give a model's bodies and joints their rigid bodies and constraints, driven by keys at first.
+    """Give a model's bodies and joints their rigid bodies and constraints, driven as the model's switch says.
 
-    Does nothing to what has them already, so that it also mends a model after an edit."""
+    What has them already is set up anew from the records, so that it also mends a model after an edit."""
     report = Report()
     world = ensure_world(scene, rig, report)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     friction = contact_friction(rig, bodies)
-    kinematic = rig.data.knuckle.drive == "KEYS"
+    kinematic = settings(rig).drive == "KEYS"
+    # what was in a world before keeps its rigid body and its constraint: only being linked counts
+    linked = {*world.collection.objects[:], *world.constraints.objects[:]}
     for obj in bodies:
-        if obj.rigid_body is None or obj.name not in world.collection.objects:
+        if obj in linked:
+            keep_mass(obj)
+        else:
             world.collection.objects.link(obj)
         _put_body(obj, friction, kinematic)
-    model = rig.data.knuckle
+    model = settings(rig)
     for empty in joints:
-        joint = empty.knuckle.joint
+        joint = record_of(empty).joint
         if not joint.active or joint.parent is None or joint.child is None:
             continue
-        if empty.rigid_body_constraint is None:
+        if empty not in linked:
             world.constraints.objects.link(empty)
         put_constraint(empty, model)
-    if model.has_ground:
+    if model.has_ground and bodies:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
 
 
+def keep_mass(obj: bpy.types.Object) -> None:
+    """Take over a mass that was edited on the rigid body itself, before that is set up anew or goes."""
+    record, body = record_of(obj), obj.rigid_body
+    if body is not None and np.float32(body.mass) != np.float32(max(record.mass, LEAST_MASS)):
+        with quiet():
+            record.mass = body.mass
+
+
 def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:
     """Coulomb coefficient for the model's bodies from the file's friction and the model's weight."""
-    model = rig.data.knuckle
-    weight = sum(obj.knuckle.mass for obj in bodies) * sum(part * part for part in model.gravity) ** 0.5
+    model = settings(rig)
+    weight = sum(record_of(obj).mass for obj in bodies) * sum(part * part for part in model.gravity) ** 0.5
     low, high = FRICTION_BOUNDS
     return min(max(FRICTION_SHARE * model.friction / weight, low), high) if weight > 0 else high
 
@@ -64,7 +88,7 @@ def put_friction(rig: bpy.types.Object) -> None:
 
 
 def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
-    record, body = obj.knuckle, obj.rigid_body
+    record, body = record_of(obj), obj.rigid_body
     body.type = "PASSIVE" if record.immobile else "ACTIVE"
     body.kinematic = kinematic
     body.mass = max(record.mass, LEAST_MASS)
@@ -83,16 +107,17 @@ def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
 
 def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
     """A large passive box whose top is at height 0, one for all models of the scene."""
-    if any(obj.name.startswith(_GROUND) and obj.knuckle.role == "SHAPE" for obj in world.collection.objects):
+    if any(record_of(obj).is_ground for obj in world.collection.objects):
         return
-    half, deep = 1000.0, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
+    half, deep = 1e5, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
     corners = [(x, y, z) for x in (-half, half) for y in (-half, half) for z in (-deep / 2, deep / 2)]
     mesh = bpy.data.meshes.new(_GROUND)
     mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
     ground = bpy.data.objects.new(_GROUND, mesh)
     ground.location = (0.0, 0.0, -deep / 2)
-    ground.knuckle.role = "SHAPE"
-    ground.knuckle.model = rig
+    record_of(ground).role = "SHAPE"
+    record_of(ground).is_ground = True
+    record_of(ground).model = rig
     ground.display_type = "WIRE"
     ground.hide_render = True
     ground.hide_select = True
@@ -109,19 +134,60 @@ def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.type
 
 def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     """Take a model's physics away; the scene is as it was before it was built."""
-    rig.data.knuckle.drive = "KEYS"
+    settings(rig).drive = "KEYS"
     world = scene.rigidbody_world
     if world is None:
         return
-    joints = parts(rig, "JOINT")
-    motors = [empty.knuckle.joint.motor for empty in joints if empty.knuckle.joint.motor is not None]
-    for empty in joints + motors:
-        if world.constraints is not None and empty.name in world.constraints.objects:
-            world.constraints.objects.unlink(empty)
-    own_ground = [obj for obj in parts(rig, "SHAPE") if obj.name.startswith(_GROUND)]
-    for obj in parts(rig, "BODY") + own_ground:
-        if world.collection is not None and obj.name in world.collection.objects:
-            world.collection.objects.unlink(obj)
-    meshes = [obj.data for obj in own_ground]
-    bpy.data.batch_remove([*motors, *own_ground, *meshes])
-    clear_world(scene, rig)
+    heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
+    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
+    for obj in bodies:
+        keep_mass(obj)
+    motors = [record_of(empty).joint.motor for empty in joints if record_of(empty).joint.motor is not None]
+    grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
+    if heir is not None and settings(heir).has_ground:
+        for ground in grounds:
+            for folder in ground.users_collection:
+                if folder != world.collection:
+                    folder.objects.unlink(ground)
+            child_collection(heir, "Collision").objects.link(ground)
+            record_of(ground).model = heir
+        grounds = []
+    strip_physics(scene, bodies + grounds, joints + motors)
+    bpy.data.batch_remove([*motors, *grounds, *(ground.data for ground in grounds)])
+    clear_world(scene, rig, heir)
+
+
+def is_simulated(rig: bpy.types.Object) -> bool:
+    """Whether a model's physics was built. Objects that were taken out of a world keep their rigid body, unused."""
+    body = next((obj for obj in parts(rig, "BODY") if obj.rigid_body is not None), None)
+    if body is None:
+        return False
+    worlds = (scene.rigidbody_world for scene in rig.users_scene if scene.rigidbody_world is not None)
+    return any(world.collection is not None and body.name in world.collection.objects for world in worlds)
+
+
+def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """What models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
+
+    Their armatures, which are no longer in the scene."""
+    if scene.rigidbody_world is None:
+        return []
+    rigs = (armature_settings(data).rig for data in bpy.data.armatures)
+    return [rig for rig in rigs if rig is not None and not rig.users_scene and rig.data is not None]
+
+
+def remove_leftovers(scene: bpy.types.Scene) -> int:
+    """Remove them; returns how many objects went. Bodies that the user kept lose their physics and stay."""
+    world = scene.rigidbody_world
+    lost = leftovers(scene)
+    held = [c.objects[:] for c in (world.collection, world.constraints) if c is not None] if lost else []
+    mine = [obj for objects in held for obj in objects if record_of(obj).model in lost]
+    bodies = [obj for obj in mine if obj.rigid_body is not None]
+    empties = [obj for obj in mine if obj.rigid_body_constraint is not None]
+    if mine:
+        strip_physics(scene, bodies, empties)
+    gone = [obj for obj in mine if record_of(obj).is_ground or record_of(obj).role == "NONE"]
+    bpy.data.batch_remove([*gone, *(obj.data for obj in gone if obj.data is not None)])
+    for rig in lost:
+        clear_world(scene, rig)
+    return len(gone)

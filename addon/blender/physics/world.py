@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,7 +10,9 @@ import bpy
 from mathutils import Vector
 
 from ...model.report import Report
+from ..access import settings
 from ..model_parts import rigs_in
+from ..properties import KnuckleServoState
 
 #: Steps per second and iterations at which real walkers walked (control is once per frame, so the
 #: frame rate matters more than the substeps).
@@ -21,8 +24,9 @@ ITERATIONS = 50
 def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) -> bpy.types.RigidBodyWorld:
     """The scene's rigid-body world with its two collections, made if there is none.
 
-    A world that was there keeps its settings. What is changed is remembered on the model."""
-    model = rig.data.knuckle
+    A world that was there keeps its settings. What is changed is remembered on the first model that joins it."""
+    model = settings(rig)
+    before = model.before
     world = scene.rigidbody_world
     if world is None:
         with bpy.context.temp_override(scene=scene):
@@ -30,21 +34,36 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
         world = scene.rigidbody_world
         world.substeps_per_frame = max(round(STEPS_PER_SECOND / frame_rate(scene)), 1)
         world.solver_iterations = ITERATIONS
-        model.before.made_world = True
-        model.before.gravity, model.before.use_gravity = scene.gravity, scene.use_gravity
+        before.made_world = True
+        before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
         scene.gravity = world_gravity(rig)
-    elif any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity, world_gravity(rig), strict=True)):
+    elif any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True)):
         wanted = ", ".join(f"{part:g}" for part in world_gravity(rig))
         report.warn(
             "gravity-kept",
             f"The scene has a rigid-body world already: its gravity stays, the model wants ({wanted})",
         )
+    if (
+        not before.made_world
+        and not _is_ours(scene)
+        and world.substeps_per_frame * frame_rate(scene) < STEPS_PER_SECOND - 1
+    ):
+        report.warn(
+            "world-kept",
+            f"The scene's rigid-body world keeps its {world.substeps_per_frame} substeps per frame; joints hold better "
+            f"with {math.ceil(STEPS_PER_SECOND / frame_rate(scene))}",
+        )
+    cache = world.point_cache
+    if not before.made_world and not before.joined_world and _keeper(scene) is None:
+        before.joined_world = True
+        before.span = cache.frame_start, cache.frame_end
     if world.collection is None:
         world.collection = bpy.data.collections.new("RigidBodyWorld")
+        before.made_collection = True
     if world.constraints is None:
         world.constraints = bpy.data.collections.new("RigidBodyConstraints")
-    cache = world.point_cache
+        before.made_constraints = True
     cache.frame_start = min(cache.frame_start, scene.frame_start)
     cache.frame_end = max(cache.frame_end, scene.frame_end)
     return world
@@ -87,20 +106,19 @@ def first_frame(scene: bpy.types.Scene) -> int:
 
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
     """The model's gravity in the scene's axes: the file's, turned as the model was stood upright."""
-    turned = rig.matrix_basis.to_quaternion() @ Vector(rig.data.knuckle.gravity)
+    turned = rig.matrix_basis.to_quaternion() @ Vector(settings(rig).gravity)
     return (turned[0], turned[1], turned[2])
 
 
 def follow_scene(scene: bpy.types.Scene) -> None:
     """Have a world of ours begin where the scene begins now, and last as long: the user may have changed either."""
     world = scene.rigidbody_world
-    if not any(rig.data.knuckle.before.made_world for rig in rigs_in(scene)):
+    if not any(settings(rig).before.made_world for rig in rigs_in(scene)):
         return
     cache = world.point_cache
     if cache.frame_start != scene.frame_start:
         cache.frame_start = scene.frame_start
-    if cache.frame_end < scene.frame_end:
-        cache.frame_end = scene.frame_end
+    cache.frame_end = max(cache.frame_end, scene.frame_end)
 
 
 def reset_cache(scene: bpy.types.Scene) -> None:
@@ -110,20 +128,70 @@ def reset_cache(scene: bpy.types.Scene) -> None:
         world.time_scale = world.time_scale  # any setting written marks the cache as outdated
 
 
-def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
-    """Undo ``ensure_world`` for one model: the world goes when it was ours and nobody uses it."""
+def rebuild_simulation(scene: bpy.types.Scene) -> bool:
+    """Have Blender build its simulation anew from what is in the world now: it does so at the second frame of a run.
+
+    False where it does not: the world is switched off or baked."""
     world = scene.rigidbody_world
-    before = rig.data.knuckle.before
-    if world is None or not before.made_world:
+    if not world.enabled or world.point_cache.is_baked:
+        return False
+    before = scene.frame_current, scene.frame_subframe
+    reset_cache(scene)
+    for frame in (first_frame(scene), first_frame(scene) + 1):
+        scene.frame_set(frame)
+    reset_cache(scene)
+    scene.frame_set(before[0], subframe=before[1])
+    return True
+
+
+def _is_ours(scene: bpy.types.Scene) -> bool:
+    """Whether the scene's world was made for one of our models."""
+    return any(settings(rig).before.made_world for rig in rigs_in(scene))
+
+
+def _keeper(scene: bpy.types.Scene) -> bpy.types.Object | None:
+    """The model that remembers how the scene's world was before any of ours joined it."""
+    return next((rig for rig in rigs_in(scene) if _keeps(rig)), None)
+
+
+def _keeps(rig: bpy.types.Object) -> bool:
+    before = settings(rig).before
+    return before.made_world or before.joined_world
+
+
+def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
+    """Undo ``ensure_world`` for one model: the world goes when it was ours and nobody uses it.
+
+    ``heir`` is another model that still uses the world: it then remembers in this one's place how things were."""
+    world = scene.rigidbody_world
+    before = settings(rig).before
+    if world is None or not _keeps(rig):
         return
-    used = any(c is not None and len(c.objects) for c in (world.collection, world.constraints))
-    if used:
-        return
-    collections = [c for c in (world.collection, world.constraints) if c is not None]
-    with bpy.context.temp_override(scene=scene):
-        bpy.ops.rigidbody.world_remove()
-    for collection in collections:
-        if collection.users == 0 or (collection.use_fake_user and collection.users == 1):
-            bpy.data.collections.remove(collection)
-    scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
-    before.made_world = False
+    if heir is not None:
+        _hand_down(before, settings(heir).before)
+    elif before.joined_world:
+        world.point_cache.frame_start, world.point_cache.frame_end = before.span
+        _drop_collections(world, before)
+    elif not any(c is not None and len(c.objects) for c in (world.collection, world.constraints)):
+        _drop_collections(world, before)
+        with bpy.context.temp_override(scene=scene):
+            bpy.ops.rigidbody.world_remove()
+        scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
+    else:
+        return  # the user has put things into it
+    for name in ("made_world", "joined_world", "made_collection", "made_constraints"):
+        before.property_unset(name)
+
+
+def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:
+    for name in ("made_world", "joined_world", "made_collection", "made_constraints", "span", "gravity", "use_gravity"):
+        setattr(heir, name, getattr(before, name))
+
+
+def _drop_collections(world: bpy.types.RigidBodyWorld, before: KnuckleServoState) -> None:
+    """Remove the world's collections that were made for it, once they are empty."""
+    for name, made in (("collection", before.made_collection), ("constraints", before.made_constraints)):
+        held = getattr(world, name)
+        if made and held is not None and not len(held.objects):
+            setattr(world, name, None)
+            bpy.data.collections.remove(held)

@@ -79,7 +79,7 @@ def tell(operator: bpy.types.Operator, line: str, report: Report | None = None) 
     """The warnings of a report, the first few in full, and then the line that sums up."""
     warnings = [entry for entry in report.entries if entry.severity != "info"] if report is not None else []
     for entry in warnings[:_MOST_WARNINGS]:
-        operator.report({"WARNING"}, str(entry))
+        operator.report({"WARNING"}, f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
     if len(warnings) > _MOST_WARNINGS:
         operator.report({"WARNING"}, f"… and {len(warnings) - _MOST_WARNINGS} warnings more")
     operator.report({"WARNING" if warnings else "INFO"}, line)

@@ -8,7 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..access import settings
 from ..model_parts import parts
 from ..physics.handlers import is_simulated
-from ..physics.simulation import build_physics, clear_physics
+from ..physics.simulation import build_physics, clear_physics, leftovers, remove_leftovers
 from .common import NeedsModel, Result, counted, tell
 from .selection import select_part
 
@@ -90,4 +90,28 @@ class KNUCKLE_OT_select_part(NeedsModel):
         return {"FINISHED"}
 
 
-CLASSES = (KNUCKLE_OT_set_drive, KNUCKLE_OT_build_physics, KNUCKLE_OT_clear_physics, KNUCKLE_OT_select_part)
+class KNUCKLE_OT_clean_up(bpy.types.Operator):
+    bl_idname = "knuckle.clean_up"
+    bl_label = "Clean Up"
+    bl_description = "Remove the ground, the motors and the rigid-body world that deleted mechanisms left behind"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if leftovers(context.scene):
+            return True
+        cls.poll_message_set("No deleted mechanism has left anything behind")
+        return False
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        self.report({"INFO"}, f"{counted(remove_leftovers(context.scene), 'object')} removed")
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_clean_up,
+    KNUCKLE_OT_set_drive,
+    KNUCKLE_OT_build_physics,
+    KNUCKLE_OT_clear_physics,
+    KNUCKLE_OT_select_part,
+)

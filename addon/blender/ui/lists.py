@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 
 from ..access import record_of
+from ..model_parts import file_name
 from .selection import is_joint
 
 SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
@@ -22,7 +23,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         kinds = [dof.kind for dof in joint.dofs]
         row = layout.row(align=True)
         row.active = joint.active
-        row.label(text=shown_name(item), icon=joint_icon(joint, kinds), translate=False)
+        row.label(text=file_name(item) or item.name, icon=joint_icon(joint, kinds), translate=False)
         if joint.loop:
             row.label(text="", icon="LINKED")
 
@@ -31,7 +32,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         rig = next((record_of(obj).model for obj in objects if record_of(obj).role == "JOINT"), None)
         wanted = self.filter_name.lower()
         shown = [
-            self.bitflag_filter_item if is_joint(obj, rig) and wanted in shown_name(obj).lower() else 0
+            self.bitflag_filter_item if is_joint(obj, rig) and wanted in (file_name(obj) or obj.name).lower() else 0
             for obj in objects
         ]
         return shown, []
@@ -54,13 +55,6 @@ class KNUCKLE_UL_report(bpy.types.UIList):
         wanted = self.filter_name.lower()
         lines = getattr(data, propname)
         return [self.bitflag_filter_item if wanted in line.message.lower() else 0 for line in lines], []
-
-
-def shown_name(obj: bpy.types.Object) -> str:
-    """A part's name as the file has it, without the number that Blender gives to a second model's; its own where the
-    user renamed it."""
-    record = record_of(obj)
-    return record.source_name if record.source_name and obj.name == record.built_name else obj.name
 
 
 def joint_icon(joint: Any, kinds: list[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import bpy
@@ -15,7 +14,7 @@ from ...model.records import Motion
 from ...model.report import Report
 from ..access import record_of, settings
 from ..animation import apply, sample
-from ..channels import servo_channels, servo_names
+from ..channels import servo_channels
 from ..physics.world import frame_rate
 from .common import (
     ExportHelper,
@@ -76,7 +75,6 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
             found, read = formats.read_motions(bpy.path.abspath(path))
             motions += found
             report.extend(read)
-        _require_matches(rig, motions)
         set_start = self.properties.is_property_set("frame_start")
         start = self.frame_start if set_start else context.scene.frame_start
         for motion in reversed(motions):  # the first is the one that plays in the end
@@ -176,17 +174,6 @@ def _motion_name(rig: bpy.types.Object) -> str:
     if data is not None and data.action is not None:
         return data.action.name
     return record_of(rig).source_name or rig.name
-
-
-def _require_matches(rig: bpy.types.Object, motions: Iterable[Motion]) -> None:
-    """ValueError before anything is made where no servo of the motions is one of the model's."""
-    theirs = {trajectory.name for motion in motions for trajectory in motion.trajectories}
-    ours = {name for names in servo_names(rig).values() for name in names}
-    if not theirs & ours:
-        examples = ", ".join(sorted(theirs)[:3]) or "none at all"
-        raise ValueError(
-            f"{rig.name!r} has none of the motion's servos ({examples}). Select the mechanism that it was made for"
-        )
 
 
 def import_menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:

@@ -9,12 +9,13 @@ import bpy
 
 from ... import formats
 from ..access import record_of, settings
-from ..model_parts import joint_bones, parts, rigs_in
+from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.handlers import is_simulated
+from ..physics.simulation import leftovers
 from ..physics.world import frame_rate
 from ..properties import control_property
 from .common import counted, model_in, why_no_model
-from .lists import SEVERITY_ICONS, shown_name
+from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
 
 CATEGORY = "Knuckle"
@@ -50,6 +51,8 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             hint = why_no_model(context) if several else "Drop a model file into the view, or import one"
             _paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
+            if leftovers(context.scene):
+                layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
             return
         model = settings(rig)
         _split(layout)
@@ -190,7 +193,7 @@ def _joint(
     for label, body in (("Parent", joint.parent), ("Child", joint.child)):
         if body is not None:
             value = _labelled(bodies, label)
-            value.operator("knuckle.select_part", text=shown_name(body), translate=False).part = body.name
+            value.operator("knuckle.select_part", text=file_name(body) or body.name, translate=False).part = body.name
 
 
 class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):

@@ -77,5 +77,6 @@ def read(text: str, path: str = "", report: Report | None = None, root: etree._E
     result.behaviours = gait_read.gather(settings, behaviours)
     reader.tell_defaults()
     result.report = report
+    result.directed = False
     result.source = Source("juice", dialect_of(root), path, text)
     return Document(text, root, settings, bodies, joints, behaviours, result)

@@ -92,12 +92,13 @@ def _network(element: etree._Element, reader: Reader, body_of: Resolver, joint_o
     made = _record(Network, reader.place(element, NETWORK), reader, body_of)
     yield made
     nodes: list[Placed] = []
+    ids: set[object] = set()
     for child in element:
         for part in child if child.tag in NODE_LISTS else ():
             kind = NODE_KIND.get(part.tag)
             if kind is None:
                 continue
-            node = _node(kind, reader.place(part, NODES[kind]), nodes, reader, joint_of if kind == "motor" else body_of)
+            node = _node(kind, reader.place(part, NODES[kind]), ids, reader, joint_of if kind == "motor" else body_of)
             nodes.append(node.placed)
             made.record.nodes.append(node.record)
             yield node
@@ -108,13 +109,14 @@ def _network(element: etree._Element, reader: Reader, body_of: Resolver, joint_o
         yield edge
 
 
-def _node(kind: str, placed: Placed, before: list[Placed], reader: Reader, resolve: Resolver) -> PlacedRecord:
+def _node(kind: str, placed: Placed, before: set[object], reader: Reader, resolve: Resolver) -> PlacedRecord:
     if placed.row["ID"] is None:
         placed.row["ID"] = f"node {len(before) + 1}"
         reader.report.warn("no-id", f"{placed.label} has no ID; no edge can reach it", placed.line, placed.where)
-    elif any(other.row["ID"] == placed.row["ID"] for other in before):
-        message = f"{placed.label} has the ID of another node; edges take the later one"
+    elif placed.row["ID"] in before:
+        message = f"{placed.label} has the ID of another node; edges take the first"
         reader.report.warn("duplicate-id", message, placed.line, placed.where)
+    before.add(placed.row["ID"])
     return _record(Node, placed, reader, resolve, kind=kind)
 
 

@@ -332,10 +332,19 @@ def test_the_scenes_range_is_lengthened_for_the_gait_but_never_shortened(blank: 
 
 def test_the_scene_can_be_left_at_its_own_rate(blank: Any) -> None:
     blank.scene.render.fps, blank.scene.frame_end = 24, 30
-    put(ARM, adapt_scene=False)
+    put(ARM, adapt_scene=False, gait=False)
     assert (blank.scene.render.fps, blank.scene.frame_end) == (24, 30)
     put(ARM)
     assert blank.scene.render.fps == 60
+
+
+def test_a_scene_that_is_animated_keeps_its_rate_and_the_report_says_so(blank: Any) -> None:
+    a_users_scene()
+    blank.scene.render.fps = 24
+    rig = put(ARM, gait_seconds=2.0)
+    assert blank.scene.render.fps == 24
+    assert "frame-rate-kept" in {line.code for line in rig.data.knuckle.report}
+    assert blank.scene.frame_end >= 1 + 2 * 24
 
 
 @pytest.mark.parametrize(

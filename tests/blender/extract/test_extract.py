@@ -606,3 +606,24 @@ def test_a_collection_without_a_model_is_refused(blank: Any) -> None:
 
     with pytest.raises(ValueError, match="'Plain' holds no mechanism"):
         extract(bpy.data.collections.new("Plain"))
+
+
+def test_what_cannot_be_written_is_said(blank: Any) -> None:
+    """An edited mesh, a mesh of the user's among the bodies, a scaled model: none is written, none is kept quiet."""
+    import bpy
+
+    from addon.blender.extract import extract
+    from tests.blender.mechanisms import body, joint, model, put
+
+    rig = put(model(body(1, (0, 0, 4), (2, 2, 8)), body(2, (3, 0, 6)), joint(3, 1, 2, (2, 0, 6))))
+    collection = rig.data.knuckle.collection
+    assert not extract(collection).report.entries
+    first = next(obj for obj in collection.all_objects if obj.knuckle.source_id == "1")
+    first.data = first.data.copy()
+    for vertex in first.data.vertices:
+        vertex.co.x *= 1.5
+    cube = bpy.data.objects.new("Cube", bpy.data.meshes.new("Cube"))
+    first.users_collection[0].objects.link(cube)
+    rig.scale = (2, 2, 2)
+    blank.view_layer.update()
+    assert {entry.code for entry in extract(collection).report.entries} == {"mesh-edited", "stranger", "scaled-model"}

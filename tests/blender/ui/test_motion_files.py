@@ -55,7 +55,7 @@ def test_import_where_and_without_extending(rig: Any, tmp_path: Path) -> None:
         ("<motion", "nod.xmdi"),
         (BROKEN, "not a servo motion"),
         (MOTION.replace("0 10 50", "0 10"), "nod.xmdi"),
-        (MOTION.replace("Left Joint", "Tail"), "none of the motion's servos (Tail)"),
+        (MOTION.replace("Left Joint", "Tail"), "none of the servos of motion 'nod' ('Tail')"),
     ],
     ids=["cut off", "a model", "uneven lists", "another model's"],
 )

@@ -1,0 +1,216 @@
+"""Building physics and clearing it are inverse: afterwards the file is what it was, to the last property."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.mechanisms import body, joint, key, model, objects_of, play, put, spinner, world_of
+
+ARM = model(
+    body(1, (0, 0, 4), (2, 2, 8), mass=1e5),
+    body(2, (3, 0, 6), (2, 0.2, 0.3), mass=1.5),
+    joint(3, 1, 2, (2, 0, 6), (0, 90, 0), force=200),
+    gravity=3.7,
+)
+NOT_COMPARED = {"rna_type", "is_evaluated", "session_uid", "id_data", "bl_rna"}
+
+
+def values(struct: Any, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """All plain properties of a Blender struct, with pointers by name."""
+    out = {}
+    for prop in struct.bl_rna.properties:
+        name = prop.identifier
+        if name in NOT_COMPARED | skip or prop.type == "COLLECTION":
+            continue
+        found = getattr(struct, name)
+        if prop.type == "POINTER":
+            out[name] = None if found is None else getattr(found, "name_full", type(found).__name__)
+        else:
+            out[name] = tuple(found) if getattr(prop, "is_array", False) else found
+    return out
+
+
+def everything(scene: Any) -> dict[str, Any]:
+    """The scene with its world, every datablock by name, and what every object is and where."""
+    import bpy
+
+    out: dict[str, Any] = {"scene": values(scene), "render": values(scene.render)}
+    world = scene.rigidbody_world
+    out["world"] = None if world is None else values(world) | {"cache": values(world.point_cache, frozenset({"info"}))}
+    for prop in bpy.data.bl_rna.properties:
+        if prop.type == "COLLECTION":
+            out[prop.identifier] = sorted(block.name_full for block in getattr(bpy.data, prop.identifier))
+    for folder in bpy.data.collections:
+        parts = folder.objects, folder.children
+        out[f"collection {folder.name}"] = [sorted(part.name for part in each) for each in parts]
+    for obj in bpy.data.objects:
+        # an empty that was in a world keeps its constraint when it leaves; it does nothing there
+        out[f"object {obj.name}"] = values(obj, frozenset({"rigid_body_constraint"}))
+        out[f"physics {obj.name}"] = values(obj.rigid_body) if in_world(scene, obj) and obj.rigid_body else None
+        out[f"place {obj.name}"] = np.round(np.array(obj.matrix_world), 5).tolist()
+        if obj.animation_data is not None and obj.animation_data.action is not None:
+            out[f"action {obj.name}"] = obj.animation_data.action.name
+    for armature in bpy.data.armatures:
+        out[f"model {armature.name}"] = values(armature.knuckle)
+    return out
+
+
+def in_world(scene: Any, obj: Any) -> bool:
+    """Whether physics takes any notice of an object."""
+    world = scene.rigidbody_world
+    held = [] if world is None else [each for each in (world.collection, world.constraints) if each is not None]
+    return any(obj.name in each.objects for each in held)
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    return {k: (before.get(k), after.get(k)) for k in {*before, *after} if before.get(k) != after.get(k)}
+
+
+def a_users_rigid_body(scene: Any) -> Any:
+    """A ball of the user's, in a rigid-body world with the user's settings."""
+    import bpy
+
+    bpy.ops.rigidbody.world_add()
+    world = scene.rigidbody_world
+    world.collection = bpy.data.collections.new("My Bodies")
+    world.substeps_per_frame, world.solver_iterations = 7, 13
+    world.point_cache.frame_start, world.point_cache.frame_end = 1, 44
+    scene.gravity = (0, 0, -2)
+    mesh = bpy.data.meshes.new("Ball")
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [], [(0, 1, 2), (0, 1, 3)])
+    ball = bpy.data.objects.new("Ball", mesh)
+    scene.collection.objects.link(ball)
+    world.collection.objects.link(ball)
+    ball.location = (20, 0, 30)
+    ball.rigid_body.mass = 3.5
+    return ball
+
+
+@pytest.mark.parametrize("drive", ["KEYS", "SERVO", "LIMP"])
+@pytest.mark.parametrize("users", [False, True], ids=["no world before", "the user's own world"])
+def test_clearing_undoes_building(blank: Any, drive: str, users: bool) -> None:
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    scene = blank.scene
+    ball = a_users_rigid_body(scene) if users else None
+    rig = put(ARM, physics=False)
+    key(rig, 3, [(1, 0.0), (30, 0.4)])
+    scene.frame_set(1)
+    before = everything(scene)
+    build_physics(scene, rig)
+    assert objects_of(rig, "BODY")["1"].rigid_body is not None
+    rig.data.knuckle.drive = drive
+    play(scene, 40, lambda: None)
+    clear_physics(scene, rig)
+    scene.frame_set(1)
+    assert differences(before, everything(scene)) == {}
+    if ball is not None:
+        assert ball.rigid_body.mass == 3.5
+        heights = play(scene, 40, lambda: world_of(ball)[2, 3])
+        assert 30 - heights[-1] == pytest.approx(2 * (39 / 60) ** 2 / 2, rel=0.05)
+
+
+def test_a_real_model_is_cleared_as_cleanly(blank: Any, corpus: Path) -> None:
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    rig = put(corpus / "juice" / "models" / "bird1.jm", physics=False)
+    before = everything(blank.scene)
+    build_physics(blank.scene, rig)
+    rig.data.knuckle.drive = "SERVO"
+    play(blank.scene, 20, lambda: None)
+    clear_physics(blank.scene, rig)
+    blank.scene.frame_set(1)
+    assert differences(before, everything(blank.scene)) == {}
+
+
+def test_building_twice_changes_nothing_the_second_time(blank: Any) -> None:
+    from addon.blender.physics.simulation import build_physics
+
+    rig = put(ARM)
+    before = everything(blank.scene)
+    build_physics(blank.scene, rig)
+    assert differences(before, everything(blank.scene)) == {}
+
+
+def test_after_clearing_it_can_be_built_and_run_again(blank: Any) -> None:
+    from addon.blender.physics.simulation import clear_physics
+
+    rig = put(ARM)
+    arm = objects_of(rig, "BODY")["2"]
+    ends = []
+    for drive in ("LIMP", "SERVO", "LIMP"):
+        rig.data.knuckle.drive = drive
+        ends.append(play(blank.scene, 60, lambda: world_of(arm)[2, 3])[-1])
+        clear_physics(blank.scene, rig)
+        assert blank.scene.rigidbody_world is None
+    assert ends[0] == pytest.approx(ends[2], abs=1e-3)
+    assert ends[0] < 5.7 < ends[1]
+
+
+def test_clearing_twice_and_clearing_what_never_was_do_nothing(blank: Any) -> None:
+    from addon.blender.physics.simulation import clear_physics
+
+    rig = put(ARM, physics=False)
+    before = everything(blank.scene)
+    clear_physics(blank.scene, rig)
+    clear_physics(blank.scene, rig)
+    assert differences(before, everything(blank.scene)) == {}
+
+
+def test_of_two_models_the_other_goes_on(blank: Any) -> None:
+    from addon.blender.physics.simulation import clear_physics
+
+    first = put(ARM)
+    second = put(ARM.replace("<X>0</X><Y>0</Y><Z>4</Z>", "<X>0</X><Y>0</Y><Z>4.0</Z>"))
+    for obj in objects_of(second, "BODY").values():
+        assert obj.rigid_body is not None
+    clear_physics(blank.scene, first)
+    assert blank.scene.rigidbody_world is not None
+    assert not any(in_world(blank.scene, obj) for obj in first.data.knuckle.collection.all_objects)
+    second.data.knuckle.drive = "LIMP"
+    heights = play(blank.scene, 60, lambda: world_of(objects_of(second, "BODY")["2"])[2, 3])
+    assert heights[-1] < heights[0] - 0.3
+    tower = [world_of(objects_of(second, "BODY")["1"])[2, 3] for _ in range(1)]
+    assert tower[0] == pytest.approx(4, abs=0.05), "and there is still ground under it"
+    clear_physics(blank.scene, second)
+    assert blank.scene.rigidbody_world is None
+    assert tuple(blank.scene.gravity) == pytest.approx((0, 0, -9.81))
+
+
+def test_the_other_way_round_too(blank: Any) -> None:
+    """The model that made the world may be cleared last or first: the scene's gravity comes back at the end."""
+    from addon.blender.physics.simulation import clear_physics
+
+    blank.scene.gravity = (0, 0, -1.5)
+    first, second = put(ARM), put(ARM)
+    clear_physics(blank.scene, second)
+    assert tuple(blank.scene.gravity) == pytest.approx((0, 0, -3.7))
+    clear_physics(blank.scene, first)
+    assert blank.scene.rigidbody_world is None
+    assert tuple(blank.scene.gravity) == pytest.approx((0, 0, -1.5))
+
+
+def test_a_users_world_keeps_its_settings_and_the_report_says_so(blank: Any) -> None:
+    a_users_rigid_body(blank.scene)
+    rig = put(ARM)
+    world = blank.scene.rigidbody_world
+    assert (world.substeps_per_frame, world.solver_iterations) == (7, 13)
+    assert tuple(blank.scene.gravity) == (0, 0, -2)
+    assert "gravity-kept" in {line.code for line in rig.data.knuckle.report}
+
+
+def test_velocity_motors_are_cleared_too(blank: Any) -> None:
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    rig = put(ARM.replace("<Behaviors>", "<Behaviors>" + spinner(3, 2.0)), physics=False)
+    before = everything(blank.scene)
+    build_physics(blank.scene, rig)
+    rig.data.knuckle.drive = "SERVO"
+    play(blank.scene, 10, lambda: None)
+    clear_physics(blank.scene, rig)
+    blank.scene.frame_set(1)
+    assert differences(before, everything(blank.scene)) == {}

@@ -1,0 +1,188 @@
+"""However a run begins and whatever was edited before it, it is the run that the model asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.mechanisms import body, joint, key, model, objects_of, put, world_of
+
+ARM = model(
+    body(1, (0, 0, 4), (2, 2, 8), mass=1e5),
+    body(2, (3, 0, 6), (2, 0.2, 0.3), mass=1.5),
+    joint(3, 1, 2, (2, 0, 6), (0, 90, 0), force=200, stops=(-60, 60)),
+    gravity=3.7,
+)
+
+
+def trail(scene: Any, obj: Any, frames: range) -> list[Any]:
+    """World matrices of an object while the scene goes through frames."""
+    out = []
+    for frame in frames:
+        scene.frame_set(frame)
+        out.append(world_of(obj))
+    return out
+
+
+@pytest.mark.parametrize("reopened", [False, True], ids=["as imported", "saved and reopened"])
+def test_space_at_the_first_frame_is_a_run_like_any(blank: Any, tmp_path: Path, reopened: bool) -> None:
+    """Nobody has come to the first frame, the scene just stands there: Blender then begins at the second."""
+    import bpy
+
+    def arm() -> Any:
+        return next(obj for obj in bpy.data.objects if obj.knuckle.source_id == "2" and obj.knuckle.role == "BODY")
+
+    rig = put(ARM)
+    key(rig, 3, [(1, 0.5), (60, -0.5)])
+    rig.data.knuckle.drive = "SERVO"
+    bpy.context.scene.frame_set(1)
+    wanted = trail(bpy.context.scene, arm(), range(1, 50))
+    bpy.context.scene.frame_set(1)
+    if reopened:
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "run.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "run.blend"))
+    else:
+        from addon.blender.physics import handlers
+
+        handlers.forget()
+        bpy.context.view_layer.update()
+    found = trail(bpy.context.scene, arm(), range(2, 50))
+    assert np.abs(np.array(found) - np.array(wanted[1:])).max() < 1e-4
+
+
+def test_a_switch_thrown_later_stays_where_the_user_is(blank: Any) -> None:
+    rig = put(ARM)
+    blank.scene.frame_set(30)
+    rig.data.knuckle.drive = "SERVO"
+    assert blank.scene.frame_current == 30
+
+
+def test_the_ground_goes_on(blank: Any) -> None:
+    """A thing far out rests on the ground as one in the middle does."""
+    far = put(model(body(1, (4000, -3000, 1), (2, 2, 2)), gravity=10))
+    far.data.knuckle.drive = "LIMP"
+    end = trail(blank.scene, objects_of(far, "BODY")["1"], range(1, 90))[-1]
+    assert end[2, 3] == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_ball_that_touches_the_ground_is_not_lifted(blank: Any) -> None:
+    rig = put(model(body(1, (0, 0, 1), 2.0, ypr=(0, 45, 30), shape=3), gravity=0))
+    ball = objects_of(rig, "BODY")["1"]
+    diameter = max(ball.dimensions)
+    rig.data.knuckle.drive = "LIMP"
+    ball.location[2] = diameter / 2
+    trail(blank.scene, ball, range(1, 4))
+    assert rig.data.knuckle.lift == pytest.approx(0.0, abs=1e-3)
+
+
+def test_softness_reaches_the_joints_at_once(blank: Any) -> None:
+    rig = put(ARM)
+    held = objects_of(rig, "JOINT")["3"].rigid_body_constraint
+    settings = rig.data.knuckle
+    settings.cfm = 0.0
+    assert held.type == "HINGE"
+    settings.erp, settings.cfm, settings.time_step = 0.5, 0.002, 0.02
+    assert held.type == "GENERIC_SPRING"
+    assert held.spring_stiffness_x == pytest.approx(0.5 / (0.02 * 0.002), rel=1e-5)
+    assert held.spring_damping_x == pytest.approx(1 / 0.002, rel=1e-5)
+
+
+def test_a_mass_typed_into_blenders_panel_is_kept(blank: Any) -> None:
+    from addon.blender.extract import extract
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    rig = put(ARM)
+    arm = objects_of(rig, "BODY")["2"]
+    arm.rigid_body.mass = 7.5
+    build_physics(blank.scene, rig)
+    assert arm.rigid_body.mass == 7.5
+    clear_physics(blank.scene, rig)
+    masses = {part.id: part.mass for part in extract(rig.data.knuckle.collection).bodies}
+    assert masses["2"] == 7.5
+    arm.knuckle.mass = 2.25
+    build_physics(blank.scene, rig)
+    assert arm.rigid_body.mass == 2.25
+
+
+def test_servos_do_not_need_the_names_of_collections(blank: Any) -> None:
+    import bpy
+
+    rig = put(ARM)
+    key(rig, 3, [(1, 0.0), (30, 0.5)])
+    folders = len(bpy.data.collections)
+    next(c for c in bpy.data.collections if c.name == "Bodies").name = "Steel"
+    rig.data.knuckle.drive = "SERVO"
+    arm = objects_of(rig, "BODY")["2"]
+    path = trail(blank.scene, arm, range(1, 40))
+    assert np.abs(path[-1][:3, :3] - path[0][:3, :3]).max() > 0.3
+    assert len(bpy.data.collections) == folders
+
+
+def test_a_motor_that_is_gone_stops_nothing(blank: Any) -> None:
+    import bpy
+
+    rig = put(ARM)
+    rig.data.knuckle.drive = "SERVO"
+    joint_empty = objects_of(rig, "JOINT")["3"]
+    blank.scene.frame_set(1)
+    assert joint_empty.knuckle.joint.motor is not None
+    rig.data.knuckle.drive = "LIMP"
+    bpy.data.objects.remove(joint_empty.knuckle.joint.motor)
+    arm = objects_of(rig, "BODY")["2"]
+    path = trail(blank.scene, arm, range(1, 20))
+    assert path[-1][2, 3] < path[0][2, 3]
+
+
+def test_what_a_deleted_model_leaves_can_be_cleaned_up(blank: Any) -> None:
+    import bpy
+
+    gravity = tuple(blank.scene.gravity)
+    rig = put(ARM)
+    rig.data.knuckle.drive = "SERVO"
+    for frame in range(1, 5):
+        blank.scene.frame_set(frame)
+    for obj in [obj for obj in blank.scene.objects if not obj.knuckle.is_ground and obj.knuckle.role != "NONE"]:
+        obj.hide_set(False)
+        obj.select_set(True)
+    bpy.ops.object.delete()
+    assert bpy.ops.knuckle.clean_up.poll()
+    assert bpy.ops.knuckle.clean_up() == {"FINISHED"}
+    assert not [obj for obj in blank.scene.objects if obj.knuckle.is_ground]
+    assert blank.scene.rigidbody_world is None
+    assert tuple(blank.scene.gravity) == pytest.approx(gravity)
+    assert not bpy.ops.knuckle.clean_up.poll()
+
+
+def test_a_file_saved_in_the_middle_of_a_run_opens_at_its_beginning(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    rig = put(ARM)
+    rig.data.knuckle.drive = "SERVO"
+    for frame in range(1, 30):
+        blank.scene.frame_set(frame)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "run.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "run.blend"))
+    arm = next(obj for obj in bpy.data.objects if obj.knuckle.source_id == "2" and obj.knuckle.role == "BODY")
+    bpy.context.view_layer.update()
+    assert bpy.context.scene.frame_current == 1
+    assert world_of(arm)[:3, 3] == pytest.approx([3, 0, 6], abs=1e-4)
+
+
+def test_a_bone_may_be_renamed(blank: Any) -> None:
+    """It then names the joint, and a gait on it is still the gait."""
+    from addon.blender.animation.gait import plays_own_gait
+    from addon.blender.animation.keys import servo_names
+    from addon.blender.extract import extract
+    from tests.blender.mechanisms import spinner
+
+    spun = model(body(1, (0, 0, 4)), body(2, (1, 0, 4)), joint(3, 1, 2, (0.5, 0, 4)), behaviours=spinner(3, 1.0))
+    rig = put(spun)
+    assert plays_own_gait(rig)
+    joint_id, bone = next((b.knuckle.joint, b) for b in rig.data.bones if b.knuckle.joint)
+    bone.name = "Axle"
+    assert plays_own_gait(rig)
+    assert servo_names(rig)[joint_id] == "Axle"
+    assert {part.id: part.name for part in extract(rig.data.knuckle.collection).joints}[joint_id] == "Axle"

@@ -1,0 +1,561 @@
+"""The command line: what each verb prints and writes, and the exit code of everything that can go wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from addon import formats
+from addon.cli import main
+from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
+
+ROOT = Path(__file__).resolve().parents[1]
+FRAME = 0.032  # seconds of a frame of XMDI
+
+#: A trunk that swings two legs as far as the stick says, and holds a tray on a slide.
+WALKER = model(
+    body(1, (0, 0, 1.9), (2, 1, 0.5), mass=4, name="Trunk"),
+    body(2, (-1.2, 0, 1.3), (0.3, 0.3, 1.6), name="Left Leg", twin=3),
+    body(3, (1.2, 0, 1.3), (0.3, 0.3, 1.6), name="Right Leg", twin=2),
+    body(4, (0, 0, 2.3), (0.5, 0.5, 0.2), name="Tray"),
+    joint(21, 1, 2, (-1.2, 0, 1.9), (0, 90, 0), force=200, stops=(-60, 60), name="Left Hip"),
+    joint(22, 1, 3, (1.2, 0, 1.9), (0, 90, 0), force=200, name="Right Hip"),
+    joint(23, 1, 4, (0, 0, 2.2), force=50, name="Lift", tag="PrismaticJoint"),
+    gravity=9.81,
+    behaviours=clockwork(
+        clockwork_motor(21, amplitude=30), clockwork_motor(22, amplitude=25, phase=90), clockwork_motor(23), amp_mod=2
+    ),
+)  # fmt: skip
+PUSHED = ["--input", "joystick 1 y=-1"]
+MOTION = """<?xml version="1.0"?>
+<xmdi><motions><motion name="wave">
+<servo name="Left Hip"><position>0 0.5 -0.25</position><frames>0 10 25</frames></servo>
+<servo name="Tail"><position>0 1</position><frames>0 1</frames></servo>
+</motion></motions></xmdi>
+"""
+
+
+@pytest.fixture
+def walker(tmp_path: Path) -> Path:
+    path = tmp_path / "walker.jm"
+    path.write_text(WALKER, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def wave(tmp_path: Path) -> Path:
+    path = tmp_path / "wave.xmdi"
+    path.write_text(MOTION, encoding="utf-8")
+    return path
+
+
+def run(*words: Any) -> int:
+    return main([str(word) for word in words])
+
+
+def servos(path: Path) -> dict[str, tuple[list[float], list[float]]]:
+    """Frames and positions of every servo of an XMDI file, as any XML reader sees them."""
+    return {
+        servo.get("name"): tuple(
+            [float(word) for word in servo.findtext(tag).split()] for tag in ("frames", "position")
+        )
+        for servo in etree.parse(str(path)).iter("servo")
+    }
+
+
+# ---------------------------------------------------------------- info
+
+KEYS = {
+    "": {"format", "dialect", "name", "gravity", "bodies", "joints", "motions", "controls", "engine", "report"},
+    "bodies": {
+        "id", "name", "assembly", "mass", "com_world", "inertia_world", "matrix_world", "twin", "shapes",
+    },
+    "shapes": {"type", "size", "matrix_world", "visual", "collision", "color", "mesh"},
+    "joints": {
+        "id", "name", "type", "parent", "child", "active", "loop", "twin", "frame_world", "dofs",
+    },
+    "motions": {"name", "attributes", "servos"},
+    "servos": {"name", "times", "values"},
+    "report": {"severity", "code", "message", "line", "where"},
+}  # fmt: skip
+DOF_KEYS = {"kind", "axis_world", "lower", "upper", "position"}
+
+
+def test_info_json_is_one_object_with_exactly_the_promised_keys(walker: Path, capsys: Any) -> None:
+    assert run("info", walker, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == KEYS[""]
+    assert (told["format"], told["name"], told["gravity"]) == ("juice", "walker", [0, 0, -9.81])
+    assert [part["name"] for part in told["bodies"]] == ["Trunk", "Left Leg", "Right Leg", "Tray"]
+    for part in told["bodies"]:
+        assert set(part) == KEYS["bodies"]
+        assert [set(shape) for shape in part["shapes"]] == [KEYS["shapes"]]
+    for part in told["joints"]:
+        assert set(part) == KEYS["joints"]
+        (dof,) = part["dofs"]
+        assert set(dof) >= DOF_KEYS
+    document = XmlModel(WALKER)
+    for part in told["bodies"]:
+        assert np.abs(np.array(part["matrix_world"]) - document.poses[part["id"]]).max() < 1e-12
+        assert np.shape(part["inertia_world"]) == (3, 3)
+    for part in told["joints"]:
+        place = document.joints[part["id"]]
+        assert (part["parent"], part["child"]) == (place.first, place.second)
+        assert part["dofs"][0]["axis_world"] == pytest.approx(place.axis, abs=1e-12)
+        limits = (part["dofs"][0]["lower"], part["dofs"][0]["upper"])
+        assert limits == (pytest.approx(place.limits()) if place.stops else (None, None))
+    assert told["bodies"][1]["twin"] == "3"
+    assert told["controls"] == ["joystick 1 y"]
+    assert all(set(entry) == KEYS["report"] for entry in told["report"])
+
+
+def test_info_json_of_a_motion(wave: Path, capsys: Any) -> None:
+    assert run("info", wave, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == KEYS[""]
+    assert (told["format"], told["bodies"], told["joints"]) == ("xmdi", [], [])
+    (motion,) = told["motions"]
+    assert set(motion) == KEYS["motions"]
+    assert [set(servo) for servo in motion["servos"]] == [KEYS["servos"]] * 2
+    assert motion["servos"][0]["times"] == pytest.approx([0, 0.32, 0.8])
+    assert motion["servos"][0]["values"] == [0, 0.5, -0.25]
+
+
+def test_info_for_people_says_what_is_in_it(walker: Path, capsys: Any) -> None:
+    assert run("info", walker) == 0
+    said = capsys.readouterr().out
+    for words in ("walker", "bodies   4", "total mass 7", "joints   3 (2 revolute, 1 prismatic)", "joystick 1 y"):
+        assert words in said
+
+
+def test_info_and_convert_do_without_blender_and_the_others_say_that_they_cannot(walker: Path, tmp_path: Path) -> None:
+    """In a Python where bpy cannot be imported."""
+    code = (
+        "import sys; sys.modules['bpy'] = None\n"
+        "from addon.cli import main\n"
+        f"file, folder = {str(walker)!r}, {str(tmp_path)!r}\n"
+        "print([main(['info', file, '--json']), main(['convert', file, folder + '/again.jm']),\n"
+        "       main(['import', file, '--blend', folder + '/a.blend'])], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[0, 0, 1]"
+    assert "this needs Blender" in done.stderr
+    assert (tmp_path / "again.jm").read_text(encoding="utf-8") == WALKER
+    assert not (tmp_path / "a.blend").exists()
+
+
+# ---------------------------------------------------------------- convert
+
+
+def test_converting_to_its_own_format_keeps_the_file(walker: Path, tmp_path: Path, capsys: Any) -> None:
+    target = tmp_path / "again.jm"
+    assert run("convert", walker, target) == 0
+    assert target.read_bytes() == walker.read_bytes()
+    assert capsys.readouterr().out.splitlines()[-1] == f"{target}: {len(WALKER)} bytes"
+
+
+def test_an_old_file_becomes_a_new_one(corpus: Path, tmp_path: Path, capsys: Any) -> None:
+    source, target = corpus / "juice" / "legacy_jpm" / "DogWithSlider.jpm", tmp_path / "dog.jm"
+    assert run("convert", source, target) == 0
+    old, new = XmlModel(source), XmlModel(target)
+    assert etree.parse(str(target)).getroot().get("FileVersion") == "1"
+    assert list(new.poses) == list(old.poses)
+    assert all(np.abs(new.poses[key] - old.poses[key]).max() < 1e-9 for key in old.poses)
+    assert new.joints.keys() == old.joints.keys()
+    for key, place in old.joints.items():
+        assert (new.joints[key].first, new.joints[key].second) == (place.first, place.second)
+        assert new.joints[key].limits() == pytest.approx(place.limits())
+
+
+def test_a_motion_is_converted_to_a_motion(wave: Path, tmp_path: Path, capsys: Any) -> None:
+    for target, options in ((tmp_path / "again.xmdi", []), (tmp_path / "odd.ending", ["--to", "xmdi"])):
+        assert run("convert", wave, target, *options) == 0
+        assert servos(target) == servos(wave)
+
+
+# ---------------------------------------------------------------- import
+
+
+def opened(path: Path) -> Any:
+    """A .blend, opened: Blender's scene."""
+    import bpy
+
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.context.scene
+
+
+def armatures() -> list[Any]:
+    import bpy
+
+    return sorted((obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL"), key=lambda obj: obj.name)
+
+
+def bodies() -> dict[str, Any]:
+    import bpy
+
+    return {obj.knuckle.source_name: obj for obj in bpy.data.objects if obj.knuckle.role == "BODY"}
+
+
+def test_import_makes_a_blend_of_several_models_with_a_motion_on_the_first(
+    blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any
+) -> None:
+    other = tmp_path / "other.jm"
+    other.write_text(WALKER.replace("Left Hip", "Linke"), encoding="utf-8")
+    blend = tmp_path / "two.blend"
+    assert run("import", walker, other, "--blend", blend, "--motion", wave) == 0
+    said = capsys.readouterr().out
+    assert "warning: Servo 'Tail' was left out" in said
+    assert f"{blend}: {blend.stat().st_size} bytes" in said
+    scene = opened(blend)
+    second, first = armatures()
+    assert (second.name, first.name) == ("other", "walker")
+    assert first.animation_data.action.name == "wave"
+    assert second.animation_data.action.knuckle.kind == "GAIT"
+    assert {obj.name for obj in scene.collection.children} >= {"walker", "other"}
+    frame = 1 + 10 * FRAME * scene.render.fps
+    scene.frame_set(math.floor(frame), subframe=frame % 1)
+    assert first.pose.bones["Left Hip"].rotation_euler.z == pytest.approx(0.5, abs=1e-5)
+
+
+# ---------------------------------------------------------------- simulate
+
+
+def test_simulate_writes_what_the_servos_did_on_the_32_ms_grid(
+    blank: Any, walker: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out = tmp_path / "walk.xmdi"
+    assert run("simulate", walker, *PUSHED, "--seconds", 1.5, "--out", out) == 0
+    found = servos(out)
+    assert set(found) == {"Left Hip", "Right Hip", "Lift"}
+    for frames, positions in found.values():
+        assert frames == list(range(47)), "whole frames up to 1.5 s"
+        assert len(positions) == 47
+    document = XmlModel(WALKER)
+    time = np.arange(47) * FRAME
+    for number, name, amplitude, phase in (("21", "Left Hip", 30, 0), ("22", "Right Hip", 25, 90)):
+        place = document.joints[number]
+        sense = 1.0 if place.line @ place.axis > 0 else -1.0  # the stick is pulled, which turns the wave over
+        wanted = sense * np.radians(amplitude) * np.sin(2 * math.pi * time + math.radians(phase))
+        assert np.abs(np.array(found[name][1]) - wanted)[10:].mean() < 0.1, name
+        assert np.abs(np.array(found[name][1]) - wanted).max() > 1e-4, "physics is never exact"
+    told = capsys.readouterr()
+    assert "Trunk travelled (" in told.out
+    assert "simulating 91/91" in told.err
+
+
+def test_a_stick_that_is_not_pushed_and_servos_that_are_off_do_otherwise(
+    blank: Any, walker: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out = tmp_path / "walk.xmdi"
+    spans = {}
+    for name, options in (("pushed", PUSHED), ("still", []), ("limp", [*PUSHED, "--drive", "limp"])):
+        assert run("simulate", walker, *options, "--seconds", 1, "--out", out) == 0
+        spans[name] = {servo: np.ptp(positions) for servo, (_, positions) in servos(out).items()}
+    assert spans["pushed"]["Left Hip"] == pytest.approx(math.radians(60), abs=0.2)
+    assert spans["still"]["Left Hip"] < 0.1
+    assert spans["limp"]["Lift"] > 0.3 > spans["still"]["Lift"], "nothing holds the tray"
+
+
+def test_a_motion_is_tracked_under_physics(blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "run.xmdi"
+    assert run("simulate", walker, "--motion", wave, "--seconds", 1, "--out", out) == 0
+    frames, positions = servos(out)["Left Hip"]
+    wanted = np.interp(frames, [0, 10, 25], [0, 0.5, -0.25])
+    assert np.abs(np.array(positions) - wanted).mean() < 0.04
+    assert "Servo 'Tail' was left out" in capsys.readouterr().out
+
+
+def test_an_input_that_the_model_does_not_listen_to_is_reported(
+    blank: Any, walker: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out = tmp_path / "walk.xmdi"
+    assert run("simulate", walker, "--input", "Joystick2 Z = 0.5", "--seconds", 0.1, "--out", out) == 0
+    assert "does not listen to 'joystick 2 z': it listens to joystick 1 y" in capsys.readouterr().out
+
+
+def test_a_simulated_blend_plays_the_run_without_physics(blank: Any, walker: Path, tmp_path: Path, capsys: Any) -> None:
+    """The same run is made here by hand; physics repeats itself."""
+    import bpy
+
+    from addon.blender.physics.bake import record
+    from tests.blender.mechanisms import objects_of, put, world_of
+
+    rig = put(walker)
+    rig.data.knuckle.controls.joystick_1_y = -1.0
+    rig.data.knuckle.drive = "SERVO"
+    recording = record(bpy.context.scene, rig, 121)
+    names = [obj.knuckle.source_name for obj in objects_of(rig, "BODY").values()]
+    there = {name: recording.poses[:, place] for place, name in enumerate(names)}
+
+    blend = tmp_path / "walk.blend"
+    assert run("simulate", walker, *PUSHED, "--seconds", 2, "--out", blend) == 0
+    scene = opened(blend)
+    assert scene.rigidbody_world is None
+    assert (scene.frame_current, scene.frame_start, scene.frame_end) == (1, 1, 121)
+    (rig,) = armatures()
+    assert rig.data.knuckle.drive == "KEYS"
+    (root,) = [bone.knuckle.root for bone in rig.data.bones if bone.knuckle.root]
+    standing = bodies()
+    moved = {name: [] for name in standing}
+    for frame in range(1, 122):
+        scene.frame_set(frame)
+        for name, obj in standing.items():
+            moved[name].append(world_of(obj))
+    for name, obj in standing.items():
+        apart = np.abs(np.array(moved[name]) - there[name]).max()
+        assert apart < (1e-4 if obj.knuckle.source_id == root else 0.1), name
+    trunk = np.array(moved["Trunk"])[:, :3, 3]
+    assert np.ptp(trunk, axis=0).max() > 0.2
+    said = next(line for line in capsys.readouterr().out.splitlines() if "travelled" in line)
+    travel = [float(word) for word in said.split("(")[1].split(")")[0].split(",")]
+    assert travel == pytest.approx((trunk[-1] - trunk[0]).tolist(), abs=0.006)
+
+
+# ---------------------------------------------------------------- render
+
+
+def film(*words: Any) -> int:
+    return run("render", *words, "--engine", "workbench", "--size", "160x90")
+
+
+def test_render_makes_a_picture_of_the_size_that_was_asked_for(
+    blank: Any, walker: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out = tmp_path / "walker.png"
+    assert film(walker, "--out", out, "--seconds", 0.2) == 0
+    data = out.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", data[16:24]) == (160, 90)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".png"] == ["walker.png"]
+    assert len(set(shades(out))) > 50, "there is something to see"
+
+
+def shades(path: Path) -> list[float]:
+    import bpy
+
+    picture = bpy.data.images.load(str(path))
+    assert tuple(picture.size) == (160, 90)
+    return np.round(np.array(picture.pixels[:])[::4], 2).tolist()
+
+
+def clip(path: Path) -> tuple[int, tuple[int, int]]:
+    """Frames and size of a video."""
+    import bpy
+
+    assert path.read_bytes()[4:8] == b"ftyp"
+    video = bpy.data.movieclips.load(str(path))
+    return video.frame_duration, tuple(video.size)
+
+
+@pytest.mark.parametrize("drive", [[], ["--drive", "keys"], ["--drive", "limp"]], ids=["servo", "keys", "limp"])
+def test_render_makes_a_video(blank: Any, walker: Path, tmp_path: Path, capsys: Any, drive: list[str]) -> None:
+    out = tmp_path / "walker.mp4"
+    assert film(walker, *PUSHED, *drive, "--out", out, "--seconds", 0.2) == 0
+    frames, size = clip(out)
+    assert size == (160, 90)
+    assert frames >= 5
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".mp4"] == ["walker.mp4"]
+
+
+def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
+    blend, out = tmp_path / "walk.blend", tmp_path / "walk.mp4"
+    assert run("import", walker, "--blend", blend) == 0
+    before = blend.read_bytes()
+    assert film(blend, "--motion", wave, "--out", out, "--seconds", 0.2) == 0
+    assert clip(out)[1] == (160, 90)
+    assert blend.read_bytes() == before
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+BAD = {
+    "not XML": ("Gravity 9.81", ["bad.jm", "not XML"]),
+    "cut off": (WALKER[: len(WALKER) // 2], ["bad.jm:1"]),
+    "empty": ("", ["bad.jm", "empty"]),
+    "another program's": ("<robot name='r'/>", ["bad.jm", "URDF"]),
+    "no number": (WALKER.replace("<Mass>4</Mass>", "\n<Mass>heavy</Mass>"), ["bad.jm:2", "Mass", "heavy"]),
+    "one id twice": (WALKER.replace("<ID>2</ID>", "<ID>1</ID>"), ["bad.jm", "1"]),
+}  # fmt: skip
+
+
+def verbs(path: Path, folder: Path) -> list[Sequence[Any]]:
+    return [
+        ("info", path),
+        ("info", path, "--json"),
+        ("convert", path, folder / "out.jm"),
+        ("import", path, "--blend", folder / "out.blend"),
+        ("simulate", path, "--seconds", 0.1, "--out", folder / "out.xmdi"),
+        ("simulate", path, "--seconds", 0.1, "--out", folder / "out.blend"),
+        ("render", path, "--seconds", 0.1, "--out", folder / "out.mp4"),
+        ("demo", path, "--seconds", 0.1, "--out", folder / "demo"),
+    ]
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_file_is_exit_1_with_file_and_line_and_nothing_written(
+    blank: Any, tmp_path: Path, capsys: Any, kind: str
+) -> None:
+    text, words = BAD[kind]
+    path, folder = tmp_path / "bad.jm", tmp_path / "out"
+    path.write_text(text, encoding="utf-8")
+    folder.mkdir()
+    for line in verbs(path, folder):
+        assert run(*line) == 1, line
+        told = capsys.readouterr()
+        assert told.err.startswith("knuckle: ")
+        assert "Traceback" not in told.err
+        for word in words:
+            assert word in told.err, line
+        assert not any(each.is_file() for each in folder.rglob("*")), line
+
+
+def test_a_file_that_is_not_there_and_a_folder_are_exit_1(blank: Any, tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for path, word in (
+        (tmp_path / "none.jm", "none.jm"),
+        (tmp_path, "folder"),
+        (tmp_path / "none.blend", "none.blend"),
+    ):
+        for line in verbs(path, out):
+            assert run(*line) == 1
+            assert word in capsys.readouterr().err
+    assert not any(each.is_file() for each in out.rglob("*"))
+
+
+def test_a_second_file_that_is_bad_stops_the_whole_import(
+    blank: Any, walker: Path, tmp_path: Path, capsys: Any
+) -> None:
+    bad, blend = tmp_path / "bad.jm", tmp_path / "out.blend"
+    bad.write_text("<Model>", encoding="utf-8")
+    assert run("import", walker, bad, "--blend", blend) == 1
+    assert "bad.jm" in capsys.readouterr().err
+    assert not blend.exists()
+
+
+def test_a_motion_in_a_models_place_is_told_so_and_the_other_way_round(
+    blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out = tmp_path / "out.blend"
+    for line, words in (
+        (("import", wave, "--blend", out), ["wave.xmdi", "not a model"]),
+        (("import", walker, "--blend", out, "--motion", walker), ["walker.jm", "not a servo motion"]),
+        (("simulate", walker, "--motion", walker, "--seconds", 1, "--out", out), ["walker.jm", "not a servo motion"]),
+        (("render", walker, "--motion", walker, "--out", tmp_path / "out.png"), ["walker.jm", "not a servo motion"]),
+    ):
+        assert run(*line) == 1, line
+        err = capsys.readouterr().err
+        assert all(word in err for word in words), err
+    assert not out.exists()
+    assert not (tmp_path / "out.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (["convert", "WALKER", "OUT/model.xmdi", "--to", "xmdi"], ["xmdi", "model"]),
+        (["convert", "WAVE", "OUT/wave.jm", "--to", "juice"], ["juice", "motion"]),
+        (["convert", "WALKER", "NOWHERE/model.jm"], ["nowhere"]),
+        (["convert", "WAVE", "OUT/wave.jm"], ["jm"]),
+        (["import", "WALKER", "--blend", "NOWHERE/a.blend"], ["nowhere"]),
+        (["simulate", "WALKER", "--seconds", "0.1", "--out", "OUT/a.gif"], [".gif", ".xmdi", ".blend"]),
+        (["simulate", "WALKER", "--seconds", "0.1", "--out", "NOWHERE/a.xmdi"], ["nowhere"]),
+        (["render", "WALKER", "--out", "OUT/a.gif"], [".gif", ".mp4", ".png"]),
+    ],
+    ids=lambda each: " ".join(each[:1] + each[-1:]),
+)
+def test_an_output_that_cannot_be_is_exit_1(
+    blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any, line: list[str], words: list[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    places = {"WALKER": walker, "WAVE": wave, "OUT": out, "NOWHERE": tmp_path / "nowhere"}
+
+    def meant(word: str) -> str:
+        head, _, tail = word.partition("/")
+        return str(places[head] / tail if tail else places[head]) if head in places else word
+
+    assert run(*map(meant, line)) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("knuckle: ") or "knuckle: " in err
+    assert all(word in err for word in words), err
+    assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [],
+        ["fly"],
+        ["info"],
+        ["convert", "a.jm"],
+        ["convert", "a.jm", "b.jm", "--to", "nothing"],
+        ["import", "a.jm"],
+        ["simulate", "a.jm", "--out", "b.xmdi"],
+        ["simulate", "a.jm", "--seconds", "-1", "--out", "b.xmdi"],
+        ["simulate", "a.jm", "--seconds", "nan", "--out", "b.xmdi"],
+        ["simulate", "a.jm", "--seconds", "1", "--drive", "keys", "--out", "b.xmdi"],
+        ["simulate", "a.jm", "--seconds", "1", "--input", "pedal=1", "--out", "b.xmdi"],
+        ["simulate", "a.jm", "--seconds", "1", "--input", "joystick 1 y=much", "--out", "b.xmdi"],
+        ["render", "a.jm", "--out", "b.png", "--size", "big"],
+        ["render", "a.jm", "--out", "b.png", "--engine", "pencil"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_exit_2_and_says_how(capsys: Any, line: list[str]) -> None:
+    assert run(*line) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("usage: knuckle")
+
+
+def test_an_input_that_does_not_exist_names_those_that_do(capsys: Any) -> None:
+    assert run("simulate", "a.jm", "--seconds", 1, "--input", "pedal=1", "--out", "b.xmdi") == 2
+    err = capsys.readouterr().err
+    assert "pedal" in err
+    assert "joystick 1 y" in err
+
+
+@pytest.mark.parametrize("line", [["--help"], ["simulate", "--help"]], ids=" ".join)
+def test_help_is_exit_0(capsys: Any, line: list[str]) -> None:
+    assert run(*line) == 0
+    assert "knuckle" in capsys.readouterr().out
+
+
+def test_as_a_program_of_its_own(walker: Path, tmp_path: Path) -> None:
+    """The exit codes that a shell sees."""
+
+    def program(*words: Any) -> subprocess.CompletedProcess:
+        line = [sys.executable, "-m", "addon", *map(str, words)]
+        return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    bad = tmp_path / "bad.jm"
+    bad.write_text("<Model>\n<Bodies>\n<Body></Model>", encoding="utf-8")
+    told = program("info", walker, "--json")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert json.loads(told.stdout)["name"] == "walker"
+    told = program("info", bad)
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.startswith(f"knuckle: {bad}:3: ")
+    assert program("info").returncode == 2
+
+
+def test_simulate_as_a_program_ends_well(blank: Any, walker: Path, tmp_path: Path) -> None:
+    """Blender as a module, started and left: no crash at exit, which would be another code."""
+    out = tmp_path / "walk.xmdi"
+    line = ["simulate", walker, "--seconds", "0.2", "--out", out]
+    told = subprocess.run(
+        [sys.executable, "-m", "addon", *map(str, line)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 0, told.stderr
+    assert formats.load_motion(out).duration == pytest.approx(6 * FRAME)
