@@ -168,6 +168,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint)
+    com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
     immobile: BoolProperty(name="Immobile")
     mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=_body_changed)
     is_ground: BoolProperty(description="The ground that the scene's models stand on")

@@ -7,7 +7,7 @@ tells which joints close loops; ``Tree.forward`` poses all bodies for many sets 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -77,12 +77,12 @@ class Tree:
         world[..., :3, 3] = origins.transpose(2, 0, 1)
 
 
-def spanning_tree(mechanism: Mechanism) -> Tree:
+def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] = ()) -> Tree:
     """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop.
 
     The root of a connected part is what is joined to the world, else the one body that no joint claims as its
     child, else, and always where joints are not directed, the heaviest body: of equals the one with the most joints,
-    then the first in the file."""
+    then the first in the file. Before all of these comes a body (id) of ``placed_roots``."""
     index: dict[str, int] = {}
     for number, body in enumerate(mechanism.bodies):
         index.setdefault(body.id, number)
@@ -118,7 +118,7 @@ def spanning_tree(mechanism: Mechanism) -> Tree:
     grow(None)
     roots = []
     for part in _parts(mechanism, touching, placed):
-        root = _choose_root(part, touching, mechanism.directed)
+        root = _choose_root(part, touching, mechanism.directed, placed_roots)
         roots.append(root)
         placed.add(root.id)
         grow(root.id)
@@ -148,7 +148,12 @@ def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed
     return parts
 
 
-def _choose_root(part: list[Body], touching: dict[str | None, list[Joint]], directed: bool) -> Body:
+def _choose_root(
+    part: list[Body], touching: dict[str | None, list[Joint]], directed: bool, placed_roots: Collection[str]
+) -> Body:
+    for body in part:
+        if body.id in placed_roots:
+            return body
     unclaimed = [body for body in part if all(joint.child != body.id for joint in touching[body.id])]
     if directed and len(unclaimed) == 1:
         return unclaimed[0]

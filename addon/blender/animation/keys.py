@@ -34,25 +34,32 @@ def frame_of(scene: bpy.types.Scene, seconds: Array | float, start: float | None
 
 
 def key_servos(
-    rig: bpy.types.Object, name: str, tracks: Mapping[str, tuple[Array, Array, int]], use: bool = True
+    rig: bpy.types.Object,
+    name: str,
+    tracks: Mapping[str, tuple[Array, Array, int]],
+    use: bool = True,
+    between: bool = True,
 ) -> bpy.types.Action:
     """A new Action with the tracks of joints: id -> (frames (n,), values (n,) or (n, coordinates), interpolation).
 
-    Makes it the rig's Action when ``use``. Joints without a bone are passed over."""
+    Makes it the rig's Action when ``use``. Joints without a bone are passed over. ``between``: as ``key_channels``."""
     channels = servo_channels(rig)
     singles: Tracks = {}
     for joint, (frames, values, interpolation) in tracks.items():
         columns = np.asarray(values).reshape(len(frames), -1)
         for channel, column in zip(channels.get(joint, ()), columns.T, strict=False):
             singles[channel] = frames, column, interpolation
-    return key_channels(rig, name, singles, use)
+    return key_channels(rig, name, singles, use, between)
 
 
-def key_channels(rig: bpy.types.Object, name: str, tracks: Tracks, use: bool = True) -> bpy.types.Action:
+def key_channels(
+    rig: bpy.types.Object, name: str, tracks: Tracks, use: bool = True, between: bool = True
+) -> bpy.types.Action:
     """A new Action with the tracks of channels: (frames (n,), values (n,), interpolation). The numbers of a ball or
     free block that have no track stay where the file begins.
 
-    Makes it the rig's Action when ``use``."""
+    Makes it the rig's Action when ``use``. ``between``: a ball that turns far from key to key gets keys between them,
+    so that its coordinates go straight; else the keys are those of the tracks."""
     action = bpy.data.actions.new(name)
     action.use_fake_user = True
     before = rig.animation_data.action if rig.animation_data is not None else None
@@ -67,20 +74,20 @@ def key_channels(rig: bpy.types.Object, name: str, tracks: Tracks, use: bool = T
     every = servo_channels(rig) if blocks else {}
     for bone, own in blocks.items():
         joint = next(iter(own)).joint
-        _key_block(rig, curves, [c for c in every[joint] if c.bone == bone and not c.is_single], own)
+        _key_block(rig, curves, [c for c in every[joint] if c.bone == bone and not c.is_single], own, between)
     if not use:
         use_action(rig, before)
     return action
 
 
-def _key_block(rig: bpy.types.Object, curves: Any, block: Sequence[Channel], tracks: Tracks) -> None:
+def _key_block(rig: bpy.types.Object, curves: Any, block: Sequence[Channel], tracks: Tracks, between: bool) -> None:
     """Key the location and quaternion of a ball's or free block's bone."""
     frames = np.unique(np.concatenate([np.asarray(track[0], dtype=np.float64) for track in tracks.values()]))
     values = np.empty((len(frames), len(block)))
     for k, channel in enumerate(block):
         values[:, k] = _at(frames, *tracks[channel]) if channel in tracks else channel.start
     constant = all(interpolation == CONSTANT for _, _, interpolation in tracks.values())
-    if not constant:
+    if between and not constant:
         frames, values = in_short_turns(frames, values)
     bone = block[0].bone
     places, turns = block_pose(values, block_turn(rig, bone), block[0].against)
@@ -147,7 +154,7 @@ def apply(
     for trajectory in motion.trajectories:
         channel = channel_of.get(trajectory.name)
         if channel is None:
-            why = "its joint has no bone" if trajectory.name in known else "no joint has this name"
+            why = _why_unmatched(trajectory.name, known)
             report.warn("servo-unmatched", f"Servo {trajectory.name!r} was left out: {why}", where=trajectory.name)
             continue
         step = CONSTANT if trajectory.interpolation == "constant" else LINEAR
@@ -165,6 +172,16 @@ def apply(
         scene.frame_end = max(scene.frame_end, int(np.ceil(frame_of(scene, motion.duration, start) - 1e-6)))
     report.info("servos-keyed", f"{len(tracks)} of {len(motion.trajectories)} servos keyed in Action {action.name!r}")
     return action, report
+
+
+def _why_unmatched(name: str, known: set[str]) -> str:
+    """Why no channel answers to a servo's name, of the names of all servos."""
+    if name in known:
+        return "its joint has no bone"
+    several = sorted(each for each in known if each.rpartition("/")[0] == name)
+    if several:
+        return f"its joint has several coordinates, each with a servo of its own: {', '.join(map(repr, several))}"
+    return "no joint has this name"
 
 
 def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:

@@ -57,7 +57,7 @@ def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:
     record.twin = body.twin or ""
     record.model = rig
     record.mass = body.mass
-    record.immobile = body.immobile
+    record.immobile, record.com = body.immobile, body.com.tolist()
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
     for shape in body.shapes:
         write_shape(record.shapes.add(), shape)

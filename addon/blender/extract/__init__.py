@@ -167,8 +167,10 @@ class _Reading:
         joint.name = file_name(obj, self.bones)
         rewired = (parent, child) != (joint.parent, joint.child)
         if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
+            at_world = (old or original) is not None and joint.parent is None  # as the file has it
             joint.parent, joint.child = parent, child
-            joint.active = parent is not None and child is not None and parent != child and part.active
+            held = parent is not None or at_world
+            joint.active = held and child is not None and parent != child and part.active
             frame = _edited_frame(obj, exact)
             joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame

@@ -151,7 +151,7 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
     """A new Action with a recording's joint coordinates and root paths; it becomes the rig's."""
     plant = recording.plant
     tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
-    action = key_servos(rig, name, tracks | other_tracks(rig, recording))
+    action = key_servos(rig, name, tracks | other_tracks(rig, recording), between=False)
     key_bone_paths(rig, action, recording.frames, root_paths(rig, recording))
     action_record(action).kind = "BAKE"
     return action

@@ -11,18 +11,22 @@ import math
 from typing import Any
 
 import bpy
+import numpy as np
 
+from ...model.records import Array
 from ..access import record_of
 from ..properties import KnuckleJoint, KnuckleModel
 from ..records import stops
 
 #: Constraint types whose limits and targets hold for the child when the child is ``object1``.
-CHILD_FIRST = {"HINGE", "GENERIC", "GENERIC_SPRING", "MOTOR", "POINT", "FIXED"}
+CHILD_FIRST = {"HINGE", "GENERIC_SPRING", "MOTOR", "POINT", "FIXED"}
 #: Above this CFM a joint of ODE gives visibly under load and is built from springs.
 SOFT_ABOVE = 5e-5
 #: Below this CFM the two other rotations of a hinge are locked: springs that stiff only shake.
 LOCK_TILT_BELOW = 0.008
 _HALF_TURN = math.pi - 1e-3
+#: An axis that leans this far (sine) towards one of the constraint's needs that one free.
+_ALONG = 1e-3
 
 
 def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
@@ -48,6 +52,8 @@ def put_constraint(empty: bpy.types.Object, model: KnuckleModel) -> None:
     constraint.disable_collisions = True
     if kind == "GENERIC_SPRING":
         put_softness(constraint, model, hinge=joint.dofs[0].kind == "rotation")
+    elif kind == "GENERIC":
+        put_freedom(constraint, joint)
     put_stops(empty)
 
 
@@ -55,6 +61,34 @@ def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint) ->
     """Give the constraint its two bodies in the order that makes coordinates count the child's way."""
     first, second = (joint.child, joint.parent) if constraint.type in CHILD_FIRST else (joint.parent, joint.child)
     constraint.object1, constraint.object2 = first, second
+
+
+def put_freedom(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint) -> None:
+    """Lock every axis of a joint of several degrees that none of them moves along or about. Its stops are not set:
+    Blender would count them from wherever the joint stands when the run begins.
+
+    Blender's generic constraint turns about Z, then Y, then X of its second body in its first, as measured: a joint's
+    first turn, which stands on Z, comes first where the parent is the first object."""
+    from ..build.joints import constraint_turn  # that package builds physics with this module
+
+    turn = constraint_turn(joint)
+    free: dict[str, Array] = {"lin": np.zeros(3, dtype=bool), "ang": np.zeros(3, dtype=bool)}
+    for dof in joint.dofs:
+        if dof.kind in {"ball", "free"}:
+            free["ang"][:] = True
+            free["lin"] |= dof.kind == "free"
+            continue
+        axis = np.array(dof.axis, dtype=np.float64)
+        along = np.abs(axis if turn is None else axis @ turn[:3, :3]) > _ALONG * np.linalg.norm(axis)
+        if dof.kind in {"rotation", "screw"}:
+            free["ang"] |= along
+        if dof.kind in {"translation", "screw"}:
+            free["lin"] |= along
+    for kind, open_axes in free.items():
+        for axis_name, is_open in zip("xyz", open_axes, strict=True):
+            setattr(constraint, f"use_limit_{kind}_{axis_name}", not is_open)
+            setattr(constraint, f"limit_{kind}_{axis_name}_lower", 0.0)
+            setattr(constraint, f"limit_{kind}_{axis_name}_upper", 0.0)
 
 
 def put_softness(constraint: bpy.types.RigidBodyConstraint, model: KnuckleModel, hinge: bool) -> None:

@@ -127,6 +127,7 @@ class ServoRun:
             if record.collision:
                 shape = read_shape(record)
                 world = pose @ shape.pose
+                world[:3, 3] -= pose[:3, :3] @ np.array(record_of(obj).com)  # the object stands at its centre of mass
                 lowest = min(lowest, float(world[2, 3] - half_extent(shape, world[:3, :3])[2]))
         return lowest
 

@@ -41,6 +41,7 @@ class _Builder:
         self.id_of: dict[int, str] = {}  # of an element's node
         self.resolver = Resolver(reader, self.result.bodies)
         self.off: set[str] = set()  # bodies that are switched off
+        self.placed_roots: set[str] = set()  # bodies that a joint to the ground does no more than place
         self.turn = 1.0
 
     def document(self) -> Document:
@@ -205,10 +206,11 @@ class _Builder:
     def _root_pose(self, body: str, frame: Array, placed: Placed) -> None:
         pose = values.displaced(placed.row["initial_displacement"]) @ np.linalg.inv(frame)
         next(item for item in self.result.bodies if item.id == body).pose = pose
+        self.placed_roots.add(body)
 
     def _place(self) -> None:
         """Design poses: along the tree with every joint at zero; then what the loops say at their positions."""
-        tree = spanning_tree(self.result)
+        tree = spanning_tree(self.result, self.placed_roots)
         poses = tree.forward({})[0]
         for body, pose in zip(self.result.bodies, poses, strict=True):
             body.pose = pose

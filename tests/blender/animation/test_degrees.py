@@ -266,7 +266,7 @@ def test_a_servo_of_a_joint_without_bone_or_of_none_is_told(blank: Any) -> None:
     _, report = apply(Motion("M", trajectories), collection_of(rig))
     told = {entry.where: entry.message for entry in report.entries if entry.severity == "warning"}
     assert set(told) == {"Second/1", "Hip"}
-    assert "no bone" in told["Second/1"] and "no joint" in told["Hip"]
+    assert "no bone" in told["Second/1"] and "'Hip/1', 'Hip/2'" in told["Hip"]
 
 
 def test_keys_are_plain_curves_on_the_channels(blank: Any) -> None:

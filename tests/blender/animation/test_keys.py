@@ -28,6 +28,7 @@ DOCUMENT = model(
     joint(26, 6, 7, (-3, 0, 4), (0, 90, 0), name="Link"),
 )
 SERVOS = {"21": "Shoulder", "22": "Elbow", "25": "Link #25", "26": "Link #26", "23": "Slide"}
+BALL = [f"Neck/{part}" for part in ("rx", "ry", "rz")]  # a servo for each number of its rotation vector
 
 
 def built() -> Any:
@@ -125,7 +126,7 @@ def test_servos_are_found_by_name_and_the_others_are_reported(blank: Any) -> Non
     assert set(unmatched) == {"Tail", "Neck", "Link"}
     assert "no joint has this name" in unmatched["Tail"]
     assert "no joint has this name" in unmatched["Link"], "two joints are called that: neither may be meant"
-    assert "no single channel" in unmatched["Neck"]
+    assert all(part in unmatched["Neck"] for part in BALL), "a ball has a servo for each of its numbers"
     assert "2 of 5 servos" in report.entries[-1].message
 
 
@@ -140,7 +141,7 @@ def test_servos_are_called_alike_in_blender_and_out_of_it(blank: Any) -> None:
     for _ in range(2):
         rig = put(text, gait=False)
         motion = sample(collection_of(rig), frames=[1])
-        assert [each.name for each in motion.trajectories] == [outside[joint] for joint in SERVOS]
+        assert [each.name for each in motion.trajectories] == [*(outside[joint] for joint in SERVOS), *BALL]
 
 
 def test_every_motion_is_an_action_of_its_own_and_the_old_one_is_not_touched(blank: Any) -> None:
@@ -248,7 +249,7 @@ def test_a_sample_holds_the_keyed_servos_or_those_that_are_asked_for(blank: Any)
 
     rig = built()
     bone_of(rig, 22).rotation_euler[2] = 0.25
-    assert [each.name for each in sample(collection_of(rig), frames=[1]).trajectories] == list(SERVOS.values())
+    assert [each.name for each in sample(collection_of(rig), frames=[1]).trajectories] == [*SERVOS.values(), *BALL]
     key(rig, 21, [(1, 0.5)])
     assert [each.name for each in sample(collection_of(rig), frames=[1]).trajectories] == ["Shoulder"]
     asked = sample(collection_of(rig), frames=[1], joints=["23", "22", "24"], name="Asked")
@@ -256,6 +257,7 @@ def test_a_sample_holds_the_keyed_servos_or_those_that_are_asked_for(blank: Any)
     assert {each.name: each.values.tolist() for each in asked.trajectories} == {
         "Slide": [pytest.approx(0.0, abs=1e-6)],
         "Elbow": [pytest.approx(0.25, abs=1e-6)],
+        **{part: [pytest.approx(0.0, abs=1e-6)] for part in BALL},
     }
 
 
@@ -338,5 +340,5 @@ def test_a_sample_without_frames_is_empty(blank: Any) -> None:
     from addon.blender.animation import sample
 
     motion = sample(collection_of(built()), frames=[])
-    assert [len(each.times) for each in motion.trajectories] == [0] * len(SERVOS)
+    assert [len(each.times) for each in motion.trajectories] == [0] * len([*SERVOS, *BALL])
     assert motion.duration == 0.0

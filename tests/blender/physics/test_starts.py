@@ -184,5 +184,5 @@ def test_a_bone_may_be_renamed(blank: Any) -> None:
     joint_id, bone = next((b.knuckle.joint, b) for b in rig.data.bones if b.knuckle.joint)
     bone.name = "Axle"
     assert plays_own_gait(rig)
-    assert servo_names(rig)[joint_id] == "Axle"
+    assert servo_names(rig)[joint_id] == ("Axle",)
     assert {part.id: part.name for part in extract(rig.data.knuckle.collection).joints}[joint_id] == "Axle"
