@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -92,7 +92,7 @@ def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
     body.type = "PASSIVE" if record.immobile else "ACTIVE"
     body.kinematic = kinematic
     body.mass = max(record.mass, LEAST_MASS)
-    has_extent = bool(obj.data.vertices)  # Blender measures its shapes on the mesh
+    has_extent = bool(cast(bpy.types.Mesh, obj.data).vertices)  # Blender measures its shapes on the mesh
     solid = [shape.type for shape in record.shapes if shape.collision and has_extent]
     if solid:
         body.collision_shape = _SHAPES.get(solid[0], "CONVEX_HULL") if len(solid) == 1 else "CONVEX_HULL"
