@@ -8,6 +8,8 @@ opposite itself is kept well.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...model.kinematics import frame_with_z
@@ -36,8 +38,8 @@ def clear_view(matrix: Array, above: Array | None) -> Array:
     """A rest matrix with the same Z, turned about it by as little as makes it clear; as it is where nothing does."""
     if is_clear(matrix, above):
         return matrix
-    ways = [_turned(matrix, angle) for angle in (*_opposites(matrix, above), *_TURNS)]
-    ways.sort(key=lambda way: -float(way[:3, 1] @ matrix[:3, 1]))
+    angles = sorted((*_opposites(matrix, above), *_TURNS), key=lambda angle: -math.cos(angle))
+    ways = (_turned(matrix, angle) for angle in angles)
     return next((way for way in ways if is_clear(way, above)), matrix)
 
 

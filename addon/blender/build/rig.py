@@ -108,6 +108,8 @@ def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int,
 
 def _drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
     """Let the sliding bones of screws follow the turning ones."""
+    if not any(bone.degrees.driven for bone in plan.bones):
+        return
     turning: dict[tuple[str, int], tuple[str, Place]] = {}
     for name, bone in zip(names, plan.bones, strict=True):
         if bone.link is not None:
