@@ -12,6 +12,7 @@ from ..access import armature_settings, record_of, settings
 from ..model_parts import child_collection, parts, rigs_in
 from ..properties import quiet
 from .constraints import put_constraint
+from .plant import is_held
 from .stripping import strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
@@ -49,9 +50,10 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             world.collection.objects.link(obj)
         _put_body(obj, friction, kinematic)
     model = settings(rig)
+    _tell_of_limits(joints, report)
     for empty in joints:
         joint = record_of(empty).joint
-        if not joint.active or joint.parent is None or joint.child is None:
+        if not is_held(joint):
             continue
         if empty not in linked:
             world.constraints.objects.link(empty)
@@ -60,6 +62,16 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
+
+
+def _tell_of_limits(joints: list[bpy.types.Object], report: Report) -> None:
+    """Report what of the joints Blender's physics will not do."""
+    for empty in joints:
+        joint = record_of(empty).joint
+        if joint.active and (joint.parent is None) != (joint.child is None):
+            report.warn("joint-at-world", "Physics does not hold this joint to the world", where=empty.name)
+        elif is_held(joint) and len(joint.dofs) > 1 and any(dof.use_lower or dof.use_upper for dof in joint.dofs):
+            report.warn("stops-not-simulated", "Physics ignores the stops of its several degrees", where=empty.name)
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
