@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 
 from ...model.records import Array, Body, Shape
@@ -47,7 +49,7 @@ def _moved(shape: Shape, by: Array) -> Shape:
         return shape
     pose = shape.pose.copy()
     pose[:3, 3] += by
-    return Shape(shape.type, shape.size, pose, shape.visual, shape.collision, shape.color, shape.mesh)
+    return replace(shape, pose=pose)
 
 
 def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:

@@ -6,9 +6,9 @@ document's own 64-bit value; one that was edited is taken from Blender.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import bpy
@@ -45,8 +45,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     if rig is None:
         raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
     base = _base(rig)
-    mechanism = Mechanism(record_of(rig).source_name, base.world, source=base.source, report=Report())
-    mechanism.directed = base.directed
+    mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
     reading = _Reading(mechanism.report, joint_frames_world(base), renamed_bones(rig))
     present = set(collection.all_objects)
@@ -62,8 +61,17 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
             mechanism.report.info("deleted", f"{kind.title()} {before[kind][part_id]!r} was deleted", where=part_id)
     _world(rig, mechanism)
     mechanism.behaviours = _behaviours(rig, base)
-    mechanism.motions = base.motions
+    _drop_orphans(mechanism, before["body"].keys(), before["joint"].keys())
     return mechanism
+
+
+def _drop_orphans(mechanism: Mechanism, bodies: Collection[str], joints: Collection[str]) -> None:
+    """Leave out frames, lights and restraints of bodies and joints that were deleted, of those the document had."""
+    lost = set(bodies) - {body.id for body in mechanism.bodies}
+    lost_joints = set(joints) - {joint.id for joint in mechanism.joints}
+    mechanism.frames = [frame for frame in mechanism.frames if frame.body not in lost]
+    mechanism.lights = [light for light in mechanism.lights if light.body not in lost]
+    mechanism.restraints = [item for item in mechanism.restraints if item.joint not in lost_joints]
 
 
 def _base(rig: bpy.types.Object) -> Mechanism:
@@ -263,6 +271,7 @@ def _edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
             mine.pose = old.pose
         if mine.color is not None and old.color is not None and np.allclose(mine.color, old.color, atol=1e-6):
             mine.color = old.color
+        mine.extra, mine.spheres, mine.soft, mine.name = old.extra, old.spheres, old.soft, old.name
     return now
 
 
@@ -276,7 +285,7 @@ def _scaled(shape: Shape, scale: Array) -> Shape:
             size[name] *= float(max(along) if shape.type == "sphere" else factor)
     pose = shape.pose.copy()
     pose[:3, 3] *= scale
-    return Shape(shape.type, size, pose, shape.visual, shape.collision, shape.color, shape.mesh)
+    return replace(shape, size=size, pose=pose)
 
 
 def _world(rig: bpy.types.Object, mechanism: Mechanism) -> None:
