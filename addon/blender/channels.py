@@ -83,6 +83,8 @@ def servo_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
             kind = cast(DofKind, dof.kind)
             size = DOF_SIZE[kind]
             starts = [dof.position] if size == 1 else list(dof.start)[:size]
+            if dof.assembled:
+                starts = list(dof.begins)[:size]
             for number, start in enumerate(starts):
                 at, index = len(made), dof.channel_index if size == 1 else number
                 bone = chain[dof.step]

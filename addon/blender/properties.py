@@ -27,7 +27,10 @@ from bpy.props import (
 #: The positions of the drive switch, in the order of their numbers in curves.
 DRIVES = ("KEYS", "SERVO", "LIMP")
 
-ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE")
+ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
+
+#: How a model is kept in a .blend, written when it is built. Since 2, frames, lights and collision shapes are objects.
+VERSION = 2
 
 #: The order in which a shape's size is kept in three numbers.
 SIZE_KEYS: dict[str, tuple[str, ...]] = {
@@ -37,6 +40,10 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
     "capsule": ("length", "radius"),
     "cylinder": ("length", "radius"),
     "cone": ("length", "radius"),
+    "hemisphere": ("radius",),
+    "pyramid": ("x", "y", "length"),
+    "mesh": ("x", "y", "z"),
+    "axes": ("length",),
 }
 
 #: Called with a joint's empty after its record changed, and with the armature after the drive changed.
@@ -85,6 +92,8 @@ class KnuckleShape(bpy.types.PropertyGroup):
     pose: FloatVectorProperty(name="Pose", size=16)
     visual: BoolProperty(name="Visual", default=True)
     collision: BoolProperty(name="Collision", default=True)
+    collidable: BoolProperty(description="False: it would collide, but its file switches it off", default=True)
+    has_child: BoolProperty(description="A child of the body stands for it: what tells that the child was deleted")
     has_color: BoolProperty()
     color: FloatVectorProperty(name="Colour", size=4, subtype="COLOR", min=0.0, max=1.0)
     mesh: StringProperty(name="Mesh File")
@@ -135,6 +144,8 @@ class KnuckleDof(bpy.types.PropertyGroup):
     file_sign: FloatProperty(name="File Sign", default=1.0)
     pitch: FloatProperty(name="Pitch", description="How far a screw slides along its axis for every radian")
     start: FloatVectorProperty(name="Start", description="Coordinates of a ball or free block at the start", size=6)
+    assembled: BoolProperty(description="It begins where its loops close, at 'begins', and not where the file says")
+    begins: FloatVectorProperty(description="Coordinates at which it begins where it was assembled", size=6)
     start_rates: FloatVectorProperty(description="Their velocities", size=6)
     parts: IntProperty(description="How many of the joint's parts are this block's")
     step: IntProperty(description="Which bone of the joint's chain it poses", default=-1)
@@ -170,6 +181,8 @@ class KnuckleObject(bpy.types.PropertyGroup):
     joint: PointerProperty(type=KnuckleJoint)
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
     immobile: BoolProperty(name="Immobile")
+    active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
+    shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
     mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=_body_changed)
     is_ground: BoolProperty(description="The ground that the scene's models stand on")
 
@@ -235,7 +248,7 @@ class KnuckleServoState(bpy.types.PropertyGroup):
 class KnuckleModel(bpy.types.PropertyGroup):
     """A model's settings. Lives on the armature's data."""
 
-    version: IntProperty(default=1)
+    version: IntProperty(description="How the model is kept; see VERSION", default=1)
     format: StringProperty(name="Format")
     dialect: StringProperty()
     path: StringProperty(name="File", subtype="FILE_PATH")

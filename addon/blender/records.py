@@ -11,6 +11,8 @@ import numpy as np
 from ..model.records import DOF_SIZE, Array, Dof, Shape
 from .properties import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
 
+#: A size that a shape does not give: the scale of a mesh, the length of axes.
+UNIT_SIZE = 1.0
 #: Fields that a degree of freedom and its property group share by name.
 DOF_FIELDS = (
     "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
@@ -74,10 +76,11 @@ def stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
     """Put a shape into its property group."""
     record.type = shape.type
-    size = [float(shape.size.get(key, 0.0)) for key in SIZE_KEYS.get(shape.type, ())]
+    size = [float(shape.size.get(key, UNIT_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
     record.size = (size + [0.0, 0.0, 0.0])[:3]
     record.pose = flat(shape.pose)
     record.visual, record.collision = shape.visual, shape.collision
+    record.collidable = bool(shape.extra.get("collidable", True))
     record.mesh = shape.mesh or ""
     record.has_color = shape.color is not None
     if shape.color is not None:

@@ -24,14 +24,22 @@ from ..physics import handlers
 from ..physics.simulation import build_physics
 from ..physics.world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
+from .collision import make_collision
+from .folders import Folders
+from .frames import make_frames
 from .joints import make_joints
+from .meshes import MeshShelf
 from .plan import Plan, UpAxis, plan
-from .rig import make_rig, pose_bones
+from .rig import Hook, make_rig, pose_bones
 
 if TYPE_CHECKING:
     from ...model.behaviours import Behaviours
 
 __all__ = ["BuildOptions", "build"]
+
+
+#: Edges, as shares of the model's size, of the box for a missing mesh and of the square for an endless plane.
+PROXY, PLANE = 0.06, 2.0
 
 
 @dataclass
@@ -40,7 +48,8 @@ class BuildOptions:
 
     ``physics``: rigid bodies and constraints. ``gait``: the file's gait as an Action of ``gait_seconds``.
     ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
-    holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender."""
+    holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender. ``assemble``: where
+    the file's joint positions leave a loop open, start from the nearest ones that close it."""
 
     physics: bool = True
     gait: bool = True
@@ -48,6 +57,7 @@ class BuildOptions:
     adapt_scene: bool = True
     ground: bool = True
     up_axis: UpAxis = "AUTO"
+    assemble: bool = True
 
 
 @contextmanager
@@ -77,17 +87,19 @@ def build(
     handlers.register()
     report = mechanism.report = mechanism.report or Report()
     scene = context.scene
-    decided = plan(mechanism, options.up_axis)
+    decided = plan(mechanism, options.up_axis, options.assemble)
     before, kept = _datablocks(), _scene_state(scene)
     try:
         with properties.quiet():
-            rig, collection, bone_names = _make_objects(context, decided)
+            rig, folders, bone_names = _make_objects(context, decided)
+            collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
             if options.adapt_scene:
                 _adapt_scene(scene, FRAME_RATE, options.gait_seconds if options.gait else 0.0, report)
             if options.physics:
                 report.extend(build_physics(scene, rig))
             scene.collection.children.link(collection)
+            folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)
         if options.gait and mechanism.behaviours is not None:
             put_gait(scene, rig, mechanism, options.gait_seconds, report)
@@ -100,20 +112,17 @@ def build(
     return collection
 
 
-def _make_objects(
-    context: bpy.types.Context, decided: Plan
-) -> tuple[bpy.types.Object, bpy.types.Collection, list[str]]:
+def _make_objects(context: bpy.types.Context, decided: Plan) -> tuple[bpy.types.Object, Folders, list[str]]:
     mechanism = decided.mechanism
     rig, bone_names = make_rig(context, decided)
-    collection = bpy.data.collections.new(mechanism.name)
-    children = {name: bpy.data.collections.new(name) for name in ("Bodies", "Joints", "Collision", "Frames")}
-    for child in children.values():
-        collection.children.link(child)
-    children["Collision"].hide_render = True
-    bodies = make_bodies(decided, rig, bone_names, children["Bodies"])
-    make_joints(decided, rig, bone_names, bodies, children["Joints"])
-    collection.objects.link(rig)
-    return rig, collection, bone_names
+    folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
+    shelf = MeshShelf(mechanism.name, proxy=PROXY * decided.size, plane=PLANE * decided.size)
+    bodies = make_bodies(decided, hook, folders, shelf)
+    make_collision(decided, bodies, shelf, folders["Collision"])
+    make_joints(decided, hook, bodies, folders)
+    make_frames(decided, hook, folders)
+    folders.top.objects.link(rig)
+    return rig, folders, bone_names
 
 
 def _keep_settings(
@@ -123,7 +132,7 @@ def _keep_settings(
     record_of(rig).source_name = mechanism.name
     record_of(rig).model = rig
     model = settings(rig)
-    model.collection, model.rig = collection, rig
+    model.collection, model.rig, model.version = collection, rig, properties.VERSION
     source = mechanism.source
     model.format, model.dialect, model.path = source.format, source.dialect, source.path
     if source.text:
@@ -174,7 +183,7 @@ def _keep_report(rig: bpy.types.Object, report: Report) -> None:
         line.line, line.where = entry.line or 0, entry.where
 
 
-_KINDS = ("objects", "meshes", "armatures", "collections", "materials", "texts", "actions")
+_KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "texts", "actions")
 
 
 def _datablocks() -> dict[str, set[int]]:

@@ -5,34 +5,47 @@ from __future__ import annotations
 from dataclasses import replace
 
 import bpy
+from mathutils import Matrix
 
 from ...model.records import Array, Body, Shape
 from ..access import record_of
 from ..records import flat, write_shape
-from .meshes import MeshShelf
+from .folders import Folders
+from .meshes import MeshShelf, file_of
 from .plan import Plan, center
-from .rig import hang, tail_inverse
+from .rig import Hook
 
 
-def make_bodies(
-    plan: Plan, rig: bpy.types.Object, bone_names: list[str], collection: bpy.types.Collection
-) -> dict[str, bpy.types.Object]:
-    """Body objects by id, linked into ``collection`` (which is best not in the scene yet)."""
-    shelf = MeshShelf(plan.mechanism.name)
-    tails = [tail_inverse(rig, name) for name in bone_names]
+def make_bodies(plan: Plan, hook: Hook, folders: Folders, shelf: MeshShelf) -> dict[str, bpy.types.Object]:
+    """Body objects by id. A mesh that cannot be had is a box, with a label beside it."""
     made: dict[str, bpy.types.Object] = {}
     for body in plan.mechanism.bodies:
         if body.id in made:
             continue
         visible = [_moved(shape, -body.com) for shape in body.shapes if shape.visual]
         obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id]))
-        number = plan.bone_of_body[body.id]
-        hang(obj, rig, bone_names[number], tails[number], com_pose(body))
+        hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"
-        _record(obj, body, rig)
-        collection.objects.link(obj)
+        _record(obj, body, hook.rig)
+        folders.folder("Bodies", body.assembly, body.active).objects.link(obj)
         made[body.id] = obj
+        for shape in visible:
+            if shelf.is_missing(shape):
+                folders["Frames"].objects.link(_label(obj, shape, shelf.proxy))
     return made
+
+
+def _label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.types.Object:
+    """The name of a missing mesh, shown at the box that stands for it. Not filmed: it is an empty."""
+    label = bpy.data.objects.new(f"Missing {file_of(shape)}", None)
+    label.parent = body
+    label.rotation_mode = "QUATERNION"
+    label.matrix_basis = Matrix(shape.pose.tolist())
+    label.empty_display_type, label.empty_display_size = "CUBE", edge / 2.0
+    label.show_name = True
+    record_of(label).role, record_of(label).model = "LABEL", record_of(body).model
+    record_of(label).source_name = shape.mesh or ""
+    return label
 
 
 def com_pose(body: Body) -> Array:
@@ -59,7 +72,7 @@ def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:
     record.twin = body.twin or ""
     record.model = rig
     record.mass = body.mass
-    record.immobile, record.com = body.immobile, body.com.tolist()
+    record.immobile, record.com, record.active = body.immobile, body.com.tolist(), body.active
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
     for shape in body.shapes:
         write_shape(record.shapes.add(), shape)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from mathutils import Matrix
 
 from ...model.kinematics import frame_with_z
 from ...model.records import Array, Joint
@@ -12,22 +11,19 @@ from ..access import record_of
 from ..properties import KnuckleJoint
 from ..records import flat, write_dofs
 from .degrees import Place, axes_in_joint
+from .folders import Folders
 from .plan import Plan, joint_axis
-from .rig import hang, tail_inverse
+from .rig import Hook, split_coordinates
 
 
 def make_joints(
-    plan: Plan,
-    rig: bpy.types.Object,
-    bone_names: list[str],
-    bodies: dict[str, bpy.types.Object],
-    collection: bpy.types.Collection,
+    plan: Plan, hook: Hook, bodies: dict[str, bpy.types.Object], folders: Folders
 ) -> dict[str, bpy.types.Object]:
     """Joint empties by id. Each hangs on the bone of its parent body, so that it goes where the joint goes."""
     made: dict[str, bpy.types.Object] = {}
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
-    tails: dict[int, Matrix] = {}
+    off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
     for joint in plan.mechanism.joints:
         if joint.id in made:
             continue
@@ -35,26 +31,32 @@ def make_joints(
         empty.empty_display_type = "ARROWS" if joint.active else "SPHERE"
         empty.empty_display_size = 0.02 * plan.size
         empty.rotation_mode = "QUATERNION"
-        anchor = joint.parent if joint.parent in bodies else joint.child
-        number = plan.bone_of_body.get(anchor or "")
-        if number is not None and number not in tails:
-            tails[number] = tail_inverse(rig, bone_names[number])
         turn = constraint_turn(joint)
         pose = plan.frames[joint.id] if turn is None else plan.frames[joint.id] @ turn
-        hang(
-            empty,
-            rig,
-            bone_names[number] if number is not None else None,
-            tails.get(number) if number is not None else None,
-            pose,
-        )
-        _record(empty, joint, rig, bodies, places.get(joint.id, {}))
+        hook.hang(empty, joint.parent if joint.parent in bodies else joint.child, pose)
+        _record(empty, joint, hook.rig, bodies, places.get(joint.id, {}))
         record = record_of(empty).joint
         record.loop = joint.id in plan.tree.loop_joints
         record.against = against.get(joint.id, False)
-        collection.objects.link(empty)
+        if joint.id in plan.starts:
+            _keep_start(record, split_coordinates(joint.dofs, plan.starts[joint.id]))
+        folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)).objects.link(empty)
         made[joint.id] = empty
     return made
+
+
+def _keep_start(record: KnuckleJoint, starts: list[Array]) -> None:
+    for dof, start in zip(record.dofs, starts, strict=True):
+        dof.assembled, dof.begins = True, [*start, *[0.0] * (6 - len(start))]
+
+
+def _switched_off(joint: Joint, plan: Plan, off: set[str]) -> bool:
+    """Whether a joint does nothing because somebody said so, and not because it lacks a body."""
+    if joint.active:
+        return False
+    ends = (plan.bodies.get(end or "") for end in (joint.parent, joint.child))
+    idle = any(body is not None and not body.active for body in ends)
+    return idle or joint.assembly in off or joint.extra.get("active", True) is False
 
 
 def constraint_turn(joint: Joint | KnuckleJoint) -> Array | None:

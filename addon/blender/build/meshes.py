@@ -1,135 +1,123 @@
-"""Meshes of the primitive shapes, made once per (shape, size, colour) and shared."""
+"""Meshes of bodies' shapes, made once per (shapes, sizes, colours) and shared."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import bmesh
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...model.records import Array, Shape
 from ..compat import VERSION
+from .primitives import Color, primitive
 
-_SEGMENTS = 32
-_RINGS = 8  # of each half of a ball
-
-Polygons = tuple[Array, Sequence[tuple[int, ...]]]
-
-
-def primitive(shape: Shape) -> Polygons:
-    """Vertices (n, 3) in the shape's own frame and polygons of a shape; none for what has no surface."""
-    size = shape.size
-    if shape.type == "box":
-        return _box(size["x"], size["y"], size["z"])
-    if shape.type == "sphere":
-        return _lathe(_half_circle(size["radius"], 0.0))
-    if shape.type == "capsule":
-        return _lathe(_half_circle(size["radius"], size["length"]))
-    if shape.type == "cylinder":
-        half, radius = size["length"] / 2, size["radius"]
-        return _lathe([(radius, -half), (radius, half)], caps=True)
-    return np.zeros((0, 3)), []
-
-
-def is_smooth(shape: Shape) -> bool:
-    """Whether a shape's surface is round all over."""
-    return shape.type in {"sphere", "capsule", "ellipsoid"}
-
-
-def _box(x: float, y: float, z: float) -> Polygons:
-    corners = np.array([(i, j, k) for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)])
-    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    return corners * (x, y, z), faces
-
-
-def _half_circle(radius: float, length: float) -> list[tuple[float, float]]:
-    """(distance from the axis, height) from pole to pole, the equator stretched by ``length``."""
-    angles = np.linspace(-math.pi / 2, 0.0, _RINGS + 1)
-    lower = [(radius * math.cos(a), radius * math.sin(a) - length / 2) for a in angles]
-    upper = [(r, -z) for r, z in reversed(lower)]
-    return lower + (upper if length else upper[1:])
-
-
-def _lathe(profile: list[tuple[float, float]], caps: bool = False) -> Polygons:
-    """Turn a profile about Z. Points on the axis become one pole each."""
-    around = np.linspace(0.0, 2.0 * math.pi, _SEGMENTS, endpoint=False)
-    circle = np.stack([np.cos(around), np.sin(around)], axis=1)
-    vertices: list[Array] = []
-    rings: list[list[int]] = []
-    count = 0
-    for radius, height in profile:
-        if radius < 1e-9 * max(abs(height), 1e-30) or radius <= 0.0:
-            vertices.append(np.array([[0.0, 0.0, height]]))
-            rings.append([count])
-            count += 1
-        else:
-            vertices.append(np.column_stack([circle * radius, np.full(_SEGMENTS, height)]))
-            rings.append(list(range(count, count + _SEGMENTS)))
-            count += _SEGMENTS
-    faces: list[tuple[int, ...]] = []
-    for low, high in zip(rings, rings[1:], strict=False):
-        for k in range(_SEGMENTS):
-            n = (k + 1) % _SEGMENTS
-            if len(low) == 1:
-                faces.append((low[0], high[n], high[k]))
-            elif len(high) == 1:
-                faces.append((low[k], low[n], high[0]))
-            else:
-                faces.append((low[k], low[n], high[n], high[k]))
-    if caps:
-        faces += [tuple(reversed(rings[0])), tuple(rings[-1])]
-    return np.concatenate(vertices), faces
+#: Gives the mesh of a file in the file's own coordinates, or None where it cannot be had.
+MeshFile = Callable[[Shape], bpy.types.Mesh | None]
+#: What stands in for a mesh that is not there.
+MISSING_COLOR = (0.95, 0.35, 0.1, 1.0)
 
 
 class MeshShelf:
-    """Hands out meshes for lists of shapes, each distinct list made once."""
+    """Hands out meshes for lists of shapes, each distinct list made once.
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    ``proxy`` is the edge of the box that stands for a missing mesh, ``plane`` that of the square for an endless plane.
+    """
+
+    def __init__(
+        self, prefix: str, mesh_file: MeshFile = lambda shape: None, proxy: float = 1.0, plane: float = 1.0
+    ) -> None:
+        self.proxy = proxy
+        self._prefix, self._mesh_file, self._plane = prefix, mesh_file, plane
         self._meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
-        self._materials: dict[tuple[float, ...], bpy.types.Material] = {}
+        self._materials: dict[tuple[object, ...], bpy.types.Material] = {}
 
-    def mesh(self, shapes: list[Shape], color: tuple[float, float, float, float]) -> bpy.types.Mesh:
-        """The mesh of a body's visible shapes; ``color`` is for shapes without their own."""
-        key = tuple((s.type, tuple(sorted(s.size.items())), s.pose.tobytes(), s.color or color, s.mesh) for s in shapes)
+    def mesh(self, shapes: list[Shape], color: Color) -> bpy.types.Mesh:
+        """The mesh of shapes, each where it stands; ``color`` is for those without their own."""
+        key = tuple(map(_key, shapes)) + (color if any(shape.color is None for shape in shapes) else None,)
         made = self._meshes.get(key)
         if made is None:
             made = self._meshes[key] = self._make(shapes, color)
         return made
 
-    def _make(self, shapes: list[Shape], color: tuple[float, float, float, float]) -> bpy.types.Mesh:
+    def is_missing(self, shape: Shape) -> bool:
+        """Whether a shape's surface is in a file that cannot be had."""
+        return shape.type == "mesh" and self._mesh_file(shape) is None
+
+    def _make(self, shapes: list[Shape], color: Color) -> bpy.types.Mesh:
+        mesh = bpy.data.meshes.new(f"{self._prefix} {shapes[0].type if shapes else 'none'}")
+        self._fill(mesh, [shape for shape in shapes if shape.type != "mesh" or self.is_missing(shape)], color)
+        filed = [shape for shape in shapes if shape.type == "mesh" and not self.is_missing(shape)]
+        if filed:
+            self._join(mesh, filed, color)
+        return mesh
+
+    def _fill(self, mesh: bpy.types.Mesh, shapes: list[Shape], color: Color) -> None:
+        """Make an empty mesh that of primitives, and of proxies for missing files."""
         points: list[Array] = []
         polygons: list[tuple[int, ...]] = []
         slots: list[int] = []
         smooth: list[bool] = []
-        colors: list[tuple[float, float, float, float]] = []
+        materials: list[bpy.types.Material] = []
         count = 0
         for shape in shapes:
-            vertices, faces = primitive(shape)
-            own = shape.color or color
-            if own not in colors:
-                colors.append(own)
-            points.append(vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3])
-            polygons += [tuple(count + v for v in face) for face in faces]
-            slots += [colors.index(own)] * len(faces)
-            round_all = is_smooth(shape)
-            smooth += [round_all or (shape.type in {"cylinder", "cone"} and len(face) == 4) for face in faces]
-            count += len(vertices)
-        mesh = bpy.data.meshes.new(f"{self._prefix} {shapes[0].type if shapes else 'none'}")
+            surface = primitive(self._proxy_of(shape), self._plane)
+            own = [self._material_of(shape, each) for each in surface.colors or [shape.color or color]]
+            materials += [material for material in dict.fromkeys(own) if material not in materials]
+            points.append(surface.vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3])
+            polygons += [tuple(count + v for v in face) for face in surface.polygons]
+            slots += map(materials.index, own if surface.colors else own * len(surface.polygons))
+            smooth += surface.smooth
+            count += len(surface.vertices)
         if polygons:
             mesh.from_pydata(np.concatenate(points).tolist(), [], polygons)
             mesh.polygons.foreach_set("material_index", slots)
             mesh.polygons.foreach_set("use_smooth", smooth)
-        for own in colors:
-            mesh.materials.append(self._material(own))
-        return mesh
+        for material in materials:
+            mesh.materials.append(material)
 
-    def _material(self, color: tuple[float, float, float, float]) -> bpy.types.Material:
-        made = self._materials.get(color)
+    def _proxy_of(self, shape: Shape) -> Shape:
+        return shape if shape.type != "mesh" else Shape("box", dict.fromkeys("xyz", self.proxy))
+
+    def _join(self, mesh: bpy.types.Mesh, shapes: Iterable[Shape], color: Color) -> None:
+        """Add the meshes of files to a mesh, with their materials and whatever else they carry."""
+        work = bmesh.new()
+        try:
+            work.from_mesh(mesh)
+            for shape in shapes:
+                part = self._mesh_file(shape).copy()
+                part.transform(Matrix((shape.pose @ np.diag([*_scale(shape), 1.0])).tolist()))
+                if np.prod(_scale(shape)) < 0.0:
+                    part.flip_normals()
+                self._put_materials(part, mesh, shape.color or color)
+                work.from_mesh(part)
+                bpy.data.meshes.remove(part)
+            work.to_mesh(mesh)
+        finally:
+            work.free()
+
+    def _put_materials(self, part: bpy.types.Mesh, whole: bpy.types.Mesh, color: Color) -> None:
+        """Have a part's polygons count in the materials of the whole. The file's own go before the model's colour, as
+        in the programs that draw these models."""
+        first = len(whole.materials)
+        slots = np.zeros(len(part.polygons), dtype=np.int32)
+        if len(part.materials):
+            part.polygons.foreach_get("material_index", slots)
+        for material in part.materials or [None]:
+            whole.materials.append(material or self._material(color))
+        part.polygons.foreach_set("material_index", slots + first)
+
+    def _material_of(self, shape: Shape, color: Color) -> bpy.types.Material:
+        if shape.type != "mesh":
+            return self._material(color)
+        return self._material(MISSING_COLOR, f"Missing {file_of(shape)}")
+
+    def _material(self, color: Color, name: str = "") -> bpy.types.Material:
+        made = self._materials.get((color, name))
         if made is None:
-            made = bpy.data.materials.new(f"{self._prefix} {_hex(color)}")
+            made = bpy.data.materials.new(name or f"{self._prefix} {_hex(color)}")
             linear = [*(_to_linear(part) for part in color[:3]), color[3]]
             made.diffuse_color = linear
             made.roughness = 0.55
@@ -140,8 +128,24 @@ class MeshShelf:
                 shader.inputs["Base Color"].default_value = linear
                 shader.inputs["Roughness"].default_value = 0.55
                 shader.inputs["Alpha"].default_value = color[3]
-            self._materials[color] = made
+            self._materials[color, name] = made
         return made
+
+
+def file_of(shape: Shape) -> str:
+    """The bare name of the file that a shape's surface is in."""
+    return (shape.mesh or "mesh").replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def _key(shape: Shape) -> tuple[object, ...]:
+    """What makes two shapes look the same."""
+    size = tuple(sorted(shape.size.items()))
+    unseen = shape.type == "plane" and not shape.visual
+    return shape.type, size, shape.pose.tobytes(), shape.color, shape.mesh, tuple(shape.spheres), unseen
+
+
+def _scale(shape: Shape) -> list[float]:
+    return [shape.size.get(axis, 1.0) for axis in "xyz"]
 
 
 def _hex(color: tuple[float, ...]) -> str:

@@ -14,6 +14,7 @@ from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape
 from .bone_frames import aimed, clear_view, frame_of_layout, is_clear
 from .degrees import BoneDegrees, Layout, Place, chain_of
+from .starts import closing_positions
 
 UpAxis = Literal["AUTO", "Z", "Y", "-Z"]
 
@@ -56,6 +57,7 @@ class Plan:
     upright: Array  # 4x4 turn of the whole model
     size: float  # length of the diagonal of the bodies' bounding box
     bodies: dict[str, Body] = field(default_factory=dict)
+    starts: dict[str, Array] = field(default_factory=dict)  # joint id -> coordinates to begin at, where not the file's
 
     def places(self) -> dict[str, dict[int, Place]]:
         """Where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
@@ -66,16 +68,17 @@ class Plan:
         return out
 
 
-def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Plan:
-    """Decide bones, colours and the upright turn for a mechanism."""
+def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) -> Plan:
+    """Decide bones, colours and the upright turn for a mechanism; ``closed``: and where its joints begin, so that
+    every loop fits."""
     bodies = {body.id: body for body in reversed(mechanism.bodies)}
     tree = spanning_tree(mechanism)
     frames = joint_frames_world(mechanism)
     size = _size(mechanism)
     bones, bone_of_body = _bones(tree, frames, bodies, size)
-    return Plan(
-        mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright_turn(mechanism, up_axis), size, bodies
-    )
+    starts = closing_positions(mechanism, tree) if closed else {}
+    upright = upright_turn(mechanism, up_axis)
+    return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright, size, bodies, starts)
 
 
 def upright_turn(mechanism: Mechanism, up_axis: UpAxis) -> Array:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import bpy
+import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array, Dof
+from ...model.records import DOF_SIZE, Array, Dof
 from ..access import armature_of, bone_record
 from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
@@ -87,8 +88,9 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
         free_channels(pose, bone, places)
         stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
         limit(pose, [stop for stop in stops if stop is not None])
+        starts = split_coordinates(dofs, plan.starts.get(bone.link.joint.id))
         for number, place in places.items():
-            begin(pose, bone, place, dofs[number])
+            begin(pose, bone, place, dofs[number], starts[number])
     _drive_screws(rig, names, plan)
 
 
@@ -127,9 +129,15 @@ def _drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> No
             driver.expression = f"angle * {bone.link.joint.dofs[number].pitch!r}"
 
 
-def begin(pose: bpy.types.PoseBone, bone: BonePlan, place: Place, dof: Dof) -> None:
-    """Pose a degree of freedom where the file begins. What is zero is left as it is."""
-    start = dof.initial
+def split_coordinates(dofs: Sequence[Dof], joint: Array | None) -> list[Array]:
+    """A joint's coordinates (its size,) dof by dof; those of the file, if None."""
+    if joint is None or not dofs:
+        return [dof.initial for dof in dofs]
+    return np.split(joint, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1])
+
+
+def begin(pose: bpy.types.PoseBone, bone: BonePlan, place: Place, dof: Dof, start: Array) -> None:
+    """Pose a degree of freedom at its coordinates ``start``. What is zero is left as it is."""
     if not start.any():
         return
     if place.index >= 0:
@@ -148,19 +156,30 @@ def block_axes(bone: BonePlan) -> Array:
     return bone.frame[:3, :3].T @ bone.matrix[:3, :3]
 
 
-def hang(obj: bpy.types.Object, rig: bpy.types.Object, bone: str | None, rest: Matrix | None, pose: Array) -> None:
-    """Parent an object to a bone so that its local matrix is its design pose in the model's frame.
+class Hook:
+    """Hangs objects on the bones that carry a model's bodies, so that an object's local matrix is its design pose in
+    the model's frame."""
 
-    ``rest`` is the inverse of the bone's tail frame (``tail_inverse``), shared by all that hang on it."""
-    obj.parent = rig
-    if bone is not None:
-        obj.parent_type = "BONE"
-        obj.parent_bone = bone
-        obj.matrix_parent_inverse = rest
-    obj.matrix_basis = Matrix(pose.tolist())
+    def __init__(self, plan: Plan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
+        self.rig = rig
+        self._names, self._bone_of_body = bone_names, plan.bone_of_body
+        self._rests: dict[int, Matrix] = {}
 
+    def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
+        """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
+        obj.parent = self.rig
+        number = self._bone_of_body.get(body or "")
+        if number is not None:
+            obj.parent_type = "BONE"
+            obj.parent_bone = self._names[number]
+            obj.matrix_parent_inverse = self._rest(number)
+        obj.matrix_basis = Matrix(pose.tolist())
 
-def tail_inverse(rig: bpy.types.Object, bone: str) -> Matrix:
-    """What undoes a bone's rest frame at its tail, where Blender hangs bone-parented objects."""
-    rest = armature_of(rig).bones[bone]
-    return (rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))).inverted()
+    def _rest(self, number: int) -> Matrix:
+        """What undoes a bone's rest frame at its tail, where Blender hangs bone-parented objects."""
+        rest = self._rests.get(number)
+        if rest is None:
+            bone = armature_of(self.rig).bones[self._names[number]]
+            rest = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
+            self._rests[number] = rest
+        return rest

@@ -16,9 +16,8 @@ import numpy as np
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
-from ...model.describe import half_extent
 from ...model.kinematics import inverse, joint_frames_world
-from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape
+from ...model.records import Array, Body, Dof, Joint, Mechanism
 from ...model.report import Report
 from ..access import record_of, settings
 from ..build.bodies import com_pose
@@ -26,8 +25,10 @@ from ..build.joints import constraint_turn
 from ..document import document_bytes
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.simulation import LEAST_MASS
-from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, read_shape
+from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs
+from .attachments import attachments
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
+from .shapes import Children, body_shapes, mesh_was_edited, scaled, shape_children
 
 __all__ = ["extract"]
 
@@ -47,11 +48,18 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
-    reading = _Reading(mechanism.report, joint_frames_world(base), renamed_bones(rig))
     present = set(collection.all_objects)
+    reading = _Reading(mechanism.report, joint_frames_world(base), renamed_bones(rig))
+    reading.children = shape_children(present)
     bodies = _own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = _own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
     reading.ids = bodies
+    if settings(rig).version >= 2:  # before, they had no objects
+        places = {body.id: body.pose.copy() for body in base.bodies}
+        alive = {*bodies.values()}
+        frames, lights = ([obj for obj in parts(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
+        mechanism.frames = attachments(frames, base.frames, places, alive, mechanism.report)
+        mechanism.lights = attachments(lights, base.lights, places, alive, mechanism.report)
     before = {"body": {part.id: part.name for part in base.bodies}, "joint": {p.id: p.name for p in base.joints}}
     mechanism.bodies = _merge(base.bodies, bodies, reading.body)
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
@@ -71,7 +79,9 @@ def _drop_orphans(mechanism: Mechanism, bodies: Collection[str], joints: Collect
     lost_joints = set(joints) - {joint.id for joint in mechanism.joints}
     mechanism.frames = [frame for frame in mechanism.frames if frame.body not in lost]
     mechanism.lights = [light for light in mechanism.lights if light.body not in lost]
-    mechanism.restraints = [item for item in mechanism.restraints if item.joint not in lost_joints]
+    mechanism.restraints = [
+        item for item in mechanism.restraints if item.joint not in lost_joints and not lost & {*(item.bodies or ())}
+    ]
 
 
 def _base(rig: bpy.types.Object) -> Mechanism:
@@ -136,6 +146,7 @@ class _Reading:
     ids: Ids = field(default_factory=dict)
     poses: dict[str, Array] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
+    children: Children = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -145,14 +156,14 @@ class _Reading:
             self._tell_of_new("Body", obj, own, original)
         exact = com_pose(body) if old or original else None
         body.name = file_name(obj)
-        body.shapes = _edited_shapes([read_shape(shape) for shape in record.shapes], body.shapes)
+        body.shapes = body_shapes(obj, body.shapes, body.com, self.children, copied=old is None)
         if exact is None or was_moved(obj):
             body.pose, scale = edited_pose(obj, exact)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
             if np.abs(scale - 1.0).max() > 1e-6:
-                body.shapes = [_scaled(shape, scale) for shape in body.shapes]
+                body.shapes = [scaled(shape, scale) for shape in body.shapes]
             self.moved.add(own)
-        if obj.type == "MESH" and _mesh_was_edited(obj):
+        if obj.type == "MESH" and mesh_was_edited(obj):
             self.report.warn(
                 "mesh-edited",
                 f"The mesh of {obj.name!r} was edited; the file keeps the shape. Scale the object instead.",
@@ -231,19 +242,6 @@ def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
     return len(now) == len(before) and all(same(x, y) for x, y in zip(now, before, strict=True))
 
 
-def _mesh_was_edited(obj: bpy.types.Object) -> bool:
-    """Whether the mesh no longer has the extent of the shapes that it was made for."""
-    shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    if not shapes or any(shape.type in {"mesh", "plane", "axes", "multi_sphere"} for shape in shapes):
-        return False
-    halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
-    low = np.min([at - half for at, half in halves], axis=0)
-    high = np.max([at + half for at, half in halves], axis=0)
-    corners = np.array(obj.bound_box)
-    size = float(np.linalg.norm(high - low)) or 1.0
-    return bool(np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size)
-
-
 def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
     """The mass, unless it was edited in our record or on the rigid body itself."""
     if not same(record_of(obj).mass, mass):
@@ -258,34 +256,6 @@ def _twin(now: str, before: str | None, copied: bool) -> str | None:
     if now == (before or ""):
         return None if copied else before
     return now or None
-
-
-def _edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
-    """Shapes as they are now, with the document's numbers where they are the same."""
-    if [shape.type for shape in now] != [shape.type for shape in before]:
-        return now
-    for mine, old in zip(now, before, strict=True):
-        sizes = {key: edited(value, old.size.get(key, value)) for key, value in mine.size.items()}
-        mine.size = old.size | sizes
-        if (np.float32(mine.pose) == np.float32(old.pose)).all():
-            mine.pose = old.pose
-        if mine.color is not None and old.color is not None and np.allclose(mine.color, old.color, atol=1e-6):
-            mine.color = old.color
-        mine.extra, mine.spheres, mine.soft, mine.name = old.extra, old.spheres, old.soft, old.name
-    return now
-
-
-def _scaled(shape: Shape, scale: Array) -> Shape:
-    """A shape under an object's scale; round ones take the larger of what applies."""
-    size = dict(shape.size)
-    along = np.abs(shape.pose[:3, :3].T) @ scale  # the scale as the shape's own axes feel it
-    across = float(max(along[0], along[1]))
-    for name, factor in {"x": along[0], "y": along[1], "z": along[2], "length": along[2], "radius": across}.items():
-        if name in size:
-            size[name] *= float(max(along) if shape.type == "sphere" else factor)
-    pose = shape.pose.copy()
-    pose[:3, 3] *= scale
-    return replace(shape, size=size, pose=pose)
 
 
 def _world(rig: bpy.types.Object, mechanism: Mechanism) -> None:

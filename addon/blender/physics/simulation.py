@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import bpy
 import numpy as np
 
@@ -11,6 +9,7 @@ from ...model.report import Report
 from ..access import armature_settings, record_of, settings
 from ..model_parts import child_collection, parts, rigs_in
 from ..properties import quiet
+from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .plant import is_held
 from .stripping import strip_physics
@@ -22,13 +21,6 @@ LEAST_MASS = 0.001
 #: weight, within these bounds, made real walkers walk as in ODE.
 FRICTION_SHARE = 2.5
 FRICTION_BOUNDS = (0.3, 1.0)
-_SHAPES: dict[str, Any] = {
-    "box": "BOX",
-    "sphere": "SPHERE",
-    "capsule": "CAPSULE",
-    "cylinder": "CYLINDER",
-    "cone": "CONE",
-}
 _GROUND = "Knuckle Ground"
 
 
@@ -38,7 +30,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     What has them already is set up anew from the records, so that it also mends a model after an edit."""
     report = Report()
     world = ensure_world(scene, rig, report)
-    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
+    bodies, joints = [obj for obj in parts(rig, "BODY") if record_of(obj).active], parts(rig, "JOINT")
+    children = collision_children(rig)
     friction = contact_friction(rig, bodies)
     kinematic = settings(rig).drive == "KEYS"
     # what was in a world before keeps its rigid body and its constraint: only being linked counts
@@ -48,6 +41,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             keep_mass(obj)
         else:
             world.collection.objects.link(obj)
+        put_collision(obj, children.get(obj, ()), world, linked)
         _put_body(obj, friction, kinematic)
     model = settings(rig)
     _tell_of_limits(joints, report)
@@ -104,17 +98,9 @@ def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
     body.type = "PASSIVE" if record.immobile else "ACTIVE"
     body.kinematic = kinematic
     body.mass = max(record.mass, LEAST_MASS)
-    has_extent = bool(cast(bpy.types.Mesh, obj.data).vertices)  # Blender measures its shapes on the mesh
-    solid = [shape.type for shape in record.shapes if shape.collision and has_extent]
-    if solid:
-        body.collision_shape = _SHAPES.get(solid[0], "CONVEX_HULL") if len(solid) == 1 else "CONVEX_HULL"
-    else:
-        body.collision_shape = "SPHERE"
-        body.collision_collections = [False] * 20
     body.friction = friction
     body.restitution = 0.0
     body.linear_damping = body.angular_damping = 0.0
-    body.use_margin, body.collision_margin = True, 0.0
     body.use_deactivation = False
 
 
@@ -165,7 +151,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             child_collection(heir, "Collision").objects.link(ground)
             record_of(ground).model = heir
         grounds = []
-    strip_physics(scene, bodies + grounds, joints + motors)
+    shapes = [child for each in collision_children(rig).values() for child in each]
+    strip_physics(scene, bodies + shapes + grounds, joints + motors)
     bpy.data.batch_remove([*motors, *grounds, *(ground.data for ground in grounds)])
     clear_world(scene, rig, heir)
 

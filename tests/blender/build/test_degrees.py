@@ -209,14 +209,14 @@ CHAINS: dict[str, tuple[list[Dof], int, int]] = {
 # ---------------------------------------------------------------- in Blender
 
 
-def put(mechanism: Mechanism, physics: bool = False) -> Any:
+def put(mechanism: Mechanism, physics: bool = False, assemble: bool = True) -> Any:
     """Build a mechanism: its armature."""
     import bpy
 
     from addon.blender.build import BuildOptions, build
     from addon.blender.model_parts import rig_in
 
-    return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False)))
+    return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, assemble=assemble)))
 
 
 def release_stops(rig: Any) -> None:
@@ -603,7 +603,7 @@ def test_real_files_begin_and_move_as_their_model_says(blank: Any, path: Path) -
         mechanism = formats.load(path)
     except FormatError as error:
         pytest.skip(f"not read: {error}")
-    rig = put(mechanism)
+    rig = put(mechanism, assemble=False)
     blank.view_layer.update()
     begun = {key: world_of(obj) for key, obj in objects_of(rig, "BODY").items()}
     release_stops(rig)

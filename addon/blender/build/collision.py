@@ -1,0 +1,53 @@
+"""Collision shapes: hidden wire children of the bodies whose visible mesh does not say what they collide with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import bpy
+from mathutils import Matrix
+
+from ...model.records import Body, Shape, identity
+from ..access import record_of
+from ..collision_shapes import collides, own_mesh_collides
+from ..records import flat
+from .meshes import MeshShelf
+from .plan import Plan
+
+
+def make_collision(
+    plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, collection: bpy.types.Collection
+) -> None:
+    """Make the children, linked into ``collection``. Each stands where its shape does, so that its own origin and
+    axes are what Blender's primitive collision shapes count from."""
+    for body in plan.bodies.values():
+        if own_mesh_collides(body.shapes):
+            continue
+        for number, shape in enumerate(body.shapes):
+            if collides(shape):
+                collection.objects.link(_child(bodies[body.id], body, number, shelf, plan))
+                record_of(bodies[body.id]).shapes[number].has_child = True
+
+
+def _child(parent: bpy.types.Object, body: Body, number: int, shelf: MeshShelf, plan: Plan) -> bpy.types.Object:
+    shape = body.shapes[number]
+    mesh = shelf.mesh([_alone(shape)], plan.colors[body.id])
+    child = bpy.data.objects.new(f"{body.name or body.id} collision", mesh)
+    pose = shape.pose.copy()
+    pose[:3, 3] -= body.com
+    child.parent = parent
+    child.rotation_mode = "QUATERNION"
+    child.matrix_basis = Matrix(pose.tolist())
+    child.display_type = "WIRE"
+    child.hide_render = child.hide_viewport = True
+    record = record_of(child)
+    record.role, record.model = "SHAPE", record_of(parent).model
+    record.source_name, record.source_id = shape.name, f"{body.id}/{number}"
+    record.shape = number
+    record.built, record.built_name = flat(child.matrix_basis), child.name
+    return child
+
+
+def _alone(shape: Shape) -> Shape:
+    """The shape at its own origin, drawn like all its kind; a plane as the block beneath it."""
+    return replace(shape, pose=identity(), color=None, visual=shape.visual and shape.type != "plane")

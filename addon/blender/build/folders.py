@@ -1,0 +1,90 @@
+"""The collections of a model: Bodies, Joints, Collision and Frames, and in the first two a tree of its assemblies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+
+from ...model.records import Assembly
+
+SEPARATOR = ":"
+_OFF = "Off"
+
+
+class Folders:
+    """Makes collections as they are asked for. They hang on ``top``, which is best not in a scene yet.
+
+    An assembly's collection lies in that of the assembly around it (``robot:arm`` in ``robot``). What is switched off
+    goes into collections that ``exclude_off`` takes out of the view layers: kept, not shown, not evaluated."""
+
+    def __init__(self, name: str, assemblies: Iterable[Assembly]) -> None:
+        self.top = bpy.data.collections.new(name)
+        self._assemblies = {assembly.path: assembly for assembly in assemblies}
+        self._made: dict[tuple[str, ...], bpy.types.Collection] = {}
+        self._off: list[bpy.types.Collection] = []
+        for kind in ("Bodies", "Joints", "Collision", "Frames"):
+            self._under(self.top, kind, (kind,))
+        self["Collision"].hide_render = True
+
+    def __getitem__(self, kind: str) -> bpy.types.Collection:
+        return self._made[kind,]
+
+    def folder(self, kind: str, assembly: str = "", active: bool = True) -> bpy.types.Collection:
+        """Where an object goes. ``active`` False: it is switched off by itself."""
+        made = self._made.get((kind, assembly, "" if active else _OFF))
+        if made is None:
+            made = self._folder(kind, assembly) if active else self._off_folder(kind, assembly)
+            self._made[kind, assembly, "" if active else _OFF] = made
+        return made
+
+    def _folder(self, kind: str, path: str) -> bpy.types.Collection:
+        assembly = self._assemblies.get(path)
+        if assembly is None:
+            return self[kind]
+        outer = self.folder(kind, outer_path(path, self._assemblies))
+        made = self._under(outer, assembly.name or path, (kind, path))
+        if not assembly.active:
+            self._off.append(made)
+        return made
+
+    def _off_folder(self, kind: str, path: str) -> bpy.types.Collection:
+        """Within an assembly that is off as a whole nothing more has to be switched off."""
+        if any(not self._assemblies[part].active for part in self._chain(path)):
+            return self.folder(kind, path)
+        made = self._under(self.folder(kind, path), _OFF, (kind, path, _OFF))
+        self._off.append(made)
+        return made
+
+    def _chain(self, path: str) -> list[str]:
+        chain = []
+        while path in self._assemblies:
+            chain.append(path)
+            path = outer_path(path, self._assemblies)
+        return chain
+
+    def _under(self, outer: bpy.types.Collection, name: str, key: tuple[str, ...]) -> bpy.types.Collection:
+        made = self._made[key] = bpy.data.collections.new(name)
+        outer.children.link(made)
+        return made
+
+    def exclude_off(self, scene: bpy.types.Scene) -> None:
+        """Take what is off out of the view layers of a scene that the model was linked into."""
+        if not self._off:
+            return
+        for layer in scene.view_layers:
+            _exclude(layer.layer_collection, set(self._off))
+
+
+def outer_path(path: str, known: Iterable[str]) -> str:
+    """The path of the assembly around one, ``""`` where it is at the top."""
+    outer = path.rpartition(SEPARATOR)[0]
+    return outer if outer in known else ""
+
+
+def _exclude(layer: bpy.types.LayerCollection, off: set[bpy.types.Collection]) -> None:
+    for child in layer.children:
+        if child.collection in off:
+            child.exclude = True
+        else:
+            _exclude(child, off)

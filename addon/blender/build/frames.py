@@ -1,0 +1,75 @@
+"""Frames as small empties, lights as Blender's lights: both hang on the body that carries them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ...model.records import Array, Frame, Light
+from ..access import record_of
+from ..records import flat
+from .folders import Folders
+from .plan import Plan
+from .rig import Hook
+
+#: Blender's name for each kind of light, and how strong one of white is: a sun by its irradiance (W/m2), the others by
+#: their power (W) at a distance of one length unit.
+_LIGHTS: dict[str, tuple[Any, float]] = {
+    "point": ("POINT", 100.0),
+    "spot": ("SPOT", 200.0),
+    "directional": ("SUN", 2.0),
+}
+#: The way back. An area lamp has no counterpart.
+KIND_OF_LAMP: dict[str, Any] = {kind: own for own, (kind, _) in _LIGHTS.items()}
+_DISPLAY = 0.012  # of the model's size
+
+
+def make_frames(plan: Plan, hook: Hook, folders: Folders) -> None:
+    """Make the empties of a model's frames and its lights."""
+    for number, frame in enumerate(plan.mechanism.frames):
+        empty = bpy.data.objects.new(frame.name or "Frame", None)
+        empty.empty_display_type, empty.empty_display_size = "PLAIN_AXES", _DISPLAY * plan.size
+        _put(empty, frame, plan, hook)
+        _record(empty, "FRAME", frame.name, number, hook)
+        folders["Frames"].objects.link(empty)
+    for number, light in enumerate(plan.mechanism.lights):
+        lamp = bpy.data.objects.new(light.name or "Light", _lamp(light, plan))
+        _put(lamp, light, plan, hook)
+        _record(lamp, "LIGHT", light.name, number, hook)
+        folders["Frames"].objects.link(lamp)
+
+
+def _put(obj: bpy.types.Object, part: Frame | Light, plan: Plan, hook: Hook) -> None:
+    body = plan.bodies.get(part.body or "")
+    obj.rotation_mode = "QUATERNION"
+    hook.hang(obj, body.id if body is not None else None, design_pose(part.pose, body.pose if body else None))
+
+
+def design_pose(pose: Array, body: Array | None) -> Array:
+    """Where a part of a body is at design; ``body`` is that body's pose, None for the world."""
+    return pose if body is None else body @ pose
+
+
+def _record(obj: bpy.types.Object, role: Any, name: str, number: int, hook: Hook) -> None:
+    record = record_of(obj)
+    record.role, record.model = role, hook.rig
+    record.source_name, record.source_id = name, str(number)
+    record.built, record.built_name = flat(obj.matrix_basis), obj.name
+
+
+def _lamp(light: Light, plan: Plan) -> bpy.types.Light:
+    """A lamp of the light's diffuse colour. The file says nothing of its strength: it is made to suit the model."""
+    kind, power = _LIGHTS[light.type]
+    lamp: Any = bpy.data.lights.new(light.name or "Light", kind)
+    brightest, lamp.color = lamp_color(light)
+    distance = plan.size if kind != "SUN" else 1.0
+    lamp.energy = power * min(brightest, 1.0) * distance**2
+    return lamp
+
+
+def lamp_color(light: Light) -> tuple[float, tuple[float, float, float]]:
+    """How bright a light's diffuse colour is, and that colour at full brightness."""
+    brightest = max(*light.diffuse, 1e-6)
+    red, green, blue = (part / brightest for part in light.diffuse)
+    return brightest, (red, green, blue)

@@ -1,0 +1,34 @@
+"""Where joints begin: as the file has them, or where every loop closes. No bpy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...model.kinematics import Tree
+from ...model.loops import assemble, chord_errors, joint_initial
+from ...model.records import Array, Mechanism
+
+#: Loops that are open by less, in length units or radians, are taken as closed.
+OPEN = 1e-6
+
+
+def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
+    """The coordinates nearest to the file's at which every loop fits, by joint; nothing where they all do anyway.
+    What came of it is added to the mechanism's report."""
+    if not tree.loop_joints:
+        return {}
+    if max(map(max, chord_errors(mechanism, tree=tree).values()), default=0.0) <= OPEN:
+        return {}
+    positions, before, after = assemble(mechanism, tree)
+    joints = {joint.id: joint for joint in mechanism.joints}
+    moved = sum(np.abs(start - joint_initial(joints[own])).max(initial=0.0) > OPEN for own, start in positions.items())
+    worst = max(before, key=lambda chord: max(before[chord]))
+    left = max(map(max, after.values()))
+    distance, angle = before[worst]
+    wide = sum(max(opening) > OPEN for opening in before.values())
+    message = (
+        f"{wide} of {len(before)} loops are open at the file's joint positions, the widest by {distance:.3g} and "
+        f"{angle:.3g} rad. {moved} joints begin elsewhere, as near as can be, which leaves {left:.3g}"
+    )
+    mechanism.report.add("info" if left <= OPEN else "warning", "assembled", message, where=joints[worst].name)
+    return positions

@@ -1,0 +1,55 @@
+"""Giving bodies what they collide with: their own mesh, or children as the parts of a compound."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import cast
+
+import bpy
+
+from ..access import record_of
+from ..collision_shapes import own_collision_type, primitive_type
+from ..model_parts import parts
+
+
+def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
+    """The collision shapes of a model that are children of their bodies, by body."""
+    out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for obj in parts(rig, "SHAPE"):
+        if obj.parent is not None and record_of(obj).shape >= 0:
+            out.setdefault(obj.parent, []).append(obj)
+    return out
+
+
+def put_collision(
+    obj: bpy.types.Object,
+    children: Sequence[bpy.types.Object],
+    world: bpy.types.RigidBodyWorld,
+    linked: Collection[bpy.types.Object],
+) -> None:
+    """Set the collision shape of a body, and of the children that make it a compound, which join the world if they are
+    not in ``linked``."""
+    shapes = record_of(obj).shapes
+    parts_of = [child for child in children if record_of(child).shape < len(shapes)]
+    for child in parts_of:
+        if child not in linked:
+            world.collection.objects.link(child)
+        _put_shape(child.rigid_body, primitive_type(shapes[record_of(child).shape].type))
+    kind = "COMPOUND" if parts_of else own_collision_type(record_of(obj))
+    body = obj.rigid_body
+    if kind is None or not (parts_of or _has_extent(obj)):
+        body.collision_collections = [False] * 20
+        kind = "SPHERE"
+    elif not any(body.collision_collections):
+        body.collision_collections = [True] + [False] * 19
+    _put_shape(body, kind)
+
+
+def _put_shape(body: bpy.types.RigidBodyObject, kind: str) -> None:
+    body.collision_shape = kind  # type: ignore[assignment]
+    body.use_margin, body.collision_margin = True, 0.0
+
+
+def _has_extent(obj: bpy.types.Object) -> bool:
+    """Whether there is anything to collide with: Blender measures its shapes on the mesh."""
+    return bool(cast(bpy.types.Mesh, obj.data).vertices)
