@@ -40,7 +40,8 @@ class BuildOptions:
 
     ``physics``: rigid bodies and constraints. ``gait``: the file's gait as an Action of ``gait_seconds``.
     ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
-    holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender."""
+    holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender. ``mesh_folders``:
+    absolute folders in which meshes may lie beside that of the model; None: those of the preferences."""
 
     physics: bool = True
     gait: bool = True
@@ -48,6 +49,7 @@ class BuildOptions:
     adapt_scene: bool = True
     ground: bool = True
     up_axis: UpAxis = "AUTO"
+    mesh_folders: tuple[str, ...] | None = None
 
 
 @contextmanager
