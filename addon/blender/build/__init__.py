@@ -28,6 +28,7 @@ from .collision import make_collision
 from .folders import Folders
 from .frames import make_frames
 from .joints import make_joints
+from .mesh_files import MeshFiles
 from .meshes import MeshShelf
 from .plan import Plan, UpAxis, plan
 from .rig import Hook, make_rig, pose_bones
@@ -49,7 +50,8 @@ class BuildOptions:
     ``physics``: rigid bodies and constraints. ``gait``: the file's gait as an Action of ``gait_seconds``.
     ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
     holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender. ``assemble``: where
-    the file's joint positions leave a loop open, start from the nearest ones that close it."""
+    the file's joint positions leave a loop open, start from the nearest ones that close it. ``mesh_folders``: absolute
+    folders in which meshes may lie beside that of the model; None: those of the preferences."""
 
     physics: bool = True
     gait: bool = True
@@ -58,6 +60,7 @@ class BuildOptions:
     ground: bool = True
     up_axis: UpAxis = "AUTO"
     assemble: bool = True
+    mesh_folders: tuple[str, ...] | None = None
 
 
 @contextmanager
@@ -91,7 +94,7 @@ def build(
     before, kept = _datablocks(), _scene_state(scene)
     try:
         with properties.quiet():
-            rig, folders, bone_names = _make_objects(context, decided)
+            rig, folders, bone_names = _make_objects(context, decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
             if options.adapt_scene:
@@ -112,13 +115,16 @@ def build(
     return collection
 
 
-def _make_objects(context: bpy.types.Context, decided: Plan) -> tuple[bpy.types.Object, Folders, list[str]]:
+def _make_objects(
+    context: bpy.types.Context, decided: Plan, options: BuildOptions
+) -> tuple[bpy.types.Object, Folders, list[str]]:
     mechanism = decided.mechanism
     rig, bone_names = make_rig(context, decided)
     folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
-    shelf = MeshShelf(mechanism.name, proxy=PROXY * decided.size, plane=PLANE * decided.size)
-    bodies = make_bodies(decided, hook, folders, shelf)
-    make_collision(decided, bodies, shelf, folders["Collision"])
+    with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
+        shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
+        bodies = make_bodies(decided, hook, folders, shelf)
+        make_collision(decided, bodies, shelf, folders["Collision"])
     make_joints(decided, hook, bodies, folders)
     make_frames(decided, hook, folders)
     folders.top.objects.link(rig)
@@ -183,7 +189,7 @@ def _keep_report(rig: bpy.types.Object, report: Report) -> None:
         line.line, line.where = entry.line or 0, entry.where
 
 
-_KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "texts", "actions")
+_KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
 
 
 def _datablocks() -> dict[str, set[int]]:

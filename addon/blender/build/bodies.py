@@ -23,14 +23,14 @@ def make_bodies(plan: Plan, hook: Hook, folders: Folders, shelf: MeshShelf) -> d
         if body.id in made:
             continue
         visible = [_moved(shape, -body.com) for shape in body.shapes if shape.visual]
-        obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id]))
+        obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
         hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"
         _record(obj, body, hook.rig)
         folders.folder("Bodies", body.assembly, body.active).objects.link(obj)
         made[body.id] = obj
         for shape in visible:
-            if shelf.is_missing(shape):
+            if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_label(obj, shape, shelf.proxy))
     return made
 

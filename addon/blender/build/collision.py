@@ -31,7 +31,7 @@ def make_collision(
 
 def _child(parent: bpy.types.Object, body: Body, number: int, shelf: MeshShelf, plan: Plan) -> bpy.types.Object:
     shape = body.shapes[number]
-    mesh = shelf.mesh([_alone(shape)], plan.colors[body.id])
+    mesh = shelf.mesh([_alone(shape)], plan.colors[body.id], body)
     child = bpy.data.objects.new(f"{body.name or body.id} collision", mesh)
     pose = shape.pose.copy()
     pose[:3, 3] -= body.com

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import bmesh
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array, Shape
-from ..compat import VERSION
-from .primitives import Color, primitive
+from ...model.records import Array, Body, Shape
+from ..materials import Color, plain_material
+from .primitives import primitive
 
 #: Gives the mesh of a file in the file's own coordinates, or None where it cannot be had.
-MeshFile = Callable[[Shape], bpy.types.Mesh | None]
+MeshFile = Callable[[Shape, Body], bpy.types.Mesh | None]
 #: What stands in for a mesh that is not there.
 MISSING_COLOR = (0.95, 0.35, 0.1, 1.0)
 
@@ -27,31 +26,31 @@ class MeshShelf:
     """
 
     def __init__(
-        self, prefix: str, mesh_file: MeshFile = lambda shape: None, proxy: float = 1.0, plane: float = 1.0
+        self, prefix: str, mesh_file: MeshFile = lambda shape, body: None, proxy: float = 1.0, plane: float = 1.0
     ) -> None:
         self.proxy = proxy
         self._prefix, self._mesh_file, self._plane = prefix, mesh_file, plane
         self._meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
         self._materials: dict[tuple[object, ...], bpy.types.Material] = {}
 
-    def mesh(self, shapes: list[Shape], color: Color) -> bpy.types.Mesh:
-        """The mesh of shapes, each where it stands; ``color`` is for those without their own."""
+    def mesh(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:
+        """The mesh of a body's shapes, each where it stands; ``color`` is for those without their own."""
         key = tuple(map(_key, shapes)) + (color if any(shape.color is None for shape in shapes) else None,)
         made = self._meshes.get(key)
         if made is None:
-            made = self._meshes[key] = self._make(shapes, color)
+            made = self._meshes[key] = self._make(shapes, color, body)
         return made
 
-    def is_missing(self, shape: Shape) -> bool:
+    def is_missing(self, shape: Shape, body: Body) -> bool:
         """Whether a shape's surface is in a file that cannot be had."""
-        return shape.type == "mesh" and self._mesh_file(shape) is None
+        return shape.type == "mesh" and self._mesh_file(shape, body) is None
 
-    def _make(self, shapes: list[Shape], color: Color) -> bpy.types.Mesh:
+    def _make(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:
         mesh = bpy.data.meshes.new(f"{self._prefix} {shapes[0].type if shapes else 'none'}")
-        self._fill(mesh, [shape for shape in shapes if shape.type != "mesh" or self.is_missing(shape)], color)
-        filed = [shape for shape in shapes if shape.type == "mesh" and not self.is_missing(shape)]
+        self._fill(mesh, [shape for shape in shapes if shape.type != "mesh" or self.is_missing(shape, body)], color)
+        filed = [shape for shape in shapes if shape.type == "mesh" and not self.is_missing(shape, body)]
         if filed:
-            self._join(mesh, filed, color)
+            self._join(mesh, filed, color, body)
         return mesh
 
     def _fill(self, mesh: bpy.types.Mesh, shapes: list[Shape], color: Color) -> None:
@@ -81,13 +80,13 @@ class MeshShelf:
     def _proxy_of(self, shape: Shape) -> Shape:
         return shape if shape.type != "mesh" else Shape("box", dict.fromkeys("xyz", self.proxy))
 
-    def _join(self, mesh: bpy.types.Mesh, shapes: Iterable[Shape], color: Color) -> None:
+    def _join(self, mesh: bpy.types.Mesh, shapes: Iterable[Shape], color: Color, body: Body) -> None:
         """Add the meshes of files to a mesh, with their materials and whatever else they carry."""
         work = bmesh.new()
         try:
             work.from_mesh(mesh)
             for shape in shapes:
-                part = self._mesh_file(shape).copy()
+                part = self._mesh_file(shape, body).copy()
                 part.transform(Matrix((shape.pose @ np.diag([*_scale(shape), 1.0])).tolist()))
                 if np.prod(_scale(shape)) < 0.0:
                     part.flip_normals()
@@ -117,18 +116,7 @@ class MeshShelf:
     def _material(self, color: Color, name: str = "") -> bpy.types.Material:
         made = self._materials.get((color, name))
         if made is None:
-            made = bpy.data.materials.new(name or f"{self._prefix} {_hex(color)}")
-            linear = [*(_to_linear(part) for part in color[:3]), color[3]]
-            made.diffuse_color = linear
-            made.roughness = 0.55
-            if VERSION < (5, 0):  # since then every material has nodes
-                made.use_nodes = True
-            shader: Any = made.node_tree.nodes.get("Principled BSDF")
-            if shader is not None:
-                shader.inputs["Base Color"].default_value = linear
-                shader.inputs["Roughness"].default_value = 0.55
-                shader.inputs["Alpha"].default_value = color[3]
-            self._materials[color, name] = made
+            made = self._materials[color, name] = plain_material(name or f"{self._prefix} {_hex(color)}", color)
         return made
 
 
@@ -150,8 +138,3 @@ def _scale(shape: Shape) -> list[float]:
 
 def _hex(color: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in color[:3])
-
-
-def _to_linear(part: float) -> float:
-    """sRGB, as files and people give colours, to the linear values that Blender keeps."""
-    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4

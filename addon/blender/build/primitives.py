@@ -10,6 +10,7 @@ import bmesh
 import numpy as np
 
 from ...model.records import Array, Shape
+from ..materials import Color
 
 _SEGMENTS = 32
 _RINGS = 8  # of each half of a ball
@@ -19,7 +20,6 @@ _BAR = 1.0 / 14.0
 _WIDE = 50.0
 _AXIS_COLORS = ((0.8, 0.1, 0.1, 1.0), (0.1, 0.65, 0.15, 1.0), (0.15, 0.3, 0.9, 1.0))
 
-Color = tuple[float, float, float, float]
 Polygons = Sequence[tuple[int, ...]]
 
 

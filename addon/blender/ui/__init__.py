@@ -5,9 +5,10 @@ from __future__ import annotations
 import bpy
 from bpy.props import IntProperty
 
-from . import bake, drive, export_model, film, import_model, lists, motion_files, panels, selection
+from . import bake, drive, export_model, film, import_model, lists, motion_files, panels, preferences, selection
 
 _CLASSES = (
+    *preferences.CLASSES,
     *import_model.CLASSES,
     *export_model.CLASSES,
     *motion_files.CLASSES,

@@ -1,0 +1,31 @@
+"""What the user set under Edit > Preferences > Add-ons > Knuckle, for all rooms; defaults where Knuckle is no add-on."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import bpy
+
+#: The name under which Blender knows the add-on: ``bl_ext.user_default.knuckle``, or ``addon`` in our own tree.
+ADDON = (__package__ or "").rpartition(".")[0]
+
+
+def mesh_folders() -> tuple[str, ...]:
+    """The folders, absolute, in which meshes may be looked for beside the model's own."""
+    found = _preferences()
+    folders = [bpy.path.abspath(row.path) for row in found.mesh_folders if row.path] if found is not None else []
+    return tuple(dict.fromkeys(os.path.normpath(folder) for folder in folders if os.path.isabs(folder)))
+
+
+def ignore_collada_units() -> bool:
+    """Whether the unit that a Collada file names is left out of account."""
+    found = _preferences()
+    return bool(found.ignore_collada_units) if found is not None else True
+
+
+def _preferences() -> Any:
+    """Our preferences, or None: from the command line and in tests nobody has enabled us."""
+    addon = bpy.context.preferences.addons.get(ADDON)
+    found = addon.preferences if addon is not None else None
+    return found if hasattr(found, "mesh_folders") else None

@@ -1,0 +1,108 @@
+"""Edit > Preferences > Add-ons > Knuckle: where meshes may lie, and how Collada files are measured."""
+
+from __future__ import annotations
+
+import os
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
+
+from ..preferences import ADDON
+from .common import Result
+
+
+def _absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:
+    """The file browser gives paths relative to the .blend; a folder here is meant for all files."""
+    path = bpy.path.abspath(self.path)
+    if path and os.path.isabs(path) and os.path.normpath(path) != self.path:
+        self.path = os.path.normpath(path)
+
+
+class KnuckleMeshFolder(bpy.types.PropertyGroup):
+    """A folder in which meshes of models may be looked for."""
+
+    path: StringProperty(
+        name="Folder",
+        description="Meshes that models name are looked for in this folder and all below it",
+        subtype="DIR_PATH",
+        update=_absolute,
+    )
+
+
+class KnucklePreferences(bpy.types.AddonPreferences):
+    """What holds for all files."""
+
+    bl_idname = ADDON
+
+    mesh_folders: CollectionProperty(type=KnuckleMeshFolder)
+    ignore_collada_units: BoolProperty(
+        name="Ignore Collada Units",
+        description="Take the numbers of .dae files as they are. SKEL models are made for this, as DART ignored "
+        "the unit in these files up to 6.13",
+        default=True,
+    )
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.prop(self, "ignore_collada_units")
+        header = layout.row()
+        header.label(text="Mesh Folders")
+        header.operator(KNUCKLE_OT_mesh_folder_add.bl_idname, text="", icon="ADD")
+        if not self.mesh_folders:
+            layout.label(text="Meshes are read from the model's own folder only", icon="INFO")
+        for index, folder in enumerate(self.mesh_folders):
+            row = layout.row(align=True)
+            row.alert = bool(folder.path) and not os.path.isdir(folder.path)
+            row.prop(folder, "path", text="")
+            row.operator(KNUCKLE_OT_mesh_folder_remove.bl_idname, text="", icon="REMOVE").index = index
+
+
+class KNUCKLE_OT_mesh_folder_add(bpy.types.Operator):
+    bl_idname = "knuckle.mesh_folder_add"
+    bl_label = "Add Mesh Folder"
+    bl_description = "Allow one more folder in which the meshes of models may be looked for"
+    bl_options = {"INTERNAL"}
+
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return ADDON in context.preferences.addons
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        context.preferences.addons[ADDON].preferences.mesh_folders.add().path = self.directory
+        _changed(context)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_mesh_folder_remove(bpy.types.Operator):
+    bl_idname = "knuckle.mesh_folder_remove"
+    bl_label = "Remove Mesh Folder"
+    bl_description = "Look for meshes in this folder no more"
+    bl_options = {"INTERNAL"}
+
+    index: IntProperty(min=0, options={"HIDDEN", "SKIP_SAVE"})
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return ADDON in context.preferences.addons
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        folders = context.preferences.addons[ADDON].preferences.mesh_folders
+        if self.index >= len(folders):
+            return {"CANCELLED"}
+        folders.remove(self.index)
+        _changed(context)
+        return {"FINISHED"}
+
+
+def _changed(context: bpy.types.Context) -> None:
+    """Blender saves preferences at exit only if it knows that they changed, and not where the user saves them."""
+    context.preferences.is_dirty = True
+
+
+CLASSES = (KnuckleMeshFolder, KNUCKLE_OT_mesh_folder_add, KNUCKLE_OT_mesh_folder_remove, KnucklePreferences)

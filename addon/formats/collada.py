@@ -1,0 +1,198 @@
+"""Collada files (.dae) to plain surfaces, through pycollada. Blender reads none since 5.0.
+
+Only what is drawn is read: the geometry of the scene with its nodes' transforms, normals and plain colours. The file's
+up axis is never applied, as the formats that name meshes do not; its unit only where it is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from ..model.records import Array
+from ..model.report import Report
+from .files import decode, read_bytes
+from .mesh_files import MeshTrouble
+
+#: More places for geometry than any mesh has: nodes that name nodes can multiply without bound.
+_MOST_VISITS = 100_000
+_MOST_CORNERS = 50_000_000
+#: Libraries that hold nothing to draw. What is wrong in them shall not matter.
+_IDLE = ("animations", "animation_clips", "cameras", "lights", "force_fields", "physics_materials", "physics_models")
+_IDLE += ("physics_scenes", "articulated_systems", "kinematics_models", "kinematics_scenes", "joints", "formulas")
+_IDLE_PARTS = {"instance_camera", "instance_light", "contributor", "created", "modified", "extra"}
+_IDLE_PARTS |= {f"library_{name}" for name in _IDLE}
+
+
+@dataclass
+class Surface:
+    """Polygons of one material. ``points`` (n, 3); ``corners`` (m,) indices of points, polygon after polygon;
+    ``counts`` (k,) how many corners each has; ``normals`` (m, 3) per corner, unit length, or None. ``color`` RGBA as
+    the file has it, or None."""
+
+    points: Array
+    corners: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    normals: Array | None
+    material: str
+    color: tuple[float, float, float, float] | None
+
+
+def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
+    """The surfaces of a file in its own axes; MeshTrouble where it has none or
+    cannot be read. ``ignore_unit`` False: in metres, by the file's <unit>."""
+    root = _parse(path)
+    try:
+        from collada import Collada
+        from collada.common import DaeBrokenRefError, DaeUnsupportedError
+    except ImportError as error:
+        raise MeshTrouble(
+            f"Collada files need pycollada ({error})", path=str(path), remedy="Install Knuckle again from its zip."
+        ) from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
+            data, passed_over = io.BytesIO(etree.tostring(root)), [DaeBrokenRefError, DaeUnsupportedError]
+            document = Collada(data, passed_over, aux_file_loader=lambda _name: None)
+            surfaces = list(_surfaces(document))
+        scale = 1.0 if ignore_unit else float(document.assetInfo.unitmeter or 1.0)
+    except MeshTrouble:
+        raise
+    except Exception as error:  # whatever a library makes of a bad file
+        raise MeshTrouble(f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)) from error
+    if not surfaces:
+        raise MeshTrouble("this Collada file holds no polygons", path=str(path))
+    for surface in surfaces:
+        surface.points = surface.points * scale
+        if not np.isfinite(surface.points).all():
+            raise MeshTrouble("this Collada file has coordinates that are no numbers", path=str(path))
+    return surfaces
+
+
+def _parse(path: Path) -> etree._Element:
+    """The document's root without what is not drawn. Definitions of entities are refused whatever the encoding."""
+    text, _ = decode(read_bytes(path), Report())
+    if "<!DOCTYPE" in text:
+        raise MeshTrouble("the document type may define entities, which are never read", path=str(path))
+    parser = etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True,
+        remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+    text = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text.lstrip("\ufeff"))
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError as error:
+        raise MeshTrouble(f"this is no sound XML: {error}", path=str(path)) from error
+    if etree.QName(root).localname != "COLLADA":
+        raise MeshTrouble(f"this is no Collada file: it begins with <{etree.QName(root).localname}>", path=str(path))
+    for element in [each for each in root.iter(etree.Element) if etree.QName(each).localname in _IDLE_PARTS]:
+        if element.getparent() is not None:
+            element.getparent().remove(element)
+    return root
+
+
+def _placed(document: Any) -> Iterator[tuple[Any, Array, dict[str, Any]]]:
+    """Every piece of geometry, with its pose (4, 4) in the scene and its materials by the names it calls them; all of
+    the library as it is where there is no scene."""
+    if document.scene is None:
+        for geometry in document.geometries:
+            yield geometry, np.eye(4), {each.id: each for each in document.materials}
+        return
+    waiting = [(node, np.eye(4)) for node in reversed(document.scene.nodes)]
+    visits = 0
+    while waiting:
+        visits += 1
+        if visits > _MOST_VISITS:
+            raise MeshTrouble(f"the scene of this Collada file has more than {_MOST_VISITS} nodes")
+        node, pose = waiting.pop()
+        if hasattr(node, "node"):  # an instance of another node
+            waiting.append((node.node, pose))
+            continue
+        materials = {each.symbol: each.target for each in getattr(node, "materials", ())}
+        if hasattr(node, "geometry"):
+            yield node.geometry, pose, materials
+        elif hasattr(node, "controller"):  # drawn as it was bound, undeformed
+            drawn = node.controller
+            turn = np.asarray(getattr(drawn, "bind_shape_matrix", np.eye(4)), dtype=np.float64)
+            geometry = getattr(drawn, "geometry", None) or getattr(drawn, "source_geometry", None)
+            if geometry is not None:
+                yield geometry, pose @ turn.reshape(4, 4), materials
+        elif hasattr(node, "children"):
+            inner = pose @ np.asarray(node.matrix, dtype=np.float64)
+            waiting += [(child, inner) for child in reversed(node.children)]
+
+
+def _surfaces(document: Any) -> Iterator[Surface]:
+    total = 0
+    for geometry, pose, materials in _placed(document):
+        for primitive in geometry.primitives:
+            if primitive.vertex_index is None or not len(primitive.vertex_index) or not hasattr(primitive, "normal"):
+                continue  # nothing, or lines
+            surface = _surface(primitive, pose, materials)
+            total += len(surface.corners)
+            if total > _MOST_CORNERS:
+                raise MeshTrouble(f"this Collada file has more than {_MOST_CORNERS} corners")
+            if len(surface.corners):
+                yield surface
+
+
+def _surface(primitive: Any, pose: Array, materials: dict[str, Any]) -> Surface:
+    corners = np.asarray(primitive.vertex_index, dtype=np.int64).ravel()
+    if hasattr(primitive, "vcounts"):
+        counts = np.asarray(primitive.vcounts, dtype=np.int64)
+    else:
+        counts = np.full(len(corners) // 3, 3)
+    if counts.sum() != len(corners) or counts.min() < 0 or corners.min() < 0 or corners.max() >= len(primitive.vertex):
+        raise MeshTrouble("polygons of this Collada file name points that are not there")
+    normals = _normals(primitive, pose, len(corners))
+    keep = np.repeat(counts >= 3, counts)
+    points = np.asarray(primitive.vertex, dtype=np.float64) @ pose[:3, :3].T + pose[:3, 3]
+    name, color = _material(primitive, materials)
+    return Surface(points, corners[keep], counts[counts >= 3], normals[keep] if normals is not None else None, name, color)
+
+
+def _normals(primitive: Any, pose: Array, count: int) -> Array | None:
+    """A normal (count, 3) for each corner, turned with its plane; None where the file has none."""
+    if primitive.normal is None or primitive.normal_index is None:
+        return None
+    index = np.asarray(primitive.normal_index, dtype=np.int64).ravel()
+    if len(index) != count or index.min() < 0 or index.max() >= len(primitive.normal):
+        return None
+    normals = np.asarray(primitive.normal, dtype=np.float64) @ np.linalg.pinv(pose[:3, :3])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.asarray((normals / np.where(lengths > 0.0, lengths, 1.0))[index])
+
+
+def _material(
+    primitive: Any, materials: dict[str, Any]
+) -> tuple[str, tuple[float, float, float, float] | None]:
+    """The name of a primitive's material and its diffuse colour, where that is plain."""
+    material = materials.get(primitive.material)
+    if material is None:
+        return str(primitive.material or ""), None
+    effect = getattr(material, "effect", None)
+    diffuse = getattr(effect, "diffuse", None)
+    name = str(material.name or material.id or "")
+    if not isinstance(diffuse, tuple | list) or len(diffuse) not in (3, 4):
+        return name, None
+    red, green, blue = (min(max(float(part), 0.0), 1.0) for part in diffuse[:3])
+    return name, (red, green, blue, _opacity(effect))
+
+
+def _opacity(effect: Any) -> float:
+    """How much of what is behind a material it hides, 0 to 1. Files disagree about what their own words mean: where
+    they would make it invisible, it is drawn in full."""
+    transparency = getattr(effect, "transparency", None)
+    if not isinstance(transparency, int | float):
+        return 1.0
+    value = float(transparency)
+    return value if 0.0 < value <= 1.0 else 1.0

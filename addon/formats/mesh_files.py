@@ -1,0 +1,218 @@
+"""Where the mesh files of a model may lie, and which of these places has one. The one rule for all formats.
+
+A model is a stranger's file. What it names is looked for in the folder that the model lies in, with all below it, and
+in the folders that the user has written out in the preferences or on the command line; nothing else is ever touched.
+``..``, absolute paths, include directories and symbolic links are followed where they end in one of these. Addresses
+and shares of a network are never followed, wherever they lead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from ..model.report import FormatError
+
+REMEDY = "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders"
+#: Schemes whose path means a place in some collection of models that we do not know: what is behind is looked for.
+_COLLECTIONS = frozenset({"dart", "package", "model"})
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+class MeshTrouble(FormatError):
+    """A mesh file that is missing, not allowed or not readable. ``tried`` names the places that were looked at;
+    ``code`` says in a word what it is: ``missing``, ``address`` or ``unreadable``."""
+
+    def __init__(
+        self, message: str, *, path: str = "", remedy: str = "", tried: Sequence[str] = (), code: str = "unreadable"
+    ) -> None:
+        super().__init__(message, path=path, remedy=remedy)
+        self.tried, self.code = tuple(tried), code
+
+    def __str__(self) -> str:
+        if not self.tried:
+            return super().__str__()
+        return f"{self.message.rstrip('.')}. Looked for: {', '.join(self.tried)}. {self.remedy}".rstrip()
+
+
+def is_network(name: str) -> bool:
+    """Whether a name leads out to another machine: an address, or a share."""
+    plain = name.strip().replace("\\", "/")
+    if plain.startswith("//"):
+        return True
+    scheme = _SCHEME.match(plain)
+    if scheme is None:
+        return False
+    kind, rest = scheme[1].lower(), plain[scheme.end() :]
+    if kind == "file":
+        host = re.match(r"//([^/]*)", rest)
+        path = rest[host.end() :] if host else rest
+        return path.startswith("//") or bool(host and host[1].lower() not in ("", "localhost"))
+    return kind not in _COLLECTIONS and rest.startswith("//")
+
+
+def find_mesh(
+    name: str,
+    model_path: str | os.PathLike[str] = "",
+    include: Sequence[str] = (),
+    folders: Iterable[str | os.PathLike[str]] = (),
+) -> Path:
+    """The file that a model means by ``name``, with no symbolic link in its path.
+
+    ``model_path``: the model's own file, empty where it has none; then only ``folders`` count. ``include``: the include
+    directories that the model names, relative to its folder or to one above. ``folders``: absolute ones that the user
+    allows. MeshTrouble, with every place looked at, where there is none."""
+    rooms = Rooms(model_path, folders)
+    if "\0" in name or not name.strip():
+        raise MeshTrouble("the mesh has no name of a file", code="missing")
+    if any(is_network(each) for each in _spellings(name)):
+        raise MeshTrouble(
+            f"{name} is an address in a network; nothing is ever fetched",
+            remedy="Download the mesh and name the file in the model.",
+            code="address",
+        )
+    tried: dict[str, None] = {}
+    places = []
+    for place in _places(name, rooms, include):
+        if not rooms.hold(place):
+            if name_is_outside(place, name, rooms):
+                tried[f"{place} (outside the folders that may be read)"] = None
+            continue
+        tried[str(place)] = None
+        places.append(place)
+    for look in (_exact, _any_case):
+        for place in places:
+            found = look(place, rooms)
+            if found is not None and rooms.hold_really(found):
+                return found.resolve()
+            if found is not None:
+                tried.pop(str(place), None)
+                tried[f"{place} (leads outside the folders that may be read)"] = None
+    raise MeshTrouble(f"{name} is not found", remedy=f"{REMEDY}.", tried=list(tried), code="missing")
+
+
+class Rooms:
+    """The folders that may be read: that of the model, and those that the user allows."""
+
+    def __init__(self, model_path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> None:
+        path = os.fspath(model_path)
+        self.model = Path(os.path.abspath(path)).parent if path else None
+        self.folders = [Path(os.path.normpath(folder)) for folder in map(os.fspath, folders) if _may_be_room(folder)]
+        written = [*([self.model] if self.model else []), *self.folders]
+        self._real = [Path(os.path.realpath(each)) for each in written]
+        self.all = list(dict.fromkeys([*written, *self._real]))
+
+    def hold(self, place: Path) -> bool:
+        """Whether a place lies in one of them by its name, ``..`` taken out; nothing is looked at on disk."""
+        return any(place.is_relative_to(room) for room in self.all)
+
+    def hold_really(self, place: Path) -> bool:
+        """Whether a place lies in one of them once every symbolic link is followed."""
+        real = Path(os.path.realpath(place))
+        return any(real.is_relative_to(room) for room in self._real)
+
+    def of(self, place: Path) -> Path:
+        """The one of them that a place lies in by its name."""
+        return next(room for room in self.all if place.is_relative_to(room))
+
+
+def _may_be_room(folder: str) -> bool:
+    """A folder counts where it is written out absolutely."""
+    return os.path.isabs(folder) and "\0" not in folder
+
+
+def name_is_outside(place: Path, name: str, rooms: Rooms) -> bool:
+    """Whether a place outside is what the name itself says, rather than a guess of ours that is not worth telling."""
+    plain = _local(name)
+    own = plain if _is_absolute(plain) else os.path.join(rooms.model, plain) if rooms.model else ""
+    return bool(own) and place == Path(os.path.normpath(own))
+
+
+def _spellings(name: str) -> list[str]:
+    """A name as written and, where it has percent signs, as an address would mean it."""
+    return list(dict.fromkeys([name, unquote(name)]))
+
+
+def _local(name: str) -> str:
+    """A name as a path with slashes: a ``file:`` address without what makes it one."""
+    plain = name.strip().replace("\\", "/")
+    scheme = _SCHEME.match(plain)
+    if scheme is None or scheme[1].lower() != "file":
+        return plain
+    path = re.sub(r"^//[^/]*", "", plain[scheme.end() :])
+    return path[1:] if re.match(r"/[A-Za-z]:/", path) else path
+
+
+def _is_absolute(path: str) -> bool:
+    return os.path.isabs(path) or path.startswith("/") or _DRIVE.match(path) is not None
+
+
+def _places(name: str, rooms: Rooms, include: Sequence[str]) -> Iterator[Path]:
+    """Every place to look, likely ones first, ``..`` taken out of each; they need not be allowed."""
+    for plain in map(_local, _spellings(name)):
+        collection = _SCHEME.match(plain)
+        if collection is not None and collection[1].lower() in _COLLECTIONS:
+            inner = plain[collection.end() :].strip("/")
+            behind = inner.partition("/")[2]
+            for path in dict.fromkeys(filter(None, (behind, inner))):
+                yield from _relative_places(path, rooms, include, above=True)
+            plain = behind or inner
+        elif _is_absolute(plain):
+            yield Path(os.path.normpath(plain))
+        else:
+            yield from _relative_places(plain, rooms, include, above=False)
+        yield from _relative_places(PurePosixPath(plain).name, rooms, include, above=False)
+
+
+def _relative_places(path: str, rooms: Rooms, include: Sequence[str], above: bool) -> Iterator[Path]:
+    if not path:
+        return
+    model = [rooms.model] if rooms.model is not None else []
+    parents = [*rooms.model.parents] if rooms.model is not None else []
+    for directory in include:
+        plain = _local(directory)
+        if is_network(directory) or is_network(unquote(directory)):
+            continue
+        bases = [Path(plain)] if _is_absolute(plain) else [base / plain for base in (*model, *parents)]
+        yield from (_joined(base, path) for base in bases)
+    yield from (_joined(base, path) for base in (*model, *rooms.folders))
+    inner = re.sub(r"^(\.\.?/)+", "", path)
+    if inner != path:
+        yield from (_joined(base, inner) for base in rooms.folders)
+    if above:
+        yield from (_joined(base, path) for base in parents)
+
+
+def _joined(base: Path, path: str) -> Path:
+    return Path(os.path.normpath(base / path))
+
+
+def _exact(place: Path, _rooms: Rooms) -> Path | None:
+    try:
+        return place if place.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _any_case(place: Path, rooms: Rooms) -> Path | None:
+    """The file of that name but for capitals, as models from systems that ignore them name it."""
+    room = rooms.of(place)
+    here = room
+    for part in place.relative_to(room).parts:
+        step = here / part
+        if not os.path.lexists(step):
+            try:
+                names = sorted(name for name in os.listdir(here) if name.casefold() == part.casefold())
+            except OSError:
+                return None
+            if not names:
+                return None
+            step = here / names[0]
+        if not rooms.hold_really(step):
+            return step if step == place else None
+        here = step
+    return _exact(here, rooms)
