@@ -242,7 +242,7 @@ def demo(model: Path, folder: Path, seconds: float, inputs: Inputs, motion: Path
     )
     exported = extract(settings(rig).collection)
     report.extend(exported.report)
-    report.extend(formats.save(exported, folder / f"{stem}.jm"))
+    report.extend(formats.save(exported, folder / model.name))
     scene.frame_set(scene.frame_start)
     save_blend(folder / f"{stem}.blend")
     bodies = parts(rig, "BODY")

@@ -182,6 +182,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
     immobile: BoolProperty(name="Immobile")
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
+    scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
     mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=_body_changed)
     is_ground: BoolProperty(description="The ground that the scene's models stand on")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .behaviours import Behaviours
+from .extents import extent
 from .gait import Gait
 from .inertia import body_inertia
 from .kinematics import joint_frame_world, spanning_tree
@@ -64,38 +65,6 @@ def summary(mechanism: Mechanism) -> str:
     lines.append(f"report   {_count(report.count('error'), 'error')}, {_count(report.count('warning'), 'warning')}")
     lines += [f"  {entry}" for entry in report.entries]
     return "\n".join(lines)
-
-
-def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
-    """Lowest and highest corner, (3,) each, of the box along the world's axes that holds all shapes at the
-    design pose. A mesh counts as the point of its origin; planes have no end and do not count. None for nothing."""
-    boxes = [
-        (pose[:3, 3] - half, pose[:3, 3] + half)
-        for body in mechanism.bodies
-        for shape in body.shapes
-        if shape.type not in ("plane", "none")
-        for pose in [body.pose @ shape.pose]
-        for half in [half_extent(shape, pose[:3, :3])]
-    ]
-    if not boxes:
-        return None
-    return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
-
-
-def half_extent(shape: Shape, turn: Array) -> Array:
-    """Half the size, (3,) along the outer axes, of a shape turned by ``turn``."""
-    size, along = shape.size, np.abs(turn[:, 2])
-    if shape.type == "box":
-        return np.abs(turn) @ np.array([size["x"], size["y"], size["z"]]) / 2.0
-    if shape.type == "ellipsoid":
-        return np.linalg.norm(turn * np.array([size["x"], size["y"], size["z"]]) / 2.0, axis=1)
-    if shape.type == "sphere":
-        return np.full(3, size["radius"])
-    if shape.type == "capsule":
-        return along * size["length"] / 2.0 + size["radius"]
-    if shape.type in ("cylinder", "cone"):
-        return along * size["length"] / 2.0 + size["radius"] * np.sqrt(np.maximum(1.0 - along**2, 0.0))
-    return np.zeros(3)
 
 
 def _body(body: Body) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Engine
-from addon.model.describe import describe, extent, summary
+from addon.model.describe import describe, summary
+from addon.model.extents import extent
 from addon.model.kinematics import rotation_matrix
 from addon.model.records import Body, Dof, Joint, Mechanism, Motion, Shape, Source, Trajectory, World
 from addon.model.report import Report

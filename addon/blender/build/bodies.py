@@ -7,6 +7,7 @@ from dataclasses import replace
 import bpy
 from mathutils import Matrix
 
+from ...model.extents import scenery
 from ...model.records import Array, Body, Shape
 from ..access import record_of
 from ..records import flat, write_shape
@@ -19,6 +20,7 @@ from .rig import Hook
 def make_bodies(plan: Plan, hook: Hook, folders: Folders, shelf: MeshShelf) -> dict[str, bpy.types.Object]:
     """Body objects by id. A mesh that cannot be had is a box, with a label beside it."""
     made: dict[str, bpy.types.Object] = {}
+    aside = scenery(plan.mechanism)
     for body in plan.mechanism.bodies:
         if body.id in made:
             continue
@@ -27,6 +29,7 @@ def make_bodies(plan: Plan, hook: Hook, folders: Folders, shelf: MeshShelf) -> d
         hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"
         _record(obj, body, hook.rig)
+        record_of(obj).scenery = body.id in aside
         folders.folder("Bodies", body.assembly, body.active).objects.link(obj)
         made[body.id] = obj
         for shape in visible:

@@ -10,8 +10,9 @@ from typing import Literal
 
 import numpy as np
 
+from ...model.extents import body_reach, scenery
 from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
-from ...model.records import Array, Body, Joint, Mechanism, Shape
+from ...model.records import Array, Body, Joint, Mechanism
 from .bone_frames import aimed, clear_view, frame_of_layout, is_clear
 from .degrees import BoneDegrees, Layout, Place, chain_of
 from .starts import closing_positions
@@ -99,21 +100,14 @@ def upright_turn(mechanism: Mechanism, up_axis: UpAxis) -> Array:
     return out
 
 
-def shape_radius(shape: Shape) -> float:
-    """Radius of a sphere around a shape's own origin that contains it (length units)."""
-    size = shape.size
-    if shape.type in {"box", "ellipsoid"}:
-        return 0.5 * math.sqrt(sum(size.get(key, 0.0) ** 2 for key in "xyz"))
-    if shape.type == "capsule":
-        return size.get("length", 0.0) / 2 + size.get("radius", 0.0)
-    return math.hypot(size.get("length", 0.0) / 2, size.get("radius", 0.0))
-
-
 def _size(mechanism: Mechanism) -> float:
-    if not mechanism.bodies:
+    """Length of the diagonal of a box that holds the bodies, floors and walls left out."""
+    aside = scenery(mechanism)
+    bodies = [body for body in mechanism.bodies if body.id not in aside]
+    if not bodies:
         return 1.0
-    at = np.array([body.pose[:3, 3] for body in mechanism.bodies])
-    reach = np.array([max((shape_radius(shape) for shape in body.shapes), default=0.0) for body in mechanism.bodies])
+    at = np.array([body.pose[:3, 3] for body in bodies])
+    reach = np.array([body_reach(body) for body in bodies])
     span = (at + reach[:, None]).max(axis=0) - (at - reach[:, None]).min(axis=0)
     return float(np.linalg.norm(span)) or 1.0
 
@@ -128,7 +122,7 @@ def _bones(
         matrix = np.eye(4)
         matrix[:3, 3] = center(root)
         bone_of_body[root.id] = len(bones)
-        reach = max((shape_radius(shape) for shape in root.shapes), default=0.1 * size)
+        reach = min(body_reach(root) if root.shapes else 0.1 * size, size)
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
     matrices, lengths = _bone_frames(tree, frames, bodies, shortest)
     for number, link in enumerate(tree.links):

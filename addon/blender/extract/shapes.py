@@ -8,7 +8,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ...model.describe import half_extent
+from ...model.extents import half_extent
 from ...model.records import Array, Shape
 from ..access import record_of
 from ..records import UNIT_SIZE, read_shape

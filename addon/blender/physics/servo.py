@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import bpy
 import numpy as np
 
-from ...model.describe import half_extent
+from ...model.extents import half_extent
 from ...model.gait import Gait, feedback_angles
 from ...model.records import Array
 from ...model.report import FormatError

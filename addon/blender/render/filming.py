@@ -8,11 +8,13 @@ import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 import bpy
 import numpy as np
 
 from ...model.report import FormatError, Report
+from ..access import record_of
 from .cast import hire, pose
 from .engines import WORKBENCH, set_up_engine, set_up_picture
 from .framing import Shot, plan_shot
@@ -53,6 +55,7 @@ def film_steps(
     """The same as a generator that pauses after every step with (done, total), for callers that want to
     look after the user meanwhile. ``close()`` cancels it and leaves everything as it was."""
     options.check()
+    objects, options = _set_aside(objects, options)
     report = Report()
     poster = wants_poster(path)
     size = options.size if poster else even(options.size, report)
@@ -82,6 +85,17 @@ def film_steps(
     return report
 
 
+def _set_aside(
+    objects: Sequence[bpy.types.Object], options: FilmOptions
+) -> tuple[Sequence[bpy.types.Object], FilmOptions]:
+    """Count the floors and walls of a model with the scenery, unless it is nothing else."""
+    cast = [obj for obj in objects if not record_of(obj).scenery]
+    aside = [obj for obj in objects if record_of(obj).scenery]
+    if not cast or not aside:
+        return objects, options
+    return cast, replace(options, scenery=[*options.scenery, *aside])
+
+
 def shoot(
     context: bpy.types.Context, take: Take, size: tuple[int, int], options: FilmOptions, folder: str
 ) -> Generator[str, None, None]:
@@ -89,7 +103,12 @@ def shoot(
     shot = direct(take, size, options)
     corners = take.corners()
     extent = float(np.linalg.norm(np.ptp(corners, axis=1), axis=1).max())
-    ground = floor_height(float(corners[..., 2].min()), extent) if options.ground is None else options.ground
+    ground = options.ground
+    if ground is None:
+        ground = floor_height(float(corners[..., 2].min()), extent)
+        floors = take.corners(scenery=True)[..., 2]
+        if floors.size:  # a model's own floor is not to flicker in ours
+            ground = min(ground, float(floors.min())) - 0.002 * extent
     with Studio() as studio:
         set_up_picture(studio.scene, size)
         set_up_engine(

@@ -59,8 +59,8 @@ def build_stage(studio: Studio, shot: Shot, size: float, ground: float, engine: 
 
 def floor_height(lowest: float, size: float) -> float:
     """The floor is at 0, where formats and scenes have it; under or up at the model's lowest point where
-    that is clearly elsewhere."""
-    return 0.0 if abs(lowest) <= 0.25 * size else lowest
+    that is clearly elsewhere. What sinks in a little still stands on it; what lies deeper would be hidden."""
+    return 0.0 if -0.05 * size <= lowest <= 0.25 * size else lowest
 
 
 def nice(value: float) -> float:

@@ -32,11 +32,12 @@ class Take:
     boxes: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
     fps: float = 0.0
 
-    def corners(self) -> Array:
-        """World points (n, 8 x cast, 3) that enclose the model in each frame."""
-        poses, boxes = self.poses[:, : self.cast], self.boxes[: self.cast]
+    def corners(self, scenery: bool = False) -> Array:
+        """World points (n, 8 x cast, 3) that enclose the model, or the ``scenery``, in each frame."""
+        which = slice(self.cast, None) if scenery else slice(self.cast)
+        poses, boxes = self.poses[:, which], self.boxes[which]
         points = np.einsum("nkij,kcj->nkci", poses[..., :3, :3], boxes) + poses[:, :, None, :3, 3]
-        return points.reshape(len(self.frames), -1, 3)
+        return points.reshape(len(self.frames), 8 * len(boxes), 3)
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,12 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper):
         ],
         default=_DEFAULTS.up_axis,
     )
+    assemble: BoolProperty(
+        name="Close Loops",
+        description="Where the file's joint positions leave a loop open, begin at the nearest ones that close it. "
+        "The file keeps its own",
+        default=_DEFAULTS.assemble,
+    )
     frame_view: BoolProperty(
         name="Frame in View", description="Move the 3D view so that it shows the model", default=False
     )
@@ -91,6 +97,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper):
         model = _group(layout, "KNUCKLE_import_model", "Model")
         if model is not None:
             model.prop(self, "up_axis")
+            model.prop(self, "assemble")
             model.prop(self, "frame_view")
         physics = _group(layout, "KNUCKLE_import_physics", "Physics")
         if physics is not None:
@@ -137,6 +144,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper):
             adapt_scene=self.adapt_scene,
             ground=self.ground,
             up_axis=self.up_axis,
+            assemble=self.assemble,
         )
 
 

@@ -1,0 +1,198 @@
+"""Frames, lights and assemblies of a Shift model: where they stand, what is switched off, and out again."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.model.records import Mechanism
+from tests.blender.mechanisms import objects_of, world_of
+
+QUARTER = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]  # a right angle about Z, as the columns of a frame's axes
+
+
+def body(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "mass": 1.0, "center_of_mass": [0, 0, 0.5], **more}
+
+
+def joint(name: str, parent: list[str], child: list[str], **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": "Rz", "body_frame_pairs": [parent, child], **more}
+
+
+def document(arm_on: bool = True) -> str:
+    """A robot with an arm in it, whose hand is switched off, and a lamp on the arm."""
+    hand_frames = [{"name": "grip", "T": [0, 0, 0.2]}]
+    arm = {
+        "name": "arm",
+        "bodies": [
+            body("upper", frames=[{"name": "elbow", "R": QUARTER, "T": [1, 0, 0]}]),
+            body("hand", active=False, frames=hand_frames),
+        ],
+        "joints": [joint("wrist", ["upper", "elbow"], ["hand", "origin"])],
+        "active": arm_on,
+    }
+    robot = {
+        "name": "robot",
+        "bodies": [body("base")],
+        "joints": [
+            joint("foot", ["fixed", "pad"], ["base", "origin"], initial_displacement=0.5),
+            joint("shoulder", ["base", "origin"], ["robot:arm:upper", "origin"]),
+        ],
+        "assemblies": [arm],
+    }
+    lights = [
+        {"name": "sun", "type": "directional", "parent": ["fixed", "pad"], "Kd": [1, 1, 1]},
+        {"name": "lamp", "type": "spot", "parent": ["robot:arm:upper", "elbow"], "Kd": [0.5, 0.25, 0]},
+    ]
+    fixed = {"frames": [{"name": "pad", "T": [2, 0, 0]}], "lights": lights}
+    settings = {"version": "0.2", "gravity": [0, 0, -9.81]}
+    return json.dumps({"model_parameters": settings, "fixed": fixed, "assemblies": [robot]}, indent=1)
+
+
+def put(text: str) -> Any:
+    import bpy
+
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    mechanism = formats.loads(text.encode(), "robot.json")
+    rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
+    bpy.context.view_layer.update()
+    return rig
+
+
+def named(rig: Any, role: str) -> dict[str, Any]:
+    objects = rig.data.knuckle.collection.all_objects
+    return {obj.knuckle.source_name: obj for obj in objects if obj.knuckle.role == role}
+
+
+def out(rig: Any) -> tuple[str, Mechanism]:
+    from addon.blender.extract import extract
+
+    mechanism = extract(rig.data.knuckle.collection)
+    return formats.dumps(mechanism)[0], mechanism
+
+
+def about_z(angle: float, place: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:2, :2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    pose[:3, 3] = place
+    return pose
+
+
+def test_frames_are_empties_that_go_with_their_bodies(blank: Any) -> None:
+    rig = put(document())
+    frames = named(rig, "FRAME")
+    assert set(frames) == {"pad", "elbow", "grip"}
+    assert all(frame.type == "EMPTY" and frame.users_collection[0].name == "Frames" for frame in frames.values())
+    assert np.allclose(world_of(frames["pad"]), about_z(0, (2, 0, 0)))
+    elbow = about_z(math.pi / 2, (1, 0, 0))
+    assert np.allclose(world_of(frames["elbow"]), about_z(0.5, (2, 0, 0)) @ elbow, atol=1e-6)
+    rig.pose.bones["shoulder"].rotation_euler.z = 0.25
+    blank.view_layer.update()
+    assert np.allclose(world_of(frames["elbow"]), about_z(0.75, (2, 0, 0)) @ elbow, atol=1e-6)
+
+
+def test_lights_are_blenders_and_hang_on_their_frames(blank: Any) -> None:
+    rig = put(document())
+    lights, frames = named(rig, "LIGHT"), named(rig, "FRAME")
+    assert lights["sun"].data.type == "SUN" and lights["lamp"].data.type == "SPOT"
+    assert lights["lamp"].data.color[:] == pytest.approx((1.0, 0.5, 0.0))
+    rig.pose.bones["shoulder"].rotation_euler.z = 0.25
+    blank.view_layer.update()
+    assert np.allclose(world_of(lights["lamp"]), world_of(frames["elbow"]), atol=1e-6)
+    assert np.allclose(world_of(lights["sun"]), world_of(frames["pad"]), atol=1e-6)
+
+
+def folders(collection: Any) -> dict[str, Any]:
+    """The tree below a collection by names; None for an object."""
+    inside: dict[str, Any] = {child.name.partition(".")[0]: folders(child) for child in collection.children}
+    return inside | {obj.knuckle.source_name: None for obj in collection.objects}
+
+
+def test_assemblies_are_nested_collections_and_what_is_off_is_excluded(blank: Any) -> None:
+    rig = put(document())
+    top = rig.data.knuckle.collection
+    tree = folders(top)
+    assert tree["Bodies"] == {"robot": {"base": None, "arm": {"upper": None, "Off": {"hand": None}}}}
+    assert tree["Joints"] == {"robot": {"foot": None, "shoulder": None, "arm": {"Off": {"wrist": None}}}}
+    bodies = objects_of(rig, "BODY")
+    shown = {obj.knuckle.source_name for obj in blank.view_layer.objects if obj.knuckle.role == "BODY"}
+    assert shown == {"base", "upper"}
+    assert all(obj.rigid_body is not None for obj in bodies.values() if obj.knuckle.source_name != "hand")
+    hand = next(obj for obj in bodies.values() if obj.knuckle.source_name == "hand")
+    assert hand.rigid_body is None, "what is off takes no part in physics"
+
+
+def test_an_assembly_that_is_off_is_excluded_as_a_whole(blank: Any) -> None:
+    rig = put(document(arm_on=False))
+    shown = {obj.knuckle.source_name for obj in blank.view_layer.objects if obj.knuckle.role == "BODY"}
+    assert shown == {"base"}
+    tree = folders(rig.data.knuckle.collection)
+    assert tree["Bodies"] == {"robot": {"base": None, "arm": {"upper": None, "hand": None}}}
+    assert tree["Joints"]["robot"]["Off"] == {"shoulder": None}, "it leads to what is off"
+
+
+@pytest.mark.parametrize("arm_on", [True, False])
+def test_all_of_it_goes_out_as_it_came_through_a_saved_blend(blank: Any, tmp_path: Path, arm_on: bool) -> None:
+    import bpy
+
+    from addon.blender.model_parts import rig_in
+
+    text = document(arm_on)
+    rig = put(text)
+    rig.pose.bones["foot"].rotation_euler.z = 1.0
+    name = rig.data.knuckle.collection.name
+    assert out(rig)[0] == text
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "robot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "robot.blend"))
+    assert out(rig_in(bpy.data.collections[name]))[0] == text
+
+
+def test_a_frame_that_is_moved_renamed_copied_or_deleted_is_so_in_the_file(blank: Any) -> None:
+    rig = put(document())
+    frames = named(rig, "FRAME")
+    frames["elbow"].location.z += 0.5  # its own matrix is where it is at design: along the body's axes here
+    frames["pad"].name = "plinth"
+    copy = frames["pad"].copy()
+    copy.name = "second pad"
+    copy.location.x = 7
+    frames["pad"].users_collection[0].objects.link(copy)
+    import bpy
+
+    bpy.data.objects.remove(frames["grip"])
+    _text, mechanism = out(rig)
+    now = {frame.name: frame for frame in mechanism.frames}
+    assert set(now) == {"elbow", "plinth", "second pad"}
+    assert np.allclose(now["elbow"].pose[:3, 3], (1, 0, 0.5), atol=1e-7)
+    assert np.allclose(now["second pad"].pose[:3, 3], (7, 0, 0)) and now["second pad"].body is None
+    codes = [entry.code for entry in mechanism.report.entries]
+    assert "deleted" in codes and "added" in codes
+
+
+def test_a_lights_colour_and_kind_go_out(blank: Any) -> None:
+    rig = put(document())
+    lamp = named(rig, "LIGHT")["lamp"]
+    lamp.data.color = (1.0, 1.0, 0.5)
+    lamp.data.type = "POINT"
+    _text, mechanism = out(rig)
+    light = next(light for light in mechanism.lights if light.name == "lamp")
+    assert light.type == "point" and light.diffuse == pytest.approx((0.5, 0.5, 0.25))
+
+
+def test_what_hung_on_a_deleted_body_goes_with_it(blank: Any) -> None:
+    import bpy
+
+    rig = put(document())
+    upper = next(obj for obj in objects_of(rig, "BODY").values() if obj.knuckle.source_name == "upper")
+    bpy.data.objects.remove(upper)
+    text, mechanism = out(rig)
+    assert {frame.name for frame in mechanism.frames} == {"pad", "grip"}
+    assert [light.name for light in mechanism.lights] == ["sun"]
+    assert "lamp" not in text and formats.loads(text.encode()).lights
