@@ -15,6 +15,7 @@ import numpy as np
 
 from ...model.report import FormatError, Report
 from ..access import record_of
+from ..properties import registered
 from .cast import hire, pose
 from .engines import WORKBENCH, set_up_engine, set_up_picture
 from .framing import Shot, plan_shot
@@ -23,6 +24,10 @@ from .stage import add_camera, build_stage, floor_height, key_direction
 from .studio import Studio
 from .take import Schedule, Take, record, schedule
 from .video import encode
+
+
+#: A model without any size is filmed as if it had this.
+LEAST_EXTENT = 1e-3
 
 
 def film(
@@ -89,6 +94,8 @@ def _set_aside(
     objects: Sequence[bpy.types.Object], options: FilmOptions
 ) -> tuple[Sequence[bpy.types.Object], FilmOptions]:
     """Count the floors and walls of a model with the scenery, unless it is nothing else."""
+    if not registered():  # then they are nobody's model
+        return objects, options
     cast = [obj for obj in objects if not record_of(obj).scenery]
     aside = [obj for obj in objects if record_of(obj).scenery]
     if not cast or not aside:
@@ -102,7 +109,7 @@ def shoot(
     """The second pass: render the take with stand-ins on a stage; yields the picture files in order."""
     shot = direct(take, size, options)
     corners = take.corners()
-    extent = float(np.linalg.norm(np.ptp(corners, axis=1), axis=1).max())
+    extent = max(float(np.linalg.norm(np.ptp(corners, axis=1), axis=1).max()), LEAST_EXTENT)
     ground = options.ground
     if ground is None:
         ground = floor_height(float(corners[..., 2].min()), extent)

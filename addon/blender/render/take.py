@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import bpy
 import numpy as np
@@ -93,12 +94,19 @@ def visible_solids(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object
             continue
         if (
             candidate.type in SOLID_TYPES
+            and _has_surface(candidate)
             and not candidate.hide_render
             and candidate.display_type not in ("WIRE", "BOUNDS")
         ):
             found[candidate] = None
         waiting.extend(reversed(children.get(candidate, ())))
     return list(found)
+
+
+def _has_surface(obj: bpy.types.Object) -> bool:
+    """Whether there may be anything to see: bodies without shapes have a mesh without vertices."""
+    data: Any = obj.data
+    return obj.type != "MESH" or bool(data.vertices) or bool(obj.modifiers)
 
 
 def record(
