@@ -246,6 +246,13 @@ class KnuckleServoState(bpy.types.PropertyGroup):
     use_gravity: BoolProperty()
 
 
+def _show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    model: Any = self
+    for obj in model.collection.all_objects if model.collection is not None else ():
+        if obj.knuckle.shape >= 0 and obj.knuckle.model == model.rig:
+            obj.hide_viewport = not model.show_collision
+
+
 class KnuckleModel(bpy.types.PropertyGroup):
     """A model's settings. Lives on the armature's data."""
 
@@ -319,6 +326,11 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=_world_changed,
     )
     has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
+    show_collision: BoolProperty(
+        name="Collision Shapes",
+        description="Show, as wires, what bodies collide with where that is not what they look like",
+        update=_show_collision,
+    )
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")

@@ -109,7 +109,17 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None 
     text = row.dump(mechanism, suffix, report)
     # another format's code page is not this one's
     write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
+    _tell_of_meshes(mechanism, name, report)
     return report
+
+
+def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
+    """Say which mesh files a model needs beside it that is written into another folder than it came from."""
+    named = {shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh}
+    before, now = (os.path.dirname(os.path.abspath(each)) for each in (mechanism.source.path, path))
+    if named and mechanism.source.path and before != now:
+        some = ", ".join(sorted(named)[:3]) + (", ..." if len(named) > 3 else "")
+        report.warn("meshes-stay", f"Mesh files are not written; copy them from {before} to {now} as well: {some}")
 
 
 def dumps(mechanism: Mechanism, format: str | None = None) -> tuple[str, Report]:

@@ -67,6 +67,8 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             _fact(layout, "Format", f"{row.label}{dialect}")
         if model.path:
             _fact(layout, "File", bpy.path.basename(model.path))
+        if any(record_of(obj).shape >= 0 for obj in parts(rig, "SHAPE")):
+            layout.prop(model, "show_collision")
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")

@@ -275,3 +275,12 @@ def test_a_copied_body_keeps_its_collision_shapes(blank: Any) -> None:
     body.users_collection[0].objects.link(twin)
     _text, mechanism = out(rig)
     assert [[shape.type for shape in each.shapes] for each in mechanism.bodies] == [["ellipsoid", "box"]] * 2
+
+
+def test_collision_shapes_are_shown_and_hidden_with_one_switch(blank: Any) -> None:
+    rig = skel_model()
+    (child,) = children_of(rig)
+    rig.data.knuckle.show_collision = True
+    assert not child.hide_viewport and child.hide_render
+    rig.data.knuckle.show_collision = False
+    assert child.hide_viewport
