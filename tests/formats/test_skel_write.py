@@ -109,7 +109,7 @@ def test_an_unedited_document_is_written_as_it_was_read(path: Path, tmp_path: Pa
     mechanism = formats.load(path)
     report = formats.save(mechanism, tmp_path / "out.skel")
     assert (tmp_path / "out.skel").read_bytes() == path.read_bytes()
-    assert [entry.code for entry in report.entries] == ["document-kept"]
+    assert [entry.code for entry in report.entries if entry.code != "meshes-stay"] == ["document-kept"]
 
 
 def test_an_unedited_document_with_every_fault_is_written_as_it_was_read() -> None:
