@@ -18,7 +18,8 @@ from addon.model.gait import Gait
 from addon.model.records import Array, Body, Mechanism, Source
 
 FRAME_RATE = 60
-MODELS = ("hexapod", "rover")
+MODELS = ("hexapod", "rover")  # those of Juice
+OTHERS = ("pumpjack/pumpjack.json", "desk_lamp/desk_lamp.skel", "sensor_leg/sensor_leg.xml")
 OBJECTS = ("Bodies/Body", "RevoluteJoints/RevoluteJoint", "PrismaticJoints/PrismaticJoint")
 MIRRORED = {"Position/X", "Rotation/Y", "Rotation/R"}
 OWN = {"ID", "Name", "Twin", "Body1", "Body2"}
@@ -39,7 +40,7 @@ def model(path: Path) -> Mechanism:
 
 def test_every_model_has_a_folder_a_story_and_a_line_in_the_list(sample_models: Path) -> None:
     folders = sorted(entry.name for entry in sample_models.iterdir() if entry.is_dir())
-    assert folders == sorted(MODELS)
+    assert folders == sorted([*MODELS, *(other.partition("/")[0] for other in OTHERS)])
     contents = (sample_models / "README.md").read_text()
     for name in folders:
         assert f"[{name}]({name}/)" in contents
@@ -48,6 +49,46 @@ def test_every_model_has_a_folder_a_story_and_a_line_in_the_list(sample_models: 
 def test_a_model_is_read_without_a_word_and_comes_back_as_it_was(path: Path, model: Mechanism) -> None:
     assert model.report.entries == []
     assert formats.dumps(model)[0] == path.read_text()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_models_of_the_other_formats_go_through_blender_and_come_back_as_they_were(
+    blank: Any, sample_models: Path, name: str
+) -> None:
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.extract import extract
+
+    mechanism = formats.load(sample_models / name)
+    collection = build(mechanism, blank, BuildOptions())
+    assert not [entry for entry in mechanism.report.entries if entry.code.startswith("mesh-")]
+    assert all(obj.data.vertices for obj in collection.all_objects if obj.knuckle.role == "BODY")
+    assert formats.dumps(extract(collection))[0] == (sample_models / name).read_text()
+    story = (sample_models / name).with_name("README.md").read_text()
+    joints = {joint.name for joint in mechanism.joints}
+    named = {word.partition("/")[0] for word in re.findall(r"`([^`]+)`", story)}
+    assert named <= joints, "the story speaks of joints that are there"
+
+
+def test_the_pumpjack_nods_as_its_motor_turns(sample_models: Path) -> None:
+    """One full turn of the crank, closed at each step: the beam goes to and fro between what the cosine rule says."""
+    from addon.model.loops import assemble, chord_errors
+
+    crank, pitman, arm, base = 0.5, 2.2, 2.0, float(np.hypot(2.0, 2.2))
+    mechanism = formats.load(sample_models / "pumpjack" / "pumpjack.json")
+    joints = {joint.name: joint for joint in mechanism.joints}
+    swings = []
+    for angle in np.linspace(0.6, 0.6 + 2 * np.pi, 40):
+        joints["motor"].dofs[0].position = float(angle)
+        positions, _before, after = assemble(mechanism)
+        assert max(map(max, after.values())) < 1e-9 and max(map(max, chord_errors(mechanism, positions).values())) < 1e-9
+        for name in ("saddle_bearing", "crank_pin", "tail_bearing"):  # go on from here
+            joints[name].dofs[0].position = float(positions[joints[name].id][0])
+        swings.append(joints["saddle_bearing"].dofs[0].position)
+
+    def corner(far: float) -> float:
+        return float(np.arccos((arm**2 + base**2 - far**2) / (2 * arm * base)))
+
+    assert np.ptp(swings) == pytest.approx(corner(pitman + crank) - corner(pitman - crank), rel=0.01)
 
 
 def test_a_model_is_laid_out_as_the_program_lays_it_out(path: Path, model: Mechanism) -> None:
