@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 from mathutils import Matrix
 
-from ...model.kinematics import frame_with_z
-from ...model.records import Array, Joint
+from ...model.records import Joint
 from ..access import record_of
-from ..properties import KnuckleJoint
+from ..joint_axes import constraint_turn
 from ..records import flat, write_dofs
-from .degrees import Place, axes_in_joint
-from .plan import Plan, joint_axis
+from .degrees import Place
+from .plan import Plan
 from .rig import hang, tail_inverse
 
 
@@ -55,32 +53,6 @@ def make_joints(
         collection.objects.link(empty)
         made[joint.id] = empty
     return made
-
-
-def constraint_turn(joint: Joint | KnuckleJoint) -> Array | None:
-    """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it; each axis on
-    one of the empty's where several stand at right angles. None where the two frames are the same."""
-    several = axes_in_joint(joint.dofs)
-    if several is not None:
-        turn = np.eye(4)
-        turn[:3, :3] = several
-        return None if np.array_equal(several, np.eye(3)) else turn
-    x, y, z = axis = joint_axis(joint) if isinstance(joint, Joint) else _record_axis(joint)
-    slides = len(joint.dofs) == 1 and joint.dofs[0].kind == "translation"
-    if (x, y, z) == (0.0, 0.0, 1.0) and not slides:
-        return None
-    turn = np.eye(4)
-    turn[:3, :3] = frame_with_z(axis)
-    if slides:
-        turn[:3, :3] = turn[:3, :3] @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    return turn
-
-
-def _record_axis(record: KnuckleJoint) -> Array:
-    for dof in record.dofs:
-        if dof.kind in {"rotation", "translation", "screw"}:
-            return np.array(dof.axis, dtype=np.float64)
-    return np.array([0.0, 0.0, 1.0])
 
 
 def _record(

@@ -12,14 +12,15 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.kinematics import inverse, joint_coordinates
+from ...model.kinematics import joint_coordinates
 from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
+from ...model.rotations import inverse
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
-from ..build.joints import constraint_turn
 from ..channels import servo_channels, servo_names
+from ..joint_axes import constraint_turn
 from ..model_parts import parts
 from ..records import read_dofs
 from .plant import Plant, design_pose, gather

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...model.records import Array
 from ..access import record_of
+from ..joint_axes import constraint_turn
 from ..properties import KnuckleJoint, KnuckleModel
 from ..records import stops
 
@@ -69,8 +70,6 @@ def put_freedom(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint) 
 
     Blender's generic constraint turns about Z, then Y, then X of its second body in its first, as measured: a joint's
     first turn, which stands on Z, comes first where the parent is the first object."""
-    from ..build.joints import constraint_turn  # that package builds physics with this module
-
     turn = constraint_turn(joint)
     free: dict[str, Array] = {"lin": np.zeros(3, dtype=bool), "ang": np.zeros(3, dtype=bool)}
     for dof in joint.dofs:

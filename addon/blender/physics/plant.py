@@ -9,8 +9,8 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.kinematics import inverse
 from ...model.records import Array
+from ...model.rotations import inverse
 from ..access import record_of
 from ..model_parts import child_collection, parts
 from ..properties import KnuckleJoint
