@@ -148,6 +148,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     type: StringProperty(name="Type")
     parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object)
     child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object)
+    at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
     active: BoolProperty(name="Active", default=True)
     loop: BoolProperty(name="Closes a Loop")
     against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
@@ -307,6 +308,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
+    anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
 

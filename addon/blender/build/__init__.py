@@ -106,7 +106,8 @@ def _make_objects(
     mechanism = decided.mechanism
     rig, bone_names = make_rig(context, decided)
     collection = bpy.data.collections.new(mechanism.name)
-    children = {name: bpy.data.collections.new(name) for name in ("Bodies", "Joints", "Collision", "Frames")}
+    # joints first: Blender deletes a model in this order, and crashes where simulated bodies go before what holds them
+    children = {name: bpy.data.collections.new(name) for name in ("Joints", "Bodies", "Collision", "Frames")}
     for child in children.values():
         collection.children.link(child)
     children["Collision"].hide_render = True

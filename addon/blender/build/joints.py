@@ -70,6 +70,7 @@ def _record(
     record.built, record.built_name = flat(empty.matrix_basis), empty.name
     part = record.joint
     part.type, part.active = joint.type, joint.active
+    part.at_world = (joint.parent is None) != (joint.child is None)
     part.parent, part.child = bodies.get(joint.parent or ""), bodies.get(joint.child or "")
     write_dofs(part, joint.dofs)
     for number, place in places.items():

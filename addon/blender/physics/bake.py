@@ -23,6 +23,7 @@ from ..channels import servo_channels, servo_names
 from ..joint_axes import constraint_turn
 from ..model_parts import parts
 from ..records import read_dofs
+from .anchor import is_anchor
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics, is_simulated
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
@@ -34,7 +35,8 @@ Steps = Generator[tuple[int, int], None, T]
 
 @dataclass
 class Recording:
-    """A run: frames (n,), world poses of all bodies (n, bodies, 4, 4), servo values (n, joints) unwrapped."""
+    """A run: frames (n,), world poses of all bodies and of the armature (n, bodies + 1, 4, 4), servo values (n, joints)
+    unwrapped."""
 
     plant: Plant
     frames: Array
@@ -105,7 +107,11 @@ def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     for a part of the run or anybody else's, need the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     held = scene.rigidbody_world.collection
-    others = any(obj.rigid_body.kinematic and record_of(obj).model != rig for obj in held.objects if obj.rigid_body)
+    others = any(
+        obj.rigid_body.kinematic and record_of(obj).model != rig and not is_anchor(obj)
+        for obj in held.objects
+        if obj.rigid_body
+    )
     return 1 if keyed or others else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
@@ -159,7 +165,7 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
 
 
 def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
-    """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees, or at the world."""
+    """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees."""
     driven, boned = set(recording.plant.joints), servo_channels(rig)
     place = {obj: number for number, obj in enumerate(recording.plant.bodies)}
     poses = _to_model(rig) @ recording.poses

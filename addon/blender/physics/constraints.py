@@ -18,6 +18,7 @@ from ..access import record_of
 from ..joint_axes import constraint_turn
 from ..properties import KnuckleJoint, KnuckleModel
 from ..records import stops
+from .anchor import ends_of
 
 #: Constraint types whose limits and targets hold for the child when the child is ``object1``.
 CHILD_FIRST = {"HINGE", "GENERIC_SPRING", "MOTOR", "POINT", "FIXED"}
@@ -49,7 +50,7 @@ def put_constraint(empty: bpy.types.Object, model: KnuckleModel) -> None:
     constraint = empty.rigid_body_constraint
     kind = constraint_type(joint, model.cfm)
     constraint.type = kind
-    put_sides(constraint, joint)
+    put_sides(constraint, joint, model.anchor)
     constraint.disable_collisions = True
     if kind == "GENERIC_SPRING":
         put_softness(constraint, model, hinge=joint.dofs[0].kind == "rotation")
@@ -58,9 +59,10 @@ def put_constraint(empty: bpy.types.Object, model: KnuckleModel) -> None:
     put_stops(empty)
 
 
-def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint) -> None:
+def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:
     """Give the constraint its two bodies in the order that makes coordinates count the child's way."""
-    first, second = (joint.child, joint.parent) if constraint.type in CHILD_FIRST else (joint.parent, joint.child)
+    parent, child = ends_of(joint, anchor)
+    first, second = (child, parent) if constraint.type in CHILD_FIRST else (parent, child)
     constraint.object1, constraint.object2 = first, second
 
 
@@ -145,11 +147,11 @@ def put_stops(empty: bpy.types.Object, start: float = 0.0) -> None:
             setattr(constraint, key, value)
 
 
-def put_motor(empty: bpy.types.Object, joint: KnuckleJoint) -> None:
+def put_motor(empty: bpy.types.Object, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:
     """Set up a motor's empty (X on the axis) as a motor that does nothing yet."""
     constraint = empty.rigid_body_constraint
     constraint.type = "MOTOR"
-    put_sides(constraint, joint)
+    put_sides(constraint, joint, anchor)
     constraint.disable_collisions = True
     turns = joint.dofs[0].kind == "rotation"
     constraint.use_motor_ang, constraint.use_motor_lin = turns, not turns

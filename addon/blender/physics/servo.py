@@ -115,7 +115,7 @@ class ServoRun:
         would shoot it out."""
         if self.drive == "KEYS" or not settings(self.rig).has_ground:
             return
-        bodies = zip(self.plant.bodies, self.plant.poses(), strict=True)
+        bodies = zip(self.plant.bodies, self.plant.poses()[:-1], strict=True)
         lowest = min((self._lowest(obj, pose) for obj, pose in bodies), default=0.0)
         if lowest < -1e-4:
             lift(self.rig, -float(lowest))
