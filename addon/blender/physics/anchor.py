@@ -11,6 +11,7 @@ import bpy
 from ..access import record_of, settings
 from ..model_parts import child_collection
 from ..properties import KnuckleJoint
+from .generic import is_springy
 
 _SUFFIX = " World"
 _SIZE = 0.1
@@ -25,7 +26,7 @@ def is_held(joint: KnuckleJoint) -> bool:
 
 def floats(joint: KnuckleJoint) -> bool:
     """Whether a joint at the world leaves its body free: Blender needs no constraint for it."""
-    return joint.at_world and any(dof.kind == "free" for dof in joint.dofs)
+    return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not is_springy(joint)
 
 
 def ends_of(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> _Ends:

@@ -10,17 +10,20 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.records import Array
+from ...model.kinematics import joint_coordinates
+from ...model.records import Array, Joint
 from ...model.rotations import inverse
 from ..access import record_of, settings
+from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts
 from ..properties import KnuckleJoint
+from ..records import read_dofs
 from .anchor import ends_of, is_held
 from .constraints import put_motor
 
 _MOTOR_SUFFIX = " Motor"
 #: Parents and children of joints' empties, as physics has them.
-_Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object | None]]
+_Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Plant:
     max_force: Array
     bodies: list[bpy.types.Object]
     balls: Balls
+    undriven: list[Undriven]
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order
     _buffer: NDArray[np.float32]
 
@@ -87,6 +91,34 @@ class Balls:
         )
 
 
+@dataclass
+class Undriven:
+    """A joint with degrees of freedom that no servo drives: places of its two sides among the poses, and its frame on
+    each of them."""
+
+    empty: bpy.types.Object
+    joint: Joint
+    parent: int
+    child: int
+    on_parent: Array
+    on_child: Array
+
+    def coordinates(self, poses: Array) -> Array:
+        """Its coordinates (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
+        here, there = poses[:, self.parent] @ self.on_parent, poses[:, self.child] @ self.on_child
+        return joint_coordinates(self.joint, inverse(here) @ there)
+
+
+def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object], place: dict[str, int]) -> Undriven:
+    record = record_of(empty)
+    turn = constraint_turn(record.joint)
+    frame = design_pose(empty) if turn is None else design_pose(empty) @ inverse(turn)
+    joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
+    parent, child = sides
+    on_parent, on_child = (inverse(design_pose(side)) @ frame for side in (parent, child))
+    return Undriven(empty, joint, place[parent.name], place[child.name], on_parent, on_child)
+
+
 def _carried(poses: Array, points: Array) -> Array:
     return np.einsum("nij,nj->ni", poses[:, :3, :3], points) + poses[:, :3, 3]
 
@@ -96,8 +128,9 @@ def gather(rig: bpy.types.Object) -> Plant:
     bodies, anchor = parts(rig, "BODY"), settings(rig).anchor
     place = {obj.name: number for number, obj in enumerate([*bodies, *([anchor] if anchor is not None else [])])}
     joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
-    ends = {empty: ends_of(record_of(empty).joint, anchor) for empty in joints}
-    held = [empty for empty in joints if all(end is not None and end.name in place for end in ends[empty])]
+    both = {empty: ends_of(record_of(empty).joint, anchor) for empty in joints}
+    ends = {empty: [end for end in both[empty] if end is not None and end.name in place] for empty in joints}
+    held = [empty for empty in joints if len(ends[empty]) == 2]
     servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
     balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
     dofs = [record_of(empty).joint.dofs[0] for empty in servos]
@@ -116,6 +149,11 @@ def gather(rig: bpy.types.Object) -> Plant:
         np.array([dof.max_force for dof in dofs], dtype=np.float64),
         bodies,
         Balls(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
+        [
+            _undriven(empty, ends[empty], place)
+            for empty in held
+            if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
+        ],
         next((c for c in _collections(bodies) if c.objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )

@@ -13,6 +13,7 @@ from ..model_parts import child_collection, parts, rigs_in
 from ..properties import quiet
 from .anchor import ensure_anchor, floats, is_anchor, is_held
 from .constraints import put_constraint
+from .limits import tell_of_limits
 from .stripping import strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
@@ -50,7 +51,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             world.collection.objects.link(obj)
         _put_body(obj, friction, kinematic)
     model = settings(rig)
-    _tell_of_limits(joints, report)
+    tell_of_limits(joints, report)
     held = [empty for empty in joints if is_held(record_of(empty).joint) and not floats(record_of(empty).joint)]
     if any(record_of(empty).joint.at_world for empty in held):
         ensure_anchor(rig, world)
@@ -62,14 +63,6 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
-
-
-def _tell_of_limits(joints: list[bpy.types.Object], report: Report) -> None:
-    """Report what of the joints Blender's physics will not do."""
-    for empty in joints:
-        joint = record_of(empty).joint
-        if is_held(joint) and len(joint.dofs) > 1 and any(dof.use_lower or dof.use_upper for dof in joint.dofs):
-            report.warn("stops-not-simulated", "Physics ignores the stops of its several degrees", where=empty.name)
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
