@@ -26,7 +26,7 @@ _holds: list[Standstill | Beginning] = []
 
 
 @persistent
-def before_frame(scene: bpy.types.Scene, depsgraph: Any = None) -> None:
+def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """Control the scene's models for the step to its current frame.
 
     Blender steps physics only when the frame goes on by one, so nothing is done after a jump. At the
@@ -50,7 +50,7 @@ def before_frame(scene: bpy.types.Scene, depsgraph: Any = None) -> None:
             if rig.name not in _runs or last != start:  # the first frame was there without being come to
                 _begin(scene, rig).stand_on_ground()
             _runs[rig.name].step(frame)
-            _holds.append(_runs[rig.name].start(depsgraph))
+            _holds.append(_runs[rig.name].start())
             still = Standstill(rig)
             _holds.append(still)
             still.hold()

@@ -142,10 +142,10 @@ class ServoRun:
             if kinematic:
                 lift(self.rig, 0.0)
 
-    def start(self, depsgraph: bpy.types.Depsgraph | None) -> Beginning:
+    def start(self) -> Beginning:
         """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
-        beginning = Beginning(self.plant)
-        beginning.hold(self.plant.poses(), depsgraph)
+        beginning = Beginning(self.scene, self.plant)
+        beginning.hold(self.plant.poses())
         return beginning
 
     def step(self, frame: int) -> None:

@@ -8,6 +8,8 @@ joint goes with the first turn.
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 import numpy as np
 from mathutils import Matrix
@@ -21,16 +23,19 @@ from .plant import Plant, Undriven
 
 #: Empties that are nearer to where they have to be stay where they are.
 _NEAR = 1e-5
+#: What a matrix is written to: kept one by one, since it does not come out of a matrix to the last bit.
+_CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "scale", "matrix_parent_inverse")
 
 
 class Beginning:
     """The joints of a model on their marks, from ``hold`` to ``release``."""
 
-    def __init__(self, plant: Plant) -> None:
+    def __init__(self, scene: bpy.types.Scene, plant: Plant) -> None:
         self._plant = plant
-        self._moved: list[tuple[bpy.types.Object, Matrix]] = []
+        self._graphs = [layer.depsgraph for layer in scene.view_layers if layer.depsgraph is not None]
+        self._moved: list[tuple[bpy.types.Object, list[Any]]] = []
 
-    def hold(self, poses: Array, depsgraph: bpy.types.Depsgraph | None) -> None:
+    def hold(self, poses: Array) -> None:
         """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put the empties in place."""
         for empty, value in zip(self._plant.empties, self._plant.coordinates(poses), strict=True):
             put_stops(empty, [value])
@@ -39,9 +44,9 @@ class Beginning:
             if len(record.dofs) > 1 and constraint is not None and is_countable(record):
                 values = joint.coordinates(poses[None])[0].tolist()
                 put_stops(joint.empty, values)
-                self._place(joint, poses, values, depsgraph)
+                self._place(joint, poses, values)
 
-    def _place(self, joint: Undriven, poses: Array, values: list[float], depsgraph: bpy.types.Depsgraph | None) -> None:
+    def _place(self, joint: Undriven, poses: Array, values: list[float]) -> None:
         empty, record = joint.empty, record_of(joint.empty).joint
         turn = constraint_turn(record)
         wanted = poses[joint.parent] @ joint.on_parent @ start_motion(record, values)
@@ -49,14 +54,20 @@ class Beginning:
         now = np.array(empty.matrix_world, dtype=np.float64)
         if np.abs(wanted - now).max() < _NEAR:
             return
-        kept = empty.matrix_basis.copy()
-        self._moved.append((empty, kept))
-        empty.matrix_basis = Matrix((np.array(kept) @ np.linalg.inv(now) @ wanted).tolist())
-        if depsgraph is not None:  # Blender may read it before it evaluates it, as its threads go
-            empty.evaluated_get(depsgraph).matrix_world = Matrix(wanted.tolist())
+        self._moved.append((empty, [getattr(empty, channel).copy() for channel in _CHANNELS]))
+        # Blender reads it before its evaluation begins, or once its own matrix is known, or its parent's too, as its
+        # threads go: it has to be in place at all these moments, on the original, too, which is copied at the beginning
+        own, place = np.array(empty.matrix_basis), Matrix(wanted.tolist())
+        undone = np.array(empty.matrix_parent_inverse) @ own @ np.linalg.inv(now)
+        empty.matrix_parent_inverse = Matrix(undone.tolist())
+        empty.matrix_world = place
+        empty.matrix_basis = place
+        for graph in self._graphs:
+            empty.evaluated_get(graph).matrix_world = place
 
     def release(self) -> None:
         """Put the empties back. Blender then evaluates the frame once more; its simulation does not read them again."""
-        for empty, basis in self._moved:
-            empty.matrix_basis = basis
+        for empty, values in self._moved:
+            for channel, value in zip(_CHANNELS, values, strict=True):
+                setattr(empty, channel, value)
         self._moved = []
