@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from .rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
 
 #: Poses that are worked out together: more fall out of the processor's cache, fewer cost more calls.
 _BLOCK = 512
@@ -324,69 +325,6 @@ def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Ar
         if np.abs(change).max(initial=0.0) < 1e-13:
             break
     return value
-
-
-def inverse(pose: Array) -> Array:
-    """The inverse of rigid poses of shape (..., 4, 4)."""
-    out = np.zeros_like(pose)
-    turn = np.swapaxes(pose[..., :3, :3], -1, -2)
-    out[..., :3, :3] = turn
-    out[..., :3, 3] = -np.einsum("...ij,...j->...i", turn, pose[..., :3, 3])
-    out[..., 3, 3] = 1.0
-    return out
-
-
-def frame_with_z(axis: Array) -> Array:
-    """A rotation matrix whose Z column is ``axis`` (made a unit vector); the identity for +Z."""
-    z = np.asarray(axis, dtype=np.float64)
-    z = z / np.linalg.norm(z)
-    if z[2] > 0.0 and abs(z[0]) + abs(z[1]) < 1e-12:
-        return np.eye(3)
-    helper = np.eye(3)[int(np.argmin(np.abs(z)))]
-    x = np.cross(helper, z)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z], axis=1)
-
-
-def rotation_matrix(vector: Array) -> Array:
-    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3) in radians (Rodrigues)."""
-    vector = np.asarray(vector, dtype=np.float64)
-    angle = np.linalg.norm(vector, axis=-1)[..., None, None]
-    cross = np.zeros((*vector.shape[:-1], 3, 3))
-    cross[..., 0, 1], cross[..., 0, 2], cross[..., 1, 2] = -vector[..., 2], vector[..., 1], -vector[..., 0]
-    cross -= np.swapaxes(cross, -1, -2).copy()
-    half = np.sinc(angle / (2.0 * np.pi))  # sin(a/2) / (a/2), steady at zero
-    return np.eye(3) + np.sinc(angle / np.pi) * cross + 0.5 * half**2 * (cross @ cross)
-
-
-def rotation_vector(matrix: Array) -> Array:
-    """Rotation vectors (..., 3) of rotation matrices (..., 3, 3), length in [0, pi]."""
-    matrix = np.asarray(matrix, dtype=np.float64)
-    twice_sine = np.stack(
-        [
-            matrix[..., 2, 1] - matrix[..., 1, 2],
-            matrix[..., 0, 2] - matrix[..., 2, 0],
-            matrix[..., 1, 0] - matrix[..., 0, 1],
-        ],
-        axis=-1,
-    )
-    length = np.linalg.norm(twice_sine, axis=-1)
-    trace = np.trace(matrix, axis1=-2, axis2=-1)
-    angle = np.arctan2(length, trace - 1.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        usual = twice_sine * (angle / length)[..., None]
-    # near half a turn the sine part vanishes: the axis is the largest column of R + 1
-    symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2)) + np.eye(3) * (1.0 - trace[..., None, None]) / 2.0
-    column = np.argmax(np.diagonal(symmetric, axis1=-2, axis2=-1), axis=-1)
-    axis = np.take_along_axis(symmetric, column[..., None, None], axis=-1)[..., 0]
-    norm = np.linalg.norm(axis, axis=-1, keepdims=True)
-    axis = axis / np.where(norm > 0, norm, 1.0)
-    sign = np.where(np.einsum("...i,...i->...", axis, twice_sine) < 0, -1.0, 1.0)[..., None]
-    return np.where(
-        (length < 1e-6)[..., None],
-        np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine),
-        usual,
-    )
 
 
 def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .kinematics import Tree, inverse, joint_motion, rotation_vector, spanning_tree
+from .kinematics import Tree, joint_motion, spanning_tree
 from .records import DOF_SIZE, Array, Dof, Joint, Mechanism
+from .rotations import inverse, rotation_vector
 
 #: What a chord is open by: length units, and radians.
 Opening = tuple[float, float]

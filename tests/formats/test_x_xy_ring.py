@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import inverse, rotation_matrix, rotation_vector, spanning_tree
+from addon.model.kinematics import spanning_tree
 from addon.model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, Source
+from addon.model.rotations import inverse, rotation_matrix, rotation_vector
 
 pytestmark = pytest.mark.slow
 

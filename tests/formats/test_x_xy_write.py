@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from addon import formats
 from addon.formats.x_xy.table import ATTRIBUTES
-from addon.model.kinematics import inverse, rotation_matrix, spanning_tree
+from addon.model.kinematics import spanning_tree
 from addon.model.records import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Shape, Source
+from addon.model.rotations import inverse, rotation_matrix
 
 DOCUMENT = """<?xml version="1.0"?>
 <!-- made by hand -->

@@ -11,9 +11,9 @@ import pytest
 from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Engine
 from addon.model.describe import describe, summary
 from addon.model.extents import extent
-from addon.model.kinematics import rotation_matrix
 from addon.model.records import Body, Dof, Joint, Mechanism, Motion, Shape, Source, Trajectory, World
 from addon.model.report import Report
+from addon.model.rotations import rotation_matrix
 
 
 def pose(x: float = 0, y: float = 0, z: float = 0, about: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:

@@ -16,8 +16,8 @@ import pytest
 
 from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
 from addon.model.gait import Gait, feedback_angles, gait_of, parse_input, servo_names
-from addon.model.kinematics import rotation_matrix
 from addon.model.records import Body, Dof, Joint, Mechanism
+from addon.model.rotations import rotation_matrix
 
 TURN = 2 * math.pi
 

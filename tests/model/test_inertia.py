@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from addon.model.inertia import body_inertia, inertia_of_shapes, parallel_axis, shape_centre, shape_volume
-from addon.model.kinematics import rotation_matrix
 from addon.model.records import Body, Shape
+from addon.model.rotations import rotation_matrix
 
 Inside = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 

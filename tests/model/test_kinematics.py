@@ -12,17 +12,14 @@ import pytest
 
 from addon.model.kinematics import (
     coordinates,
-    frame_with_z,
-    inverse,
     joint_coordinates,
     joint_frame_world,
     joint_frames_world,
     joint_motion,
-    rotation_matrix,
-    rotation_vector,
     spanning_tree,
 )
 from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism
+from addon.model.rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
 
 KINDS: dict[str, list[str]] = {
     "weld": [],

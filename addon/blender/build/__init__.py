@@ -21,6 +21,7 @@ from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..document import keep_document
 from ..physics import handlers
+from ..physics.inertia import report_inertia
 from ..physics.simulation import build_physics
 from ..physics.world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
@@ -101,6 +102,7 @@ def build(
                 _adapt_scene(scene, FRAME_RATE, options.gait_seconds if options.gait else 0.0, report)
             if options.physics:
                 report.extend(build_physics(scene, rig))
+                report.extend(report_inertia(rig, mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)

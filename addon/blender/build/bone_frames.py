@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from ...model.kinematics import frame_with_z
 from ...model.records import Array
+from ...model.rotations import frame_with_z
 from .degrees import Layout
 
 _EXACT = 2e-6  # so near (rad) that being taken for the opposite does no harm

@@ -15,26 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from ...model.records import Array, DofKind, Joint
+from ..joint_axes import SQUARE, Degree
 
 Property = Literal["location", "rotation_euler", "rotation_quaternion"]
 
-#: Axes that are this far from a right angle (as a cosine) still stand at one: 32-bit numbers cannot tell.
-_SQUARE = 1e-7
 _LETTERS = "XYZ"
-
-
-class Degree(Protocol):
-    """What is asked of a degree of freedom: a record of the model's or Blender's."""
-
-    @property
-    def kind(self) -> DofKind: ...
-    @property
-    def axis(self) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -104,9 +94,9 @@ class BoneDegrees:
         found = len(self.directions)
         for number, other in enumerate(self.directions):
             along = float(axis @ other)
-            if along > 1.0 - _SQUARE:
+            if along > 1.0 - SQUARE:
                 found = number
-            elif abs(along) > _SQUARE:
+            elif abs(along) > SQUARE:
                 return None
         return found
 
@@ -192,20 +182,3 @@ def _chain(dofs: Sequence[Degree], against: bool) -> list[BoneDegrees]:
             chain.append(BoneDegrees())
             chain[-1].take(number, "rotation", axis)
     return chain
-
-
-def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
-    """The axes (3, 3) of a joint with several directions, as columns in its frame: Z on its first turn (else its first
-    slide), as on its bone. None where there is one direction or none, or no right angle between them."""
-    lines: list[Array] = []
-    for kinds in ({"rotation", "screw"}, {"translation"}):
-        for dof in (dof for dof in dofs if dof.kind in kinds):
-            axis = np.array(dof.axis, dtype=np.float64)
-            axis = axis / np.linalg.norm(axis)
-            along = [abs(float(axis @ line)) for line in lines]
-            if any(x > 1.0 - _SQUARE for x in along):
-                continue
-            if any(x > _SQUARE for x in along):
-                return None
-            lines.append(axis)
-    return BoneDegrees(lines, [(number, number) for number in range(len(lines))]).layouts()[0].axes

@@ -23,7 +23,8 @@ class Folders:
         self._assemblies = {assembly.path: assembly for assembly in assemblies}
         self._made: dict[tuple[str, ...], bpy.types.Collection] = {}
         self._off: list[bpy.types.Collection] = []
-        for kind in ("Bodies", "Joints", "Collision", "Frames"):
+        # joints first: Blender deletes in this order, and crashes where simulated bodies go before what holds them
+        for kind in ("Joints", "Bodies", "Collision", "Frames"):
             self._under(self.top, kind, (kind,))
         self["Collision"].hide_render = True
 

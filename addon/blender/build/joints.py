@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 
-from ...model.kinematics import frame_with_z
 from ...model.records import Array, Joint
 from ..access import record_of
+from ..joint_axes import constraint_turn
 from ..properties import KnuckleJoint
 from ..records import flat, write_dofs
-from .degrees import Place, axes_in_joint
+from .degrees import Place
 from .folders import Folders
-from .plan import Plan, joint_axis
+from .plan import Plan
 from .rig import Hook, split_coordinates
 
 
@@ -59,32 +58,6 @@ def _switched_off(joint: Joint, plan: Plan, off: set[str]) -> bool:
     return idle or joint.assembly in off or joint.extra.get("active", True) is False
 
 
-def constraint_turn(joint: Joint | KnuckleJoint) -> Array | None:
-    """From the joint's frame to its empty: Z on the axis, or X on it for slides, where Blender wants it; each axis on
-    one of the empty's where several stand at right angles. None where the two frames are the same."""
-    several = axes_in_joint(joint.dofs)
-    if several is not None:
-        turn = np.eye(4)
-        turn[:3, :3] = several
-        return None if np.array_equal(several, np.eye(3)) else turn
-    x, y, z = axis = joint_axis(joint) if isinstance(joint, Joint) else _record_axis(joint)
-    slides = len(joint.dofs) == 1 and joint.dofs[0].kind == "translation"
-    if (x, y, z) == (0.0, 0.0, 1.0) and not slides:
-        return None
-    turn = np.eye(4)
-    turn[:3, :3] = frame_with_z(axis)
-    if slides:
-        turn[:3, :3] = turn[:3, :3] @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    return turn
-
-
-def _record_axis(record: KnuckleJoint) -> Array:
-    for dof in record.dofs:
-        if dof.kind in {"rotation", "translation", "screw"}:
-            return np.array(dof.axis, dtype=np.float64)
-    return np.array([0.0, 0.0, 1.0])
-
-
 def _record(
     empty: bpy.types.Object,
     joint: Joint,
@@ -100,6 +73,7 @@ def _record(
     record.built, record.built_name = flat(empty.matrix_basis), empty.name
     part = record.joint
     part.type, part.active = joint.type, joint.active
+    part.at_world = (joint.parent is None) != (joint.child is None)
     part.parent, part.child = bodies.get(joint.parent or ""), bodies.get(joint.child or "")
     write_dofs(part, joint.dofs)
     for number, place in places.items():

@@ -12,7 +12,8 @@ import numpy as np
 
 from ...model.extents import body_reach, scenery
 from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
-from ...model.records import Array, Body, Joint, Mechanism
+from ...model.records import Array, Body, Mechanism
+from ..joint_axes import main_axis
 from .bone_frames import aimed, clear_view, frame_of_layout, is_clear
 from .degrees import BoneDegrees, Layout, Place, chain_of
 from .starts import closing_positions
@@ -173,7 +174,7 @@ def _bone_frames(
     towards the body's next joint, or its centre of mass where there is none or several."""
     count = len(tree.links)
     frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
-    local = np.array([joint_axis(link.joint) for link in tree.links]).reshape(count, 3)
+    local = np.array([main_axis(link.joint.dofs) for link in tree.links]).reshape(count, 3)
     sign = np.array([-1.0 if link.against else 1.0 for link in tree.links])
     axis = np.einsum("nij,nj->ni", frame[:, :3, :3], local) * sign[:, None]
     head = frame[:, :3, 3]
@@ -203,15 +204,6 @@ def _bone_frames(
     matrices[:, :3, 0], matrices[:, :3, 1], matrices[:, :3, 2] = np.cross(y, axis), y, axis
     matrices[:, :3, 3], matrices[:, 3, 3] = head, 1.0
     return matrices, length.tolist()
-
-
-def joint_axis(joint: Joint) -> Array:
-    """The axis of a joint's first axial degree of freedom in its frame, Z where it has none."""
-    for dof in joint.dofs:
-        if dof.kind in {"rotation", "translation", "screw"}:
-            x, y, z = dof.axis
-            return np.asarray(dof.axis) / math.sqrt(x * x + y * y + z * z)
-    return np.array([0.0, 0.0, 1.0])
 
 
 def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:

@@ -16,13 +16,14 @@ import numpy as np
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
-from ...model.kinematics import inverse, joint_frames_world
+from ...model.kinematics import joint_frames_world
 from ...model.records import Array, Body, Dof, Joint, Mechanism
 from ...model.report import Report
+from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..build.bodies import com_pose
-from ..build.joints import constraint_turn
 from ..document import document_bytes
+from ..joint_axes import constraint_turn
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.simulation import LEAST_MASS
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import bpy
 import numpy as np
 
-from ...model.kinematics import inverse
 from ...model.records import Array, Frame, Light
 from ...model.report import Report
+from ...model.rotations import inverse
 from ..access import record_of
 from ..build.frames import KIND_OF_LAMP, design_pose, lamp_color
 from ..model_parts import file_name

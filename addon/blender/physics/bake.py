@@ -12,16 +12,13 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.kinematics import inverse, joint_coordinates
 from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
-from ..build.joints import constraint_turn
 from ..channels import servo_channels, servo_names
-from ..model_parts import parts
-from ..records import read_dofs
+from .anchor import is_anchor
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics, is_simulated
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
@@ -33,7 +30,8 @@ Steps = Generator[tuple[int, int], None, T]
 
 @dataclass
 class Recording:
-    """A run: frames (n,), world poses of all bodies (n, bodies, 4, 4), servo values (n, joints) unwrapped."""
+    """A run: frames (n,), world poses of all bodies and of the armature (n, bodies + 1, 4, 4), servo values (n, joints)
+    unwrapped."""
 
     plant: Plant
     frames: Array
@@ -104,7 +102,11 @@ def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     for a part of the run or anybody else's, need the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     held = scene.rigidbody_world.collection
-    others = any(obj.rigid_body.kinematic and record_of(obj).model != rig for obj in held.objects if obj.rigid_body)
+    others = any(
+        obj.rigid_body.kinematic and record_of(obj).model != rig and not is_anchor(obj)
+        for obj in held.objects
+        if obj.rigid_body
+    )
     return 1 if keyed or others else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
@@ -158,27 +160,13 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
 
 
 def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
-    """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees, or at the world."""
-    driven, boned = set(recording.plant.joints), servo_channels(rig)
-    place = {obj: number for number, obj in enumerate(recording.plant.bodies)}
-    poses = _to_model(rig) @ recording.poses
-    tracks = {}
-    for empty in parts(rig, "JOINT"):
-        record = record_of(empty)
-        joint = record.joint
-        ends = [end for end in (joint.parent, joint.child) if end is not None]
-        if record.source_id in driven or record.source_id not in boned or not all(end in place for end in ends):
-            continue
-        turn = constraint_turn(joint)
-        frame = design_pose(empty) if turn is None else design_pose(empty) @ inverse(turn)
-
-        def side(body: bpy.types.Object | None, frame: Array = frame) -> Array:
-            return frame[None] if body is None else poses[:, place[body]] @ inverse(design_pose(body)) @ frame
-
-        counted = Joint(record.source_id, "", joint.type, None, None, dofs=read_dofs(joint))
-        values = joint_coordinates(counted, inverse(side(joint.parent)) @ side(joint.child))
-        tracks[record.source_id] = recording.frames, _without_jumps(counted, values), LINEAR
-    return tracks
+    """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees."""
+    boned = servo_channels(rig)
+    return {
+        item.joint.id: (recording.frames, _without_jumps(item.joint, item.coordinates(recording.poses)), LINEAR)
+        for item in recording.plant.undriven
+        if item.joint.id in boned
+    }
 
 
 def _without_jumps(joint: Joint, values: Array) -> Array:

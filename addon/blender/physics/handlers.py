@@ -17,11 +17,12 @@ from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import LEAST_MASS, build_physics, is_simulated, put_friction
 from .standstill import Standstill
+from .starting import Beginning
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
-_holds: dict[str, Standstill] = {}
+_holds: list[Standstill | Beginning] = []
 
 
 @persistent
@@ -48,14 +49,16 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
         for rig in _driven(scene):
             if rig.name not in _runs or last != start:  # the first frame was there without being come to
                 _begin(scene, rig).stand_on_ground()
-            _runs[rig.name].step(frame, first=True)
-            _holds[rig.name] = Standstill(rig)
-            _holds[rig.name].hold()
+            _runs[rig.name].step(frame)
+            _holds.append(_runs[rig.name].start())
+            still = Standstill(rig)
+            _holds.append(still)
+            still.hold()
     elif last is not None and frame == last + 1:
         for rig in _driven(scene):
             if rig.name not in _runs:  # an undo in the middle of a run
                 _runs[rig.name] = ServoRun(scene, rig)
-            _runs[rig.name].step(frame, first=False)
+            _runs[rig.name].step(frame)
 
 
 def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
@@ -77,7 +80,7 @@ def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
 @persistent
 def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
-    second, once Blender has built its simulation: poses are let go."""
+    second, once Blender has built its simulation: poses and joints are let go."""
     _release()
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
@@ -89,7 +92,7 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
 
 def _release() -> None:
     while _holds:
-        _holds.popitem()[1].release()
+        _holds.pop().release()
 
 
 def drive_changed(armature: bpy.types.Armature) -> None:

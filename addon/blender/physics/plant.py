@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -9,26 +10,33 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.kinematics import inverse
-from ...model.records import Array
-from ..access import record_of
+from ...model.kinematics import joint_coordinates
+from ...model.records import Array, Joint
+from ...model.rotations import inverse
+from ..access import record_of, settings
+from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts
 from ..properties import KnuckleJoint
+from ..records import read_dofs
+from .anchor import ends_of, is_held
 from .constraints import put_motor
 
 _MOTOR_SUFFIX = " Motor"
+#: Parents and children of joints' empties, as physics has them.
+_Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
 
 
 @dataclass
 class Plant:
     """The controlled part of a model: its one-degree joints with both bodies, as arrays over ``n`` joints.
 
-    Frames have the joint's axis as Z, so that the coordinate is the turn about Z or the slide along it."""
+    Frames have the joint's axis as Z, so that the coordinate is the turn about Z or the slide along it. The last of
+    the poses is the armature's, where joints at the world are held."""
 
     rig: bpy.types.Object
     joints: list[str]
     empties: list[bpy.types.Object]
-    parent: NDArray[np.intp]  # (n,) place in ``bodies``
+    parent: NDArray[np.intp]  # (n,) place in ``bodies``, or behind the last for the world
     child: NDArray[np.intp]
     frame_parent: Array  # (n, 4, 4), inverse: from the parent's frame to the joint's
     frame_child: Array  # (n, 4, 4): from the child's frame to the joint's other side
@@ -37,15 +45,19 @@ class Plant:
     max_force: Array
     bodies: list[bpy.types.Object]
     balls: Balls
+    undriven: list[Undriven]
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order
     _buffer: NDArray[np.float32]
 
     def poses(self) -> Array:
-        """World poses of all bodies as last evaluated, (bodies, 4, 4)."""
+        """World poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
+        stand = np.array(self.rig.matrix_world, dtype=np.float64)[None]
         if self._holder is not None:
             self._holder.objects.foreach_get("matrix_world", self._buffer)
-            return self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
-        return np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)
+            bodies = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+        else:
+            bodies = np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)
+        return np.concatenate([bodies, stand])
 
     def coordinates(self, poses: Array) -> Array:
         """Servo values of body poses, (n,); angles in (-pi, pi]."""
@@ -79,26 +91,51 @@ class Balls:
         )
 
 
+@dataclass
+class Undriven:
+    """A joint with degrees of freedom that no servo drives: places of its two sides among the poses, and its frame on
+    each of them."""
+
+    empty: bpy.types.Object
+    joint: Joint
+    parent: int
+    child: int
+    on_parent: Array
+    on_child: Array
+
+    def coordinates(self, poses: Array) -> Array:
+        """Its coordinates (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
+        here, there = poses[:, self.parent] @ self.on_parent, poses[:, self.child] @ self.on_child
+        return joint_coordinates(self.joint, inverse(here) @ there)
+
+
+def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object], place: dict[str, int]) -> Undriven:
+    record = record_of(empty)
+    turn = constraint_turn(record.joint)
+    frame = design_pose(empty) if turn is None else design_pose(empty) @ inverse(turn)
+    joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
+    parent, child = sides
+    on_parent, on_child = (inverse(design_pose(side)) @ frame for side in (parent, child))
+    return Undriven(empty, joint, place[parent.name], place[child.name], on_parent, on_child)
+
+
 def _carried(poses: Array, points: Array) -> Array:
     return np.einsum("nij,nj->ni", poses[:, :3, :3], points) + poses[:, :3, 3]
 
 
 def gather(rig: bpy.types.Object) -> Plant:
     """The plant of a model as it stands."""
-    bodies = parts(rig, "BODY")
-    place = {obj.name: number for number, obj in enumerate(bodies)}
-    held = [
-        empty
-        for empty in parts(rig, "JOINT")
-        if is_held(record_of(empty).joint)
-        and record_of(empty).joint.parent.name in place
-        and record_of(empty).joint.child.name in place
-    ]
+    bodies, anchor = parts(rig, "BODY"), settings(rig).anchor
+    place = {obj.name: number for number, obj in enumerate([*bodies, *([anchor] if anchor is not None else [])])}
+    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    both = {empty: ends_of(record_of(empty).joint, anchor) for empty in joints}
+    ends = {empty: [end for end in both[empty] if end is not None and end.name in place] for empty in joints}
+    held = [empty for empty in joints if len(ends[empty]) == 2]
     servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
     balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
     dofs = [record_of(empty).joint.dofs[0] for empty in servos]
-    sides, frames = _sides(servos, place), _frames(servos)
-    ball_sides, ball_frames = _sides(balls, place), _frames(balls)
+    sides, frames = _sides(servos, ends, place), _frames(servos, ends)
+    ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls, ends)
     return Plant(
         rig,
         [record_of(empty).source_id for empty in servos],
@@ -112,6 +149,11 @@ def gather(rig: bpy.types.Object) -> Plant:
         np.array([dof.max_force for dof in dofs], dtype=np.float64),
         bodies,
         Balls(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
+        [
+            _undriven(empty, ends[empty], place)
+            for empty in held
+            if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
+        ],
         next((c for c in _collections(bodies) if c.objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
@@ -121,24 +163,18 @@ def _collections(bodies: list[bpy.types.Object]) -> tuple[bpy.types.Collection, 
     return bodies[0].users_collection if bodies else ()
 
 
-def _sides(empties: list[bpy.types.Object], place: dict[str, int]) -> NDArray[np.intp]:
+def _sides(empties: list[bpy.types.Object], ends: _Ends, place: dict[str, int]) -> NDArray[np.intp]:
     """Places of the parents and children of joints, (n, 2)."""
-    joints = [record_of(empty).joint for empty in empties]
-    return np.array([(place[j.parent.name], place[j.child.name]) for j in joints], dtype=np.intp).reshape(-1, 2)
+    return np.array([[place[end.name] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
 
 
-def _frames(empties: list[bpy.types.Object]) -> Array:
+def _frames(empties: list[bpy.types.Object], ends: _Ends) -> Array:
     """The frames of joints on their parents and on their children, (n, 2, 4, 4)."""
     out = []
     for empty in empties:
-        joint, design = record_of(empty).joint, joint_frame(empty)
-        out.append((inverse(design_pose(joint.parent)) @ design, inverse(design_pose(joint.child)) @ design))
+        design = joint_frame(empty)
+        out.append([inverse(design_pose(end)) @ design for end in ends[empty]])
     return np.array(out).reshape(-1, 2, 4, 4)
-
-
-def is_held(joint: KnuckleJoint) -> bool:
-    """Whether a joint holds two bodies together."""
-    return joint.active and joint.parent is not None and joint.child is not None
 
 
 def servo_possible(joint: KnuckleJoint) -> bool:
@@ -183,7 +219,7 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
             joints.objects.link(motor)
         if motor.rigid_body_constraint is None:
             world.constraints.objects.link(motor)
-        put_motor(motor, joint)
+        put_motor(motor, joint, settings(plant.rig).anchor)
 
 
 def _motor_matrix(empty: bpy.types.Object) -> Matrix:

@@ -21,8 +21,8 @@ from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
 from ..records import read_shape
-from .constraints import put_stops
 from .plant import Plant, ensure_motors, gather
+from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
 
 #: The largest share of an error that a servo corrects within one frame under Juice's law. Real walkers
@@ -115,7 +115,7 @@ class ServoRun:
         would shoot it out."""
         if self.drive == "KEYS" or not settings(self.rig).has_ground:
             return
-        bodies = zip(self.plant.bodies, self.plant.poses(), strict=True)
+        bodies = zip(self.plant.bodies, self.plant.poses()[:-1], strict=True)
         lowest = min((self._lowest(obj, pose) for obj, pose in bodies), default=0.0)
         if lowest < -1e-4:
             lift(self.rig, -float(lowest))
@@ -142,23 +142,19 @@ class ServoRun:
             if kinematic:
                 lift(self.rig, 0.0)
 
-    def start(self, poses: Array) -> None:
-        """Before the first step: count the stops from where the joints stand, as Blender does."""
-        for empty, value in zip(self.plant.empties, self.plant.coordinates(poses), strict=True):
-            put_stops(empty, value)
+    def start(self) -> Beginning:
+        """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
+        beginning = Beginning(self.scene, self.plant)
+        beginning.hold(self.plant.poses())
+        return beginning
 
-    def step(self, frame: int, first: bool) -> None:
+    def step(self, frame: int) -> None:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
         self.set_drive(self.drive_at(self.on_scale(frame)))
-        if not self.motors:
-            return
-        poses = self.plant.poses()
-        if first:
-            self.start(poses)
         if all(motor is None for motor in self.motors):
             return
         if self.drive == "SERVO":
-            self._command(frame, poses)
+            self._command(frame, self.plant.poses())
         else:
             free = np.zeros(len(self.motors))
             self._write(free, free)

@@ -9,9 +9,10 @@ from ...model.report import Report
 from ..access import armature_settings, record_of, settings
 from ..model_parts import child_collection, parts, rigs_in
 from ..properties import quiet
+from .anchor import ensure_anchor, floats, is_anchor, is_held
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
-from .plant import is_held
+from .limits import tell_of_limits
 from .stripping import strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
@@ -44,11 +45,11 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         put_collision(obj, children.get(obj, ()), world, linked)
         _put_body(obj, friction, kinematic)
     model = settings(rig)
-    _tell_of_limits(joints, report)
-    for empty in joints:
-        joint = record_of(empty).joint
-        if not is_held(joint):
-            continue
+    tell_of_limits(joints, report)
+    held = [empty for empty in joints if is_held(record_of(empty).joint) and not floats(record_of(empty).joint)]
+    if any(record_of(empty).joint.at_world for empty in held):
+        ensure_anchor(rig, world)
+    for empty in held:
         if empty not in linked:
             world.constraints.objects.link(empty)
         put_constraint(empty, model)
@@ -56,16 +57,6 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
-
-
-def _tell_of_limits(joints: list[bpy.types.Object], report: Report) -> None:
-    """Report what of the joints Blender's physics will not do."""
-    for empty in joints:
-        joint = record_of(empty).joint
-        if joint.active and (joint.parent is None) != (joint.child is None):
-            report.warn("joint-at-world", "Physics does not hold this joint to the world", where=empty.name)
-        elif is_held(joint) and len(joint.dofs) > 1 and any(dof.use_lower or dof.use_upper for dof in joint.dofs):
-            report.warn("stops-not-simulated", "Physics ignores the stops of its several degrees", where=empty.name)
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
@@ -152,8 +143,9 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             record_of(ground).model = heir
         grounds = []
     shapes = [child for each in collision_children(rig).values() for child in each]
-    strip_physics(scene, bodies + shapes + grounds, joints + motors)
-    bpy.data.batch_remove([*motors, *grounds, *(ground.data for ground in grounds)])
+    helpers = grounds if settings(rig).anchor is None else [*grounds, settings(rig).anchor]
+    strip_physics(scene, bodies + shapes + helpers, joints + motors)
+    bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
 
 
@@ -186,7 +178,7 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
     empties = [obj for obj in mine if obj.rigid_body_constraint is not None]
     if mine:
         strip_physics(scene, bodies, empties)
-    gone = [obj for obj in mine if record_of(obj).is_ground or record_of(obj).role == "NONE"]
+    gone = [obj for obj in mine if record_of(obj).is_ground or is_anchor(obj) or record_of(obj).role == "NONE"]
     bpy.data.batch_remove([*gone, *(obj.data for obj in gone if obj.data is not None)])
     for rig in lost:
         clear_world(scene, rig)

@@ -25,7 +25,6 @@ from .studio import Studio
 from .take import Schedule, Take, record, schedule
 from .video import encode
 
-
 #: A model without any size is filmed as if it had this.
 LEAST_EXTENT = 1e-3
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import rotation_matrix, rotation_vector
 from ...model.records import Array, identity
+from ...model.rotations import rotation_matrix, rotation_vector
 
 #: How far from orthonormal a rotation may be before it is worth saying: the files have five digits and more.
 LOOSE = 1e-4

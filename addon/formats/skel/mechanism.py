@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...model.kinematics import inverse
 from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
+from ...model.rotations import inverse
 from . import chains
 from .geometry import pose_of
 from .joints import dofs_of, type_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import inverse
 from ...model.records import Array, Mechanism
 from ...model.report import Report
+from ...model.rotations import inverse
 from ..xml import Edits
 from .changes import Changes
 from .document import Document, Skeleton

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...model.kinematics import inverse
+from ...model.rotations import inverse
 from .changes import Changes
 from .markup import AXIS_PATH, BLOCKS, DOF_PATH, INITIAL, Node, initial_row, shape_node, spelt, written
 from .plan import PlannedJoint

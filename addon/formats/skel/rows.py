@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...model.inertia import body_inertia
-from ...model.kinematics import rotation_matrix
 from ...model.records import DOF_SIZE, Array, Body, Dof, Shape
+from ...model.rotations import rotation_matrix
 from ..losses import Losses
 from .mass import DERIVED
 from .table import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row

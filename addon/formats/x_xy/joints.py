@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import inverse, rotation_matrix, rotation_vector
 from ...model.records import DOF_SIZE, Array, Dof, Joint, identity
+from ...model.rotations import inverse, rotation_matrix, rotation_vector
 from . import geometry
 from .rows import LinkRow
 from .table import DOF_ATTRIBUTES, Block, JointKind, joint_kind

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from ...model.kinematics import Link, Tree, inverse, spanning_tree
+from ...model.kinematics import Link, Tree, spanning_tree
 from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, identity
 from ...model.report import Report
+from ...model.rotations import inverse
 from . import geometry, notes
 from .geoms import geoms_of
 from .joints import JOINT_FRAME, note_of_frame, turned_round

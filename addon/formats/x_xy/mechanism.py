@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import inverse
 from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
+from ...model.rotations import inverse
 from . import geometry, notes
 from .joints import HERE, JOINT_FRAME, chain_of, merged, turned_round
 from .names import free_name, read_name

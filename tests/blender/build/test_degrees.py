@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import inverse, rotation_matrix, spanning_tree
+from addon.model.kinematics import spanning_tree
 from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
+from addon.model.rotations import inverse, rotation_matrix
 from tests.blender.mechanisms import curves_of, objects_of, world_of
 from tests.conftest import CORPUS
 

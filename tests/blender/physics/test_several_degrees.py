@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.kinematics import inverse
 from addon.model.records import Dof
+from addon.model.rotations import inverse
 from tests.blender.build.test_degrees import X, Y, Z, linked, put, rotations, slides
 from tests.blender.mechanisms import objects_of, world_of
 
@@ -63,15 +63,20 @@ def test_a_universal_joint_swings_and_holds(blank: Any) -> None:
     assert apart < 0.03
 
 
-def test_what_physics_will_not_do_is_reported(blank: Any) -> None:
-    """The post of this mechanism hangs on the world; the second joint has stops on one of two turns."""
-    dofs = rotations(Z, X)
-    dofs[0].lower, dofs[0].upper = -0.5, 0.5
+def warnings(*dofs: Dof) -> dict[str, str]:
     mechanism = linked(*dofs)
     put(mechanism, physics=True)
-    told = {entry.code: entry.where for entry in mechanism.report.entries if entry.severity == "warning"}
-    assert told == {"joint-at-world": "Ground", "stops-not-simulated": "Hip"}
-    quiet = linked(*rotations(Z, X))
-    quiet.joints = quiet.joints[1:]  # nothing at the world, no stops
-    put(quiet, physics=True)
-    assert not [entry for entry in quiet.report.entries if entry.severity == "warning"]
+    return {entry.code: entry.where.split(".")[0] for entry in mechanism.report.entries if entry.severity == "warning"}
+
+
+def test_what_physics_will_not_do_is_reported(blank: Any) -> None:
+    """The joint has stops on one of two turns, which are not at right angles; or on three that begin askew."""
+    dofs = rotations(Z, (Z + X) / np.sqrt(2))
+    dofs[0].lower, dofs[0].upper = -0.5, 0.5
+    assert warnings(*dofs) == {"stops-not-simulated": "Hip"}
+    dofs = rotations(X, Y, Z)
+    dofs[0].lower, dofs[1].position = -0.5, 0.3
+    assert warnings(*dofs) == {"stops-inexact": "Hip"}
+    dofs[1].position, dofs[2].position = 0.0, 0.3
+    assert warnings(*dofs) == {}
+    assert warnings(*rotations(Z, X)) == {}

@@ -1,0 +1,73 @@
+"""What stands for the world where joints hold bodies to it.
+
+To Blender a constraint with one object is switched off. A model with joints at the world therefore gets an anchor: a
+passive, hidden body that touches nothing and goes where the armature goes.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+from ..access import record_of, settings
+from ..model_parts import child_collection
+from ..properties import KnuckleJoint
+from .generic import is_springy
+
+_SUFFIX = " World"
+_SIZE = 0.1
+_Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
+
+
+def is_held(joint: KnuckleJoint) -> bool:
+    """Whether a joint holds two bodies together, or one to the world. A body that was deleted is not the world."""
+    missing = (joint.parent is None) + (joint.child is None)
+    return joint.active and missing == int(joint.at_world)
+
+
+def floats(joint: KnuckleJoint) -> bool:
+    """Whether a joint at the world leaves its body free: Blender needs no constraint for it."""
+    return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not is_springy(joint)
+
+
+def ends_of(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> _Ends:
+    """A held joint's parent and child as physics has them: the anchor is the world."""
+    if not joint.at_world:
+        return joint.parent, joint.child
+    return joint.parent or anchor, joint.child or anchor
+
+
+def is_anchor(obj: bpy.types.Object) -> bool:
+    """Whether an object is the anchor of the model that it belongs to."""
+    rig = record_of(obj).model
+    return rig is not None and rig.data is not None and settings(rig).anchor == obj
+
+
+def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
+    """The model's anchor, made or put back where it is missing."""
+    anchor = settings(rig).anchor
+    if anchor is None:
+        anchor = settings(rig).anchor = bpy.data.objects.new(rig.name + _SUFFIX, _cross(rig.name + _SUFFIX))
+        anchor.parent = rig
+        record_of(anchor).role = "SHAPE"
+        record_of(anchor).model = rig
+        anchor.display_type = "WIRE"
+        anchor.hide_render = anchor.hide_select = True
+    folder = child_collection(rig, "Collision")
+    if anchor.name not in folder.objects:
+        folder.objects.link(anchor)
+    anchor.hide_viewport = True
+    if anchor.name not in world.collection.objects:
+        world.collection.objects.link(anchor)
+    body = anchor.rigid_body
+    body.type, body.kinematic = "PASSIVE", True  # as if animated: it follows the armature
+    body.collision_shape = "SPHERE"
+    body.collision_collections = [False] * 20
+    return anchor
+
+
+def _cross(name: str) -> bpy.types.Mesh:
+    """Three lines, since Blender takes nothing but meshes for bodies."""
+    mesh = bpy.data.meshes.new(name)
+    ends = [tuple(way * _SIZE if axis == k else 0.0 for k in range(3)) for axis in range(3) for way in (-1, 1)]
+    mesh.from_pydata(ends, [(0, 1), (2, 3), (4, 5)], [])
+    return mesh

@@ -1,0 +1,138 @@
+"""What Blender makes of a body's inertia, and how far that is from the file's.
+
+Blender has no inertia tensor to be set: Bullet takes one from the collision shape and the mass, about the object's
+origin and along its axes. Its formulas (``calculateLocalInertia`` of its shapes) are exact for boxes, spheres and
+cylinders; capsules, cones, hulls and compounds count as the box that holds them. All were measured.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ...model.records import Array, Mechanism
+from ...model.report import Report
+from ..access import record_of
+from ..model_parts import parts
+
+#: Differences that are worth a word, and a warning.
+_TOLD, _WARNED = 0.01, 0.1
+#: What Blender takes for a shape that it has no mesh for: a cube of this edge.
+_NO_EXTENT = 1.0
+
+
+def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
+    """One entry on the bodies whose inertia under physics is not what the file has."""
+    report = Report()
+    tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
+    bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
+    told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
+    told = [(obj, tensor) for obj, tensor in told if np.linalg.eigvalsh(tensor).min() > 0.0]
+    pieces = _pieces(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
+    found = []
+    for obj, tensor in told:
+        moments, products = differences(tensor, blender_moments(obj, pieces.get(obj, ())))
+        found.append((max(moments, products), moments, products, obj))
+    off = [each for each in found if each[0] > _TOLD]
+    if not off:
+        return report
+    worst, moments, _, obj = max(off, key=lambda each: each[0])
+    tell = report.warn if worst > _WARNED else report.info
+    tell(
+        "inertia-differs",
+        f"Blender takes inertia from collision shapes: {len(off)} of {len(found)} bodies with moments in the file have "
+        f"others under physics. The worst is {record_of(obj).source_name or obj.name!r}, whose principal moments "
+        f"differ by up to {moments:.0%}; products of inertia, which are left out, are up to "
+        f"{max(each[2] for each in off):.0%} of the moments",
+        where=obj.name,
+    )
+    return report
+
+
+def differences(tensor: Array, moments: Array) -> tuple[float, float]:
+    """By which share of the file's (3, 3) the principal moments of Blender's (3,) differ at most, each compared with
+    that of the nearest axis; and the file's largest product of inertia as a share of its two moments' mean."""
+    principal, axes = np.linalg.eigh(tensor)
+    nearness = np.abs(axes)  # of the body's axes (rows) to the principal ones
+    order = max(itertools.permutations(range(3)), key=lambda way: sum(nearness[k, way[k]] for k in range(3)))
+    diagonal = np.sqrt(np.diag(tensor))
+    products = np.abs(tensor / np.outer(diagonal, diagonal))[~np.eye(3, dtype=bool)]
+    return float(np.abs(moments / principal[list(order)] - 1.0).max()), float(products.max())
+
+
+def blender_moments(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
+    """The moments of inertia (3,) that Bullet gives a body, as it is set up. ``pieces`` are a compound's children."""
+    shape, mass = obj.rigid_body.collision_shape, obj.rigid_body.mass
+    if shape == "COMPOUND":
+        low, high = _box_of_pieces(pieces)
+        return mass * _box(high - low)
+    return mass * unit_moments(shape, _extent(obj))
+
+
+def unit_moments(shape: str, extent: Array) -> Array:
+    """Moments of inertia (3,) of a collision shape of Blender's of mass 1 whose mesh has an extent (3,)."""
+    size = _size(shape, extent)
+    if shape == "SPHERE":
+        return np.full(3, 0.1 * size[0] ** 2)
+    if shape == "CYLINDER":
+        across = size[0] ** 2 / 16.0 + size[2] ** 2 / 12.0
+        return np.array([across, across, size[0] ** 2 / 8.0])
+    return _box(size)
+
+
+def _box(size: Array) -> Array:
+    square = size**2
+    return np.array([square[1] + square[2], square[0] + square[2], square[0] + square[1]]) / 12.0
+
+
+def _size(shape: str, extent: Array) -> Array:
+    """The size (3,) that a shape gets from the extent of a mesh: round ones are as wide as its wider side."""
+    if shape == "SPHERE":
+        return np.full(3, extent.max())
+    if shape in {"CYLINDER", "CONE", "CAPSULE"}:
+        wide = max(extent[0], extent[1])
+        return np.array([wide, wide, max(extent[2], wide) if shape == "CAPSULE" else extent[2]])
+    return extent
+
+
+def _vertices(obj: bpy.types.Object) -> Array:
+    points = cast(bpy.types.Mesh, obj.data).vertices
+    out = np.empty(3 * len(points), dtype=np.float32)
+    points.foreach_get("co", cast(Any, out))
+    return out.reshape(-1, 3).astype(np.float64)
+
+
+def _extent(obj: bpy.types.Object) -> Array:
+    points = _vertices(obj)
+    return np.ptp(points, axis=0) if len(points) else np.full(3, _NO_EXTENT)
+
+
+def _pieces(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
+    """The model's objects with a rigid body of their own, by the object that they hang on."""
+    out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for obj in parts(rig, "SHAPE"):
+        if obj.rigid_body is not None and obj.parent is not None:
+            out.setdefault(obj.parent, []).append(obj)
+    return out
+
+
+def _box_of_pieces(pieces: Iterable[bpy.types.Object]) -> tuple[Array, Array]:
+    """The corners of the box along a compound's axes that holds its children's own boxes."""
+    boxes = list(_boxes(pieces)) or [(np.zeros(3), np.zeros(3))]
+    return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+
+
+def _boxes(pieces: Iterable[bpy.types.Object]) -> Iterator[tuple[Array, Array]]:
+    for piece in pieces:
+        pose = np.array(piece.matrix_parent_inverse @ piece.matrix_basis, dtype=np.float64)
+        scale = np.linalg.norm(pose[:3, :3], axis=0)
+        shape, middle = piece.rigid_body.collision_shape, pose[:3, 3]
+        size = _size(shape, _extent(piece) * scale)
+        if shape == "CONVEX_HULL" and len(points := _vertices(piece)):
+            middle = (pose @ np.append((points.min(axis=0) + points.max(axis=0)) / 2.0, 1.0))[:3]
+        half = np.abs(pose[:3, :3] / scale) @ size / 2.0
+        yield middle - half, middle + half

@@ -1,0 +1,42 @@
+"""What of a model's joints Blender's physics will not do, or not exactly: told when physics is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import bpy
+import numpy as np
+
+from ...model.report import Report
+from ..access import record_of
+from ..properties import KnuckleJoint
+from ..records import read_dofs
+from .anchor import is_held
+from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
+
+
+def tell_of_limits(joints: Iterable[bpy.types.Object], report: Report) -> None:
+    """Add a warning for everything that physics will not do of joints, given as their empties."""
+    for empty in joints:
+        if is_held(record_of(empty).joint):
+            for code, message in _limits(record_of(empty).joint):
+                report.warn(code, message, where=empty.name)
+
+
+def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
+    kinds = [dof.kind for dof in joint.dofs]
+    if "screw" in kinds:
+        yield "screw-not-simulated", "Physics lets this screw turn and slide each by itself"
+    if has_stops(joint) and kinds not in (["rotation"], ["translation"]):
+        start = np.concatenate([dof.initial for dof in read_dofs(joint)])
+        if not is_countable(joint):
+            yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
+        elif not is_exact(joint, start.tolist()):
+            yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
+    if springs_left_out(joint):
+        yield "spring-not-simulated", "Physics ignores springs and dampers on axes that are not at right angles"
+    if springs_away_from_rest(joint):
+        yield (
+            "spring-rest",
+            "Physics has the joint's springs at rest where a run begins; in the file they are at rest elsewhere",
+        )

@@ -1,0 +1,189 @@
+"""Springs and dampers of joints under physics, against the formulas of the harmonic oscillator; and what is told of
+those that Blender cannot have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape
+from addon.model.rotations import inverse
+from tests.blender.build.test_degrees import X, Y, Z, pose_of, put, rotations, slides
+from tests.blender.mechanisms import key, objects_of, play, world_of
+
+FRAME = pose_of((0.4, -0.9, 0.3), (1, 2, 3))
+MASS, EDGE = 2.0, 0.6
+INERTIA = MASS * EDGE**2 / 6.0  # of a cube, about any axis
+
+
+def hung(*dofs: Dof, gravity: Array | None = None, world: bool = True) -> Mechanism:
+    """A cube on a joint, at the world or at a body that stays, with its middle in the joint's askew frame."""
+    cube = Body("cube", "Cube", FRAME.copy(), MASS, shapes=[Shape("box", dict.fromkeys("xyz", EDGE))])
+    joint = Joint("j", "Joint", "any", None, "cube", FRAME.copy(), np.eye(4), list(dofs))
+    mechanism = Mechanism("hung", bodies=[cube], joints=[joint])
+    if not world:
+        mechanism.bodies.insert(
+            0, Body("base", "Base", immobile=True, shapes=[Shape("box", dict.fromkeys("xyz", 0.1))])
+        )
+        joint.parent = "base"
+    mechanism.world.gravity = np.zeros(3) if gravity is None else np.asarray(gravity, dtype=float)
+    return mechanism
+
+
+def moved(rig: Any) -> Array:
+    """The cube's motion since design, in the joint's frame."""
+    return inverse(FRAME) @ inverse(world_of(rig)) @ world_of(objects_of(rig, "BODY")["cube"])
+
+
+def run(mechanism: Mechanism, look: Callable[[Array], float], frames: int = 240) -> Array:
+    """Let the cube go and look at its motion in every frame."""
+    import bpy
+
+    rig = put(mechanism, physics=True)
+    rig.data.knuckle.drive = "LIMP"
+    return np.array(play(bpy.context.scene, frames, lambda: look(moved(rig))))
+
+
+def period(values: Array) -> float:
+    """Seconds of a whole swing, from the crossings of the middle."""
+    at = np.flatnonzero(np.diff(np.sign(values)))
+    crossings = at + values[at] / (values[at] - values[at + 1])
+    return float(np.diff(crossings).mean()) * 2 / 60
+
+
+def decay(values: Array) -> float:
+    """By how much the logarithm of the peaks falls per second."""
+    size = np.abs(values)
+    peaks = np.flatnonzero((size[1:-1] > size[:-2]) & (size[1:-1] > size[2:])) + 1
+    return -float(np.polyfit(peaks / 60, np.log(size[peaks]), 1)[0])
+
+
+def angle(axis: int) -> Callable[[Array], float]:
+    one, other = (axis + 1) % 3, (axis + 2) % 3
+    return lambda pose: math.atan2(pose[other, one], pose[one, one])
+
+
+@pytest.mark.parametrize("world", [True, False], ids=["at the world", "at a body"])
+@pytest.mark.parametrize("stiffness", [20.0, 150.0])
+def test_a_mass_on_a_spring_swings_in_its_time(blank: Any, stiffness: float, world: bool) -> None:
+    """A slide along an axis of its own, with the weight of the mass along it: it swings about where it would hang."""
+    axis = np.array([0.6, 0.0, 0.8])
+    (dof,) = dofs = slides(axis)
+    dof.stiffness = stiffness
+    pull = 1.5
+    values = run(hung(*dofs, gravity=FRAME[:3, :3] @ axis * pull, world=world), lambda pose: float(pose[:3, 3] @ axis))
+    sag = MASS * pull / stiffness
+    assert period(values - sag) == pytest.approx(2 * math.pi * math.sqrt(MASS / stiffness), rel=2e-3)
+    assert values.max() == pytest.approx(2 * sag, rel=0.01)
+    assert values[-60:].max() == pytest.approx(2 * sag, rel=0.02), "and does not die down"
+
+
+@pytest.mark.parametrize("damping", [0.5, 2.0])
+def test_a_damper_takes_its_share(blank: Any, damping: float) -> None:
+    (dof,) = dofs = slides(Y)
+    dof.stiffness, dof.damping = 150.0, damping
+    values = run(hung(*dofs, gravity=FRAME[:3, 1] * 3), lambda pose: float(pose[1, 3]))
+    assert decay(values - MASS * 3 / 150) == pytest.approx(damping / (2 * MASS), rel=0.02)
+
+
+def test_a_damper_alone_brings_to_a_steady_speed(blank: Any) -> None:
+    (dof,) = dofs = slides(Z)
+    dof.damping = 8.0
+    values = run(hung(*dofs, gravity=FRAME[:3, 2] * 3), lambda pose: float(pose[2, 3]))
+    assert (values[-1] - values[-2]) * 60 == pytest.approx(MASS * 3 / 8.0, rel=0.005)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+@pytest.mark.parametrize("world", [True, False], ids=["at the world", "at a body"])
+def test_a_hinge_with_a_spring_swings_in_its_time(blank: Any, damping: float, world: bool) -> None:
+    """The weight acts a little beside the axis and turns it out of its rest."""
+    (dof,) = dofs = rotations(X)
+    dof.stiffness, dof.damping = 10.0, damping
+    mechanism = hung(*dofs, gravity=FRAME[:3, 2] * -2.0, world=world)
+    beside = 0.1
+    mechanism.joints[0].frame_child[:3, 3] = (0, -beside, 0)  # the pivot, seen from the cube
+    mechanism.bodies[-1].pose = FRAME @ pose_of((0, 0, 0), (0, beside, 0))
+    values = run(mechanism, angle(0))
+    inertia = INERTIA + MASS * beside**2
+    sag = -MASS * 2 * beside / 10
+    if damping == 0.0:
+        assert period(values - sag) == pytest.approx(2 * math.pi * math.sqrt(inertia / 10), rel=5e-3)
+        assert values.min() == pytest.approx(2 * sag, rel=0.02)
+    else:
+        assert decay(values[:150] - sag) == pytest.approx(damping / (2 * inertia), rel=0.05)
+        assert values[-1] == pytest.approx(sag, rel=0.05)
+
+
+def test_each_axis_has_its_own_spring_and_the_others_hold(blank: Any) -> None:
+    """Three slides, of which two have springs and one a damper."""
+    dofs = slides(X, Y, Z)
+    dofs[0].stiffness, dofs[1].stiffness, dofs[2].damping = 40.0, 90.0, 5.0
+    mechanism = hung(*dofs, gravity=FRAME[:3, :3] @ [1.0, 1.0, 1.0])
+    rig = put(mechanism, physics=True)
+    rig.data.knuckle.drive = "LIMP"
+    poses = np.array(play(blank.scene, 240, lambda: moved(rig)))
+    for axis, stiffness in ((0, 40.0), (1, 90.0)):
+        values = poses[:, axis, 3] - MASS / stiffness
+        assert period(values) == pytest.approx(2 * math.pi * math.sqrt(MASS / stiffness), rel=5e-3)
+    assert (poses[-1, 2, 3] - poses[-2, 2, 3]) * 60 == pytest.approx(MASS / 5, rel=0.01)
+    assert np.abs(poses[:, :3, :3] - np.eye(3)).max() < 1e-3
+
+
+def test_a_spring_with_a_stop_stops(blank: Any) -> None:
+    for dofs, at in ((slides(Y), (1, 3)), ([*slides(Y, Z)], (1, 3))):
+        dofs[0].stiffness, dofs[0].damping, dofs[0].upper = 20.0, 1.0, 0.07
+        values = run(hung(*dofs, gravity=FRAME[:3, 1]), lambda pose, at=at: float(pose[at]), 120)
+        assert values[-1] == pytest.approx(0.07, abs=0.002), "without its stop it would go to 0.1"
+
+
+def test_a_balls_springs_are_those_of_its_parts(blank: Any) -> None:
+    ball = Dof(
+        "ball", parts=[Dof("rotation", axis, damping=each) for axis, each in zip((X, Y, Z), (1, 2, 3), strict=True)]
+    )
+    rig = put(hung(ball), physics=True)
+    constraint = objects_of(rig, "JOINT")["j"].rigid_body_constraint
+    assert constraint.type == "GENERIC_SPRING"
+    assert [getattr(constraint, f"spring_damping_ang_{axis}") for axis in "xyz"] == [1, 2, 3]
+    assert [getattr(constraint, f"use_spring_{axis}") for axis in "xyz"] == [False] * 3
+    assert [getattr(constraint, f"use_limit_lin_{axis}") for axis in "xyz"] == [True] * 3
+    assert [getattr(constraint, f"use_limit_ang_{axis}") for axis in "xyz"] == [False] * 3
+
+
+def test_an_edited_spring_is_in_the_next_run(blank: Any) -> None:
+    rig = put(hung(*slides(Y)), physics=True)
+    empty = objects_of(rig, "JOINT")["j"]
+    assert empty.rigid_body_constraint.type == "SLIDER"
+    empty.knuckle.joint.dofs[0].stiffness = 30.0
+    assert empty.rigid_body_constraint.type == "GENERIC_SPRING"
+    assert empty.rigid_body_constraint.spring_stiffness_x == 30.0
+    empty.knuckle.joint.dofs[0].stiffness = 0.0
+    assert empty.rigid_body_constraint.type == "SLIDER"
+
+
+def warnings(mechanism: Mechanism) -> set[str]:
+    put(mechanism, physics=True)
+    return {entry.code for entry in mechanism.report.entries if entry.severity == "warning"}
+
+
+def test_what_blender_cannot_have_is_told(blank: Any) -> None:
+    at_rest, away, screw, skew = slides(Y)[0], rotations(X)[0], Dof("screw", Z, pitch=0.1), rotations(X, (X + Y) / 2)
+    at_rest.stiffness, at_rest.rest, at_rest.position = 5.0, 0.2, 0.2
+    away.stiffness, away.rest = 5.0, 0.3
+    skew[1].damping = 1.0
+    assert warnings(hung(at_rest)) == set()
+    assert warnings(hung(away)) == {"spring-rest"}
+    assert warnings(hung(screw)) == {"screw-not-simulated"}
+    assert warnings(hung(*skew)) == {"spring-not-simulated"}
+
+
+def test_a_spring_that_is_at_rest_where_the_run_begins_stays_there(blank: Any) -> None:
+    (dof,) = dofs = slides(Y)
+    dof.stiffness, dof.rest = 50.0, 0.2
+    rig = put(hung(*dofs), physics=True)
+    key(rig, "j", [(1, 0.2)])
+    rig.data.knuckle.drive = "LIMP"
+    assert play(blank.scene, 60, lambda: moved(rig)[1, 3])[-1] == pytest.approx(0.2, abs=1e-4)
