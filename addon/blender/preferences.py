@@ -1,4 +1,4 @@
-"""What the user set under Edit > Preferences > Add-ons > Knuckle, for all rooms; defaults where Knuckle is no add-on."""
+"""What the user set under Edit > Preferences > Add-ons > Knuckle, for all rooms; defaults where we are no add-on."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def ignore_collada_units() -> bool:
 
 def _preferences() -> Any:
     """Our preferences, or None: from the command line and in tests nobody has enabled us."""
-    addon = bpy.context.preferences.addons.get(ADDON)
+    addon: Any = bpy.context.preferences.addons.get(ADDON)
     found = addon.preferences if addon is not None else None
     return found if hasattr(found, "mesh_folders") else None

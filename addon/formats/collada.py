@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from ..model.records import Array
 from ..model.report import Report
 from .files import decode, read_bytes
-from .mesh_files import MeshTrouble
+from .mesh_files import MeshTrouble, as_trouble
 
 #: More places for geometry than any mesh has: nodes that name nodes can multiply without bound.
 _MOST_VISITS = 100_000
 _MOST_CORNERS = 50_000_000
 #: Libraries that hold nothing to draw. What is wrong in them shall not matter.
-_IDLE = ("animations", "animation_clips", "cameras", "lights", "force_fields", "physics_materials", "physics_models")
-_IDLE += ("physics_scenes", "articulated_systems", "kinematics_models", "kinematics_scenes", "joints", "formulas")
+_IDLE = {"animations", "animation_clips", "cameras", "lights", "force_fields", "physics_materials", "physics_models"}
+_IDLE |= {"physics_scenes", "articulated_systems", "kinematics_models", "kinematics_scenes", "joints", "formulas"}
 _IDLE_PARTS = {"instance_camera", "instance_light", "contributor", "created", "modified", "extra"}
 _IDLE_PARTS |= {f"library_{name}" for name in _IDLE}
 
@@ -68,7 +68,9 @@ def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
     except MeshTrouble:
         raise
     except Exception as error:  # whatever a library makes of a bad file
-        raise MeshTrouble(f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)) from error
+        raise MeshTrouble(
+            f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)
+        ) from error
     if not surfaces:
         raise MeshTrouble("this Collada file holds no polygons", path=str(path))
     for surface in surfaces:
@@ -80,7 +82,8 @@ def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
 
 def _parse(path: Path) -> etree._Element:
     """The document's root without what is not drawn. Definitions of entities are refused whatever the encoding."""
-    text, _ = decode(read_bytes(path), Report())
+    with as_trouble():
+        text, _ = decode(read_bytes(path), Report())
     if "<!DOCTYPE" in text:
         raise MeshTrouble("the document type may define entities, which are never read", path=str(path))
     parser = etree.XMLParser(
@@ -157,7 +160,9 @@ def _surface(primitive: Any, pose: Array, materials: dict[str, Any]) -> Surface:
     keep = np.repeat(counts >= 3, counts)
     points = np.asarray(primitive.vertex, dtype=np.float64) @ pose[:3, :3].T + pose[:3, 3]
     name, color = _material(primitive, materials)
-    return Surface(points, corners[keep], counts[counts >= 3], normals[keep] if normals is not None else None, name, color)
+    return Surface(
+        points, corners[keep], counts[counts >= 3], normals[keep] if normals is not None else None, name, color
+    )
 
 
 def _normals(primitive: Any, pose: Array, count: int) -> Array | None:
@@ -172,9 +177,7 @@ def _normals(primitive: Any, pose: Array, count: int) -> Array | None:
     return np.asarray((normals / np.where(lengths > 0.0, lengths, 1.0))[index])
 
 
-def _material(
-    primitive: Any, materials: dict[str, Any]
-) -> tuple[str, tuple[float, float, float, float] | None]:
+def _material(primitive: Any, materials: dict[str, Any]) -> tuple[str, tuple[float, float, float, float] | None]:
     """The name of a primitive's material and its diffuse colour, where that is plain."""
     material = materials.get(primitive.material)
     if material is None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from ..model.records import Array, Body, Mechanism
-from ..model.report import FormatError, Report
+from ..model.report import Report
 from .collada import read_collada
 from .files import read_bytes
-from .mesh_files import MeshTrouble, find_mesh
+from .mesh_files import MeshTrouble, as_trouble, find_mesh
+from .skel.mass import DERIVED, complete
 
 #: The kinds of mesh files that are read, by the ends of their names.
 KINDS = (".obj", ".stl", ".ply", ".dae")
@@ -47,10 +48,8 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
 
 def _bounds(path: Path, kind: str) -> Array:
     """The least and the greatest coordinates (2, 3) of a file that trimesh reads."""
-    try:
+    with as_trouble():
         data = read_bytes(path)
-    except FormatError as error:
-        raise MeshTrouble(error.message, path=str(path), remedy=error.remedy) from error
     try:
         import trimesh
     except ImportError as error:
@@ -68,27 +67,41 @@ def _bounds(path: Path, kind: str) -> Array:
     return np.asarray(bounds, dtype=np.float64)
 
 
-def complete_masses(mechanism: Mechanism, folders: Iterable[str] = (), ignore_unit: bool = True) -> list[Body]:
-    """Give the bodies whose moment of inertia hangs on the size of a mesh that moment, where the mesh is found: the one
-    that the mesh has as it is drawn. The bodies; reading nothing where there are none. ``mechanism.report`` says so."""
-    from .skel import complete
-    from .skel.mass import DERIVED
+def lacks_masses(mechanism: Mechanism) -> bool:
+    """Whether a moment of inertia hangs on the size of a mesh and is not known yet."""
+    return any(_is_lacking(body) for body in mechanism.bodies)
 
-    lacking = [body for body in mechanism.bodies if body.inertia is None and body.extra.get(DERIVED)]
+
+def complete_masses(
+    mechanism: Mechanism,
+    report: Report,
+    folders: Iterable[str] = (),
+    ignore_unit: bool = True,
+    tell_missing: bool = True,
+) -> list[Body]:
+    """Give the bodies whose moment of inertia hangs on the size of a mesh that moment, where the mesh is found: the one
+    that the mesh has as it is drawn. Returns these bodies; reads nothing where there are none.
+
+    The rule is that of DART 6.20, but for Collada files in another unit than metres: DART 6.20 applies their unit, and
+    6.13 and older, for which SKEL models were made, do not. With ``ignore_unit`` we do not either, neither here nor
+    where the mesh is drawn. ``folders``: absolute ones, beside the model's, in which meshes may lie; ``tell_missing``:
+    warn of meshes that cannot be read."""
+    lacking = [body for body in mechanism.bodies if _is_lacking(body)]
     if not lacking:
         return []
     boxes = _Boxes(mechanism.source.path, tuple(folders), ignore_unit)
     done = complete(lacking, boxes.box)
-    report = mechanism.report = mechanism.report or Report()
     for body in done:
-        unit = "; the unit in its Collada file is not applied, as nothing else in the model follows it"
-        report.info(
-            "moment-from-mesh",
-            f"the moment of inertia of {body.name} is that of the box around its mesh, as DART 6.20 computes it"
-            + (unit if ignore_unit and _is_collada(body) else ""),
-            body.line,
-        )
+        unit = "; the unit that its Collada file names is not applied" if ignore_unit and _is_collada(body) else ""
+        message = f"the moment of inertia of {body.name} is made from the box around its mesh, as DART 6.20 does{unit}"
+        report.info("moment-from-mesh", message, body.line)
+    for trouble in boxes.troubles if tell_missing else ():
+        report.warn("moment-without-mesh", f"moments of inertia do without a mesh: {trouble}")
     return done
+
+
+def _is_lacking(body: Body) -> bool:
+    return body.inertia is None and bool(body.extra.get(DERIVED)) and any(shape.mesh for shape in body.shapes)
 
 
 def _is_collada(body: Body) -> bool:
@@ -101,12 +114,14 @@ class _Boxes:
     def __init__(self, model: str, folders: Sequence[str], ignore_unit: bool) -> None:
         self._model, self._folders, self._ignore_unit = model, folders, ignore_unit
         self._boxes: dict[str, Array | None] = {}
+        self.troubles: list[MeshTrouble] = []
 
     def box(self, name: str) -> Array | None:
-        """Edges (3,) of a mesh's box; None where it is missing or unreadable, which building tells."""
+        """Edges (3,) of a mesh's box; None where it is missing or unreadable."""
         if name not in self._boxes:
             try:
                 self._boxes[name] = mesh_box(find_mesh(name, self._model, (), self._folders), self._ignore_unit)
-            except FormatError:
+            except MeshTrouble as trouble:
                 self._boxes[name] = None
+                self.troubles.append(trouble)
         return self._boxes[name]

@@ -11,12 +11,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from ..model.report import FormatError
 
-REMEDY = "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders"
+REMEDY = (
+    "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders "
+    "(on the command line: --meshes)"
+)
 #: Schemes whose path means a place in some collection of models that we do not know: what is behind is looked for.
 _COLLECTIONS = frozenset({"dart", "package", "model"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
@@ -37,6 +41,17 @@ class MeshTrouble(FormatError):
         if not self.tried:
             return super().__str__()
         return f"{self.message.rstrip('.')}. Looked for: {', '.join(self.tried)}. {self.remedy}".rstrip()
+
+
+@contextmanager
+def as_trouble() -> Iterator[None]:
+    """Has what a file may do wrong become a MeshTrouble."""
+    try:
+        yield
+    except MeshTrouble:
+        raise
+    except FormatError as error:
+        raise MeshTrouble(error.message, path=error.path, remedy=error.remedy) from error
 
 
 def is_network(name: str) -> bool:
@@ -101,7 +116,7 @@ class Rooms:
     def __init__(self, model_path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> None:
         path = os.fspath(model_path)
         self.model = Path(os.path.abspath(path)).parent if path else None
-        self.folders = [Path(os.path.normpath(folder)) for folder in map(os.fspath, folders) if _may_be_room(folder)]
+        self.folders = [Path(os.path.normpath(folder)) for folder in folders if _may_be_room(os.fspath(folder))]
         written = [*([self.model] if self.model else []), *self.folders]
         self._real = [Path(os.path.realpath(each)) for each in written]
         self.all = list(dict.fromkeys([*written, *self._real]))
@@ -153,19 +168,17 @@ def _is_absolute(path: str) -> bool:
 
 def _places(name: str, rooms: Rooms, include: Sequence[str]) -> Iterator[Path]:
     """Every place to look, likely ones first, ``..`` taken out of each; they need not be allowed."""
-    for plain in map(_local, _spellings(name)):
-        collection = _SCHEME.match(plain)
+    for path in map(_local, _spellings(name)):
+        collection = _SCHEME.match(path)
         if collection is not None and collection[1].lower() in _COLLECTIONS:
-            inner = plain[collection.end() :].strip("/")
-            behind = inner.partition("/")[2]
-            for path in dict.fromkeys(filter(None, (behind, inner))):
-                yield from _relative_places(path, rooms, include, above=True)
-            plain = behind or inner
-        elif _is_absolute(plain):
-            yield Path(os.path.normpath(plain))
+            inner = path[collection.end() :].strip("/")  # with the name of the collection or without
+            for each in dict.fromkeys((inner.partition("/")[2], inner)):
+                yield from _relative_places(each, rooms, include, above=True)
+        elif _is_absolute(path):
+            yield Path(os.path.normpath(path))
         else:
-            yield from _relative_places(plain, rooms, include, above=False)
-        yield from _relative_places(PurePosixPath(plain).name, rooms, include, above=False)
+            yield from _relative_places(path, rooms, include, above=False)
+        yield from _relative_places(PurePosixPath(path).name, rooms, include, above=False)
 
 
 def _relative_places(path: str, rooms: Rooms, include: Sequence[str], above: bool) -> Iterator[Path]:

@@ -5,6 +5,7 @@ the .obj gets a single .mtl of known statements, in which pictures are named by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -14,13 +15,16 @@ from .mesh_files import find_mesh
 
 #: What a made .obj says of its materials.
 LIBRARY = "knuckle.mtl"
-_PLAIN = frozenset("Ka Kd Ks Ke Tf Ns Ni d Tr illum Pr Pm Ps Pc Pcr aniso anisor newmtl".split())
-_PICTURES = frozenset("map_Ka map_Kd map_Ks map_Ke map_Ns map_d map_refl refl map_Bump map_bump bump norm".split())
-_PICTURES |= frozenset("map_Pr map_Pm map_Ps".split())
+_PLAIN = {"newmtl", "illum", "Ka", "Kd", "Ks", "Ke", "Tf", "Ns", "Ni", "d", "Tr"}
+_PLAIN |= {"Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"}
+_PICTURES = {"map_Ka", "map_Kd", "map_Ks", "map_Ke", "map_Ns", "map_d", "map_Pr", "map_Pm", "map_Ps", "map_refl"}
+_PICTURES |= {"refl", "map_Bump", "map_bump", "bump", "norm"}
 _OPTIONS = {"-blendu": 1, "-blendv": 1, "-boost": 1, "-mm": 2, "-o": 3, "-s": 3, "-t": 3, "-texres": 1, "-clamp": 1}
 _OPTIONS |= {"-bm": 1, "-imfchan": 1, "-type": 1, "-cc": 1}
-_PICTURE_KINDS = frozenset(".png .jpg .jpeg .tga .bmp .tif .tiff .exr .hdr .webp .jp2 .dds".split())
-_KEYWORD, _NOTHING = b"mtllib", b"#tllib"
+_PICTURE_KINDS = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".jp2", ".dds"}
+#: Statements that name files, and curves, of some of which Blender dies. Wherever the word stands: which bytes a reader
+#: takes for the beginning of a line is its own affair.
+_HARMFUL = re.compile(rb"(?<![\x21-\x5b\x5d-\x7e])(?:mtllib|curv2?|cstype)(?![\x21-\x5b\x5d-\x7e])")
 
 
 def harmless(path: Path, folders: Iterable[Path | str], materials: Sequence[str] = ()) -> tuple[bytes, bytes]:
@@ -36,22 +40,16 @@ def harmless(path: Path, folders: Iterable[Path | str], materials: Sequence[str]
             statements += _statements(read_bytes(library), library, allowed)
         except FormatError:
             continue  # a mesh is as good without its colours
-    # wherever the word stands: which bytes a reader takes for the beginning of a line is its own affair
-    data = data.replace(_KEYWORD, _NOTHING)
-    return f"mtllib {LIBRARY}\n".encode() + data, b"\n".join(statements).replace(_KEYWORD, _NOTHING) + b"\n"
+    head = f"mtllib {LIBRARY}\n".encode()
+    return head + _HARMFUL.sub(b"#", data), _HARMFUL.sub(b"#", b"\n".join(statements)) + b"\n"
 
 
 def _libraries(data: bytes) -> list[str]:
     """The .mtl files that an .obj names, a name with spaces in it whole and in its parts."""
     names = []
-    at = data.find(_KEYWORD)
-    while at >= 0:
-        end = data.find(b"\n", at)
-        rest = data[at + len(_KEYWORD) : end if end >= 0 else len(data)].decode("utf-8", "replace").strip()
-        start = data.rfind(b"\n", 0, at) + 1
-        if not data[start:at].strip() and rest:
-            names += [rest, *(rest.split() if " " in rest else ())]
-        at = data.find(_KEYWORD, at + 1)
+    for found in re.finditer(rb"^[ \t]*mtllib[ \t]+(.*)$", data, re.MULTILINE):
+        name = found[1].decode("utf-8", "replace").strip()
+        names += [name, *(name.split() if " " in name else ())]
     return names
 
 

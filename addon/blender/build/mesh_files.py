@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
 
 from ...formats.collada import Surface, read_collada
 from ...formats.mesh_boxes import kind_of
-from ...formats.mesh_files import MeshTrouble, find_mesh
+from ...formats.mesh_files import MeshTrouble, as_trouble, find_mesh
 from ...formats.ply import check_ply
 from ...formats.wavefront import LIBRARY, harmless
 from ...model.records import Body, Mechanism, Shape
-from ...model.report import FormatError, Report
+from ...model.report import Report
 from .. import preferences
 from ..materials import plain_material
 
@@ -86,12 +86,11 @@ class MeshFiles:
                 f"mesh-{trouble.code}", f"a box stands for the mesh of {', '.join(bodies)}: {_sentence(name, trouble)}"
             )
         self._troubles.clear()
-        unused = [block for block in self._made if discard or block.users == 0]
-        while unused:  # a mesh gives up its materials, these their pictures
-            bpy.data.batch_remove(unused)
-            self._made = [block for block in self._made if _is_there(block)]
-            unused = [] if discard else [block for block in self._made if block.users == 0]
+        made = [block for block in self._made if _is_there(block)]
         self._made.clear()
+        while unused := [block for block in made if discard or block.users == 0]:
+            made = [block for block in made if block not in unused]  # a mesh gives up its materials, these pictures
+            bpy.data.batch_remove(unused)
         self._read.clear()
 
     def _find(self, shape: Shape, include: tuple[str, ...]) -> Path | MeshTrouble:
@@ -112,8 +111,6 @@ class MeshFiles:
             _remove_new(before)
             if isinstance(error, MeshTrouble):
                 return error
-            if isinstance(error, FormatError):
-                return MeshTrouble(error.message, path=error.path, remedy=error.remedy)
             if not isinstance(error, Exception):
                 raise
             return MeshTrouble(f"this mesh cannot be read: {_first_line(error)}", path=str(path))
@@ -135,7 +132,8 @@ class MeshFiles:
     def _wavefront(self, path: Path, shape: Shape) -> bpy.types.Mesh:
         folder = [str(Path(self._model).absolute().parent)] if self._model else []
         files = [name for name in shape.extra.get("files") or () if str(name).lower().endswith(".mtl")]
-        data, materials = harmless(path, [*folder, *self._folders], files)
+        with as_trouble():
+            data, materials = harmless(path, [*folder, *self._folders], files)
         with tempfile.TemporaryDirectory(prefix="knuckle") as made:
             copy = Path(made) / "mesh.obj"
             copy.write_bytes(data)
@@ -166,7 +164,7 @@ def _imported(path: Path, importer: Callable[[str], Any]) -> bpy.types.Mesh:
         raise MeshTrouble("the path is longer than Blender reads", path=str(path))
     with _workshop() as scene:
         importer(str(path))
-        objects = [obj for obj in scene.objects if obj.type == "MESH" and len(obj.data.polygons)]
+        objects = [obj for obj in scene.objects if obj.type == "MESH" and len(_data(obj).polygons)]
         mesh = _joined(objects) if objects else None
     if mesh is None:
         raise MeshTrouble("this file holds no polygons", path=str(path))
@@ -190,13 +188,17 @@ def _workshop() -> Iterator[bpy.types.Scene]:
 def _joined(objects: Sequence[bpy.types.Object]) -> bpy.types.Mesh:
     """The one mesh of objects, in the scene's coordinates; the others' are left without a user."""
     for obj in objects:
-        obj.data.transform(obj.matrix_world)
+        _data(obj).transform(obj.matrix_world)
     if len(objects) > 1:
         with bpy.context.temp_override(
             object=objects[0], active_object=objects[0], selected_objects=objects, selected_editable_objects=objects
         ):
             bpy.ops.object.join()
-    return objects[0].data
+    return _data(objects[0])
+
+
+def _data(obj: bpy.types.Object) -> bpy.types.Mesh:
+    return cast(bpy.types.Mesh, obj.data)
 
 
 def collada_mesh(name: str, surfaces: Sequence[Surface]) -> bpy.types.Mesh:
@@ -269,7 +271,6 @@ def _remove_new(before: set[Any]) -> None:
 
 def _is_there(block: Any) -> bool:
     try:
-        block.name
-    except ReferenceError:
+        return bool(block.as_pointer())
+    except ReferenceError:  # whoever was given it removed it
         return False
-    return True

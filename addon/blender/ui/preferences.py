@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import cast
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
@@ -74,7 +75,7 @@ class KNUCKLE_OT_mesh_folder_add(bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def execute(self, context: bpy.types.Context) -> Result:
-        context.preferences.addons[ADDON].preferences.mesh_folders.add().path = self.directory
+        _own(context).mesh_folders.add().path = self.directory
         _changed(context)
         return {"FINISHED"}
 
@@ -92,12 +93,16 @@ class KNUCKLE_OT_mesh_folder_remove(bpy.types.Operator):
         return ADDON in context.preferences.addons
 
     def execute(self, context: bpy.types.Context) -> Result:
-        folders = context.preferences.addons[ADDON].preferences.mesh_folders
+        folders = _own(context).mesh_folders
         if self.index >= len(folders):
             return {"CANCELLED"}
         folders.remove(self.index)
         _changed(context)
         return {"FINISHED"}
+
+
+def _own(context: bpy.types.Context) -> KnucklePreferences:
+    return cast(KnucklePreferences, context.preferences.addons[ADDON].preferences)
 
 
 def _changed(context: bpy.types.Context) -> None:
