@@ -23,6 +23,8 @@ from ..model.report import Report
 from .files import decode, read_bytes
 from .mesh_files import MeshTrouble, as_trouble
 
+Single = NDArray[np.float32]
+
 #: More places for geometry than any mesh has: nodes that name nodes can multiply without bound.
 _MOST_VISITS = 100_000
 _MOST_CORNERS = 50_000_000
@@ -63,8 +65,8 @@ def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
             warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
             data, passed_over = io.BytesIO(etree.tostring(root)), [DaeBrokenRefError, DaeUnsupportedError]
             document = Collada(data, passed_over, aux_file_loader=lambda _name: None)
-            surfaces = list(_surfaces(document))
-        scale = 1.0 if ignore_unit else float(document.assetInfo.unitmeter or 1.0)
+            unit = 1.0 if ignore_unit else float(document.assetInfo.unitmeter or 1.0)
+            surfaces = list(_surfaces(document, np.diag([unit, unit, unit, 1.0]).astype(np.float32)))
     except MeshTrouble:
         raise
     except Exception as error:  # whatever a library makes of a bad file
@@ -74,7 +76,6 @@ def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
     if not surfaces:
         raise MeshTrouble("this Collada file holds no polygons", path=str(path))
     for surface in surfaces:
-        surface.points = surface.points * scale
         if not np.isfinite(surface.points).all():
             raise MeshTrouble("this Collada file has coordinates that are no numbers", path=str(path))
     return surfaces
@@ -103,14 +104,14 @@ def _parse(path: Path) -> etree._Element:
     return root
 
 
-def _placed(document: Any) -> Iterator[tuple[Any, Array, dict[str, Any]]]:
-    """Every piece of geometry, with its pose (4, 4) in the scene and its materials by the names it calls them; all of
-    the library as it is where there is no scene."""
+def _placed(document: Any, base: Single) -> Iterator[tuple[Any, Single, dict[str, Any]]]:
+    """Every piece of geometry, with its pose (4, 4) in the scene, which itself stands at ``base``, and its materials by
+    the names it calls them; all of the library as it is where there is no scene."""
     if document.scene is None:
         for geometry in document.geometries:
-            yield geometry, np.eye(4), {each.id: each for each in document.materials}
+            yield geometry, base, {each.id: each for each in document.materials}
         return
-    waiting = [(node, np.eye(4)) for node in reversed(document.scene.nodes)]
+    waiting = [(node, base) for node in reversed(document.scene.nodes)]
     visits = 0
     while waiting:
         visits += 1
@@ -125,18 +126,18 @@ def _placed(document: Any) -> Iterator[tuple[Any, Array, dict[str, Any]]]:
             yield node.geometry, pose, materials
         elif hasattr(node, "controller"):  # drawn as it was bound, undeformed
             drawn = node.controller
-            turn = np.asarray(getattr(drawn, "bind_shape_matrix", np.eye(4)), dtype=np.float64)
+            turn = np.asarray(getattr(drawn, "bind_shape_matrix", np.eye(4)), dtype=np.float32)
             geometry = getattr(drawn, "geometry", None) or getattr(drawn, "source_geometry", None)
             if geometry is not None:
                 yield geometry, pose @ turn.reshape(4, 4), materials
         elif hasattr(node, "children"):
-            inner = pose @ np.asarray(node.matrix, dtype=np.float64)
+            inner = pose @ np.asarray(node.matrix, dtype=np.float32)
             waiting += [(child, inner) for child in reversed(node.children)]
 
 
-def _surfaces(document: Any) -> Iterator[Surface]:
+def _surfaces(document: Any, base: Single) -> Iterator[Surface]:
     total = 0
-    for geometry, pose, materials in _placed(document):
+    for geometry, pose, materials in _placed(document, base):
         for primitive in geometry.primitives:
             if primitive.vertex_index is None or not len(primitive.vertex_index) or not hasattr(primitive, "normal"):
                 continue  # nothing, or lines
@@ -148,7 +149,7 @@ def _surfaces(document: Any) -> Iterator[Surface]:
                 yield surface
 
 
-def _surface(primitive: Any, pose: Array, materials: dict[str, Any]) -> Surface:
+def _surface(primitive: Any, pose: Single, materials: dict[str, Any]) -> Surface:
     corners = np.asarray(primitive.vertex_index, dtype=np.int64).ravel()
     if hasattr(primitive, "vcounts"):
         counts = np.asarray(primitive.vcounts, dtype=np.int64)
@@ -158,21 +159,28 @@ def _surface(primitive: Any, pose: Array, materials: dict[str, Any]) -> Surface:
         raise MeshTrouble("polygons of this Collada file name points that are not there")
     normals = _normals(primitive, pose, len(corners))
     keep = np.repeat(counts >= 3, counts)
-    points = np.asarray(primitive.vertex, dtype=np.float64) @ pose[:3, :3].T + pose[:3, 3]
+    # single precision, term by term, as DART's reader does it: moments of inertia are then the same to the last digit
+    x, y, z = np.asarray(primitive.vertex, dtype=np.float32).T
+    points = np.stack([x * row[0] + y * row[1] + z * row[2] + row[3] for row in pose[:3]], axis=1)
     name, color = _material(primitive, materials)
     return Surface(
-        points, corners[keep], counts[counts >= 3], normals[keep] if normals is not None else None, name, color
+        points.astype(np.float64),
+        corners[keep],
+        counts[counts >= 3],
+        normals[keep] if normals is not None else None,
+        name,
+        color,
     )
 
 
-def _normals(primitive: Any, pose: Array, count: int) -> Array | None:
+def _normals(primitive: Any, pose: Single, count: int) -> Array | None:
     """A normal (count, 3) for each corner, turned with its plane; None where the file has none."""
     if primitive.normal is None or primitive.normal_index is None:
         return None
     index = np.asarray(primitive.normal_index, dtype=np.int64).ravel()
     if len(index) != count or index.min() < 0 or index.max() >= len(primitive.normal):
         return None
-    normals = np.asarray(primitive.normal, dtype=np.float64) @ np.linalg.pinv(pose[:3, :3])
+    normals = np.asarray(primitive.normal, dtype=np.float64) @ np.linalg.pinv(pose[:3, :3].astype(np.float64))
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray((normals / np.where(lengths > 0.0, lengths, 1.0))[index])
 

@@ -81,7 +81,6 @@ def find_mesh(
     ``model_path``: the model's own file, empty where it has none; then only ``folders`` count. ``include``: the include
     directories that the model names, relative to its folder or to one above. ``folders``: absolute ones that the user
     allows. MeshTrouble, with every place looked at, where there is none."""
-    rooms = Rooms(model_path, folders)
     if "\0" in name or not name.strip():
         raise MeshTrouble("the mesh has no name of a file", code="missing")
     if any(is_network(each) for each in _spellings(name)):
@@ -90,6 +89,7 @@ def find_mesh(
             remedy="Download the mesh and name the file in the model.",
             code="address",
         )
+    rooms = Rooms(model_path, folders)
     tried: dict[str, None] = {}
     places = []
     for place in _places(name, rooms, include):
