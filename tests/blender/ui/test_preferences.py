@@ -92,3 +92,21 @@ def test_a_model_gets_the_moments_of_meshes_in_these_folders(enabled: Any, blank
     assert moment(BuildOptions(mesh_folders=())) is None
     enabled.ignore_collada_units = False
     assert moment(BuildOptions()) == pytest.approx(given * 1e-4)
+
+
+def test_the_panel_shows_every_folder_and_marks_those_that_are_not_there(enabled: Any, tmp_path: Path) -> None:
+    from types import SimpleNamespace
+    from unittest.mock import MagicMock
+
+    from addon.blender.ui.preferences import KnucklePreferences
+
+    enabled.mesh_folders.add().path = str(tmp_path)
+    enabled.mesh_folders.add().path = str(tmp_path / "gone")
+    rows = [MagicMock(), MagicMock(), MagicMock()]
+    layout = MagicMock()
+    layout.row.side_effect = rows
+    drawn = SimpleNamespace(layout=layout, mesh_folders=enabled.mesh_folders)
+    KnucklePreferences.draw(drawn, None)
+    assert [row.alert for row in rows[1:]] == [False, True]
+    assert [row.operator.return_value.index for row in rows[1:]] == [0, 1]
+    rows[0].operator.assert_called_once_with("knuckle.mesh_folder_add", text="", icon="ADD")
