@@ -11,7 +11,7 @@ import numpy as np
 from ..model.records import Array, Body, Mechanism
 from ..model.report import Report
 from .collada import read_collada
-from .files import read_bytes
+from .files import check_size, read_bytes
 from .mesh_files import MeshTrouble, as_trouble, find_mesh
 from .skel.mass import DERIVED, complete
 
@@ -20,8 +20,10 @@ KINDS = (".obj", ".stl", ".ply", ".dae")
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a mesh file, one of ``KINDS``; MeshTrouble for any other."""
+    """The kind of a mesh file, one of ``KINDS``; MeshTrouble for any other, and for one that is too large."""
     kind = path.suffix.lower()
+    with as_trouble():
+        check_size(path)
     if kind not in KINDS:
         raise MeshTrouble(
             f"meshes of the kind {kind or 'without an ending'} are not read",

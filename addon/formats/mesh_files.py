@@ -52,6 +52,8 @@ def as_trouble() -> Iterator[None]:
         raise
     except FormatError as error:
         raise MeshTrouble(error.message, path=error.path, remedy=error.remedy) from error
+    except OSError as error:
+        raise MeshTrouble(f"the file cannot be read: {error.strerror or error}", path=str(error.filename)) from error
 
 
 def is_network(name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..model.report import FormatError
-from .files import LARGEST_FILE, read_bytes
+from .files import read_bytes
 from .mesh_files import find_mesh
 
 #: What a made .obj says of its materials.
@@ -56,7 +56,7 @@ def _libraries(data: bytes) -> list[str]:
 def _statements(data: bytes, library: Path, folders: Sequence[Path | str]) -> list[bytes]:
     """The statements of an .mtl that are known, pictures by their full paths; those not found are left out."""
     found = []
-    for line in data[:LARGEST_FILE].splitlines():
+    for line in data.splitlines():
         words = line.decode("utf-8", "replace").rstrip("\\").split()
         if not words:
             continue

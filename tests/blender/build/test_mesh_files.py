@@ -125,6 +125,18 @@ def test_a_broken_file_is_told_and_leaves_nothing(blank: Any, tmp_path: Path, na
     assert counts() == before
 
 
+@pytest.mark.parametrize("name", ["a.obj", "a.stl", "a.ply", "a.dae"])
+def test_a_file_that_is_too_large_is_not_read(
+    blank: Any, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_bytes(samples.SAMPLES[name])
+    monkeypatch.setattr("addon.formats.files.LARGEST_FILE", 50)
+    report = Report()
+    with files_of(tmp_path, report) as files:
+        assert files.mesh(shape(name), BODY) is None
+    assert "larger than" in report.entries[0].message
+
+
 def test_a_missing_mesh_is_told_once_with_all_its_bodies_and_places(blank: Any, tmp_path: Path) -> None:
     report = Report()
     with files_of(tmp_path, report, [str(tmp_path / "library")]) as files:
