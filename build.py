@@ -36,6 +36,8 @@ class Trouble(Exception):
 # ---- What is installed, pinned in this one place ----------------------------------------------------
 
 LXML = "lxml==6.1.3"
+#: Meshes read without Blender, in pure Python: one wheel serves all. pycollada itself needs the last two.
+PURE = ("trimesh==5.2.0", "pycollada==0.9.3", "python-dateutil==2.9.0.post0", "six==1.17.0")
 TEST_TOOLS = ("pytest==9.2.0", "hypothesis==6.170.15")
 
 
@@ -48,7 +50,7 @@ class Recipe(NamedTuple):
 
 
 def blender_recipe(series: str, python: Version, bpy: str, numpy: str) -> Recipe:
-    return Recipe(f"blender-{series}", (python,), (f"bpy=={bpy}", f"numpy=={numpy}", LXML, *TEST_TOOLS))
+    return Recipe(f"blender-{series}", (python,), (f"bpy=={bpy}", f"numpy=={numpy}", LXML, *PURE, *TEST_TOOLS))
 
 
 #: numpy is the one that each Blender brings (or, for 4.2, whose module asks for none, the 1.x of its time).
@@ -349,17 +351,27 @@ def platform_zip(target: Path, root: Path, platform: str, wheels: Sequence[Path]
     write_zip(target, content, timestamp)
 
 
-def fetch_wheel(python: Path, platform: str, python_version: str) -> Path:
-    """lxml's wheel for that platform and Python, from the cache or through pip."""
-    folder = cache() / "wheels" / LXML / f"{platform}-{python_version}"
+def fetch_wheels(python: Path, platform: str) -> list[Path]:
+    """What Blender does not bring, for one platform: lxml for each of its Pythons, and what serves every Python."""
+    pythons = PLATFORMS[platform].pythons
+    compiled = [fetch_wheel(python, LXML, platform, version) for version in pythons]
+    return compiled + [fetch_wheel(python, requirement, "any", pythons[0]) for requirement in PURE]
+
+
+def fetch_wheel(python: Path, requirement: str, platform: str, python_version: str) -> Path:
+    """A wheel for that platform and Python, from the cache or through pip. Platform ``any``: one in pure Python."""
+    pure = platform == "any"
+    folder = cache() / "wheels" / requirement / ("any" if pure else f"{platform}-{python_version}")
     with locked(folder.with_name(folder.name + ".lock")):
         if not folder.is_dir():
             partial = folder.with_name(folder.name + ".partial")
             shutil.rmtree(partial, ignore_errors=True)
-            target = ("--platform", PLATFORMS[platform].wheel_tag, "--python-version", python_version)
-            pip = [str(python), "-m", "pip", "download", LXML, "--no-deps", "--only-binary=:all:", "-d", str(partial)]
-            with step(f"downloading {LXML} for {platform}, Python {python_version}"):
-                run_quietly([*pip, "--implementation", "cp", *target], f"pip finds no {LXML} for {' '.join(target)}:")
+            target = ["--platform", platform if pure else PLATFORMS[platform].wheel_tag]
+            target += ["--implementation", "py" if pure else "cp", "--python-version", python_version]
+            pip = [str(python), "-m", "pip", "download", requirement, "--no-deps", "--only-binary=:all:"]
+            with step(f"downloading {requirement} for {platform}, Python {python_version}"):
+                failure = f"pip finds no {requirement} for {' '.join(target)}:"
+                run_quietly([*pip, *target, "-d", str(partial)], failure)
             partial.replace(folder)
     return next(folder.glob("*.whl"))
 
@@ -409,7 +421,7 @@ def make_zips(options: argparse.Namespace) -> int:
     out = Path(options.out).resolve() if options.out else ROOT / "dist"
     timestamp = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     for platform in options.platform or PLATFORMS:
-        wheels = [fetch_wheel(python, platform, version) for version in PLATFORMS[platform].pythons]
+        wheels = fetch_wheels(python, platform)
         target = out / f"{name}-{platform}.zip"
         with step(f"{target} made and validated"):
             platform_zip(target, ROOT, platform, wheels, timestamp)

@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     info = _verb(verbs, "info", _info, "tell what a file holds", "info walker.jm --json")
     info.add_argument("file", type=Path, metavar="FILE")
     info.add_argument("--json", action="store_true", help="print one JSON object")
+    _mesh_option(info)
 
     convert = _verb(verbs, "convert", _convert, "write a model or motion as another file", "convert old.jpm new.jm")
     convert.add_argument("source", type=Path, metavar="IN")
@@ -60,11 +61,13 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument(
         "--to", metavar="FORMAT", choices=known, help=f"{', '.join(known)} (default: by OUT's ending, or IN's own)"
     )
+    _mesh_option(convert)
 
     load = _verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend")
     load.add_argument("files", type=Path, nargs="+", metavar="FILE")
     load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend")
     load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
+    _mesh_option(load)
 
     simulate = _verb(
         verbs,
@@ -114,7 +117,20 @@ def _verb(
     return parser
 
 
+def _mesh_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--meshes",
+        type=_folder,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="look for the model's meshes in this folder too, and below it (may be given several times); "
+        "without it they are read from the model's own folder only",
+    )
+
+
 def _run_options(parser: argparse.ArgumentParser) -> None:
+    _mesh_option(parser)
     parser.add_argument("--motion", type=Path, metavar="M", help="play this motion instead of the model's gait")
     parser.add_argument(
         "--input",
@@ -131,6 +147,13 @@ def _input(text: str) -> tuple[str, float]:
         return parse_input(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _folder(text: str) -> str:
+    folder = Path(text).absolute()
+    if not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return str(folder)
 
 
 def _seconds(text: str) -> float:
@@ -183,6 +206,7 @@ def _info(args: argparse.Namespace) -> None:
         mechanism = Mechanism(args.file.stem, motions=motions, source=Source("xmdi"), report=report)
     else:
         mechanism = formats.load(args.file)
+        formats.complete_masses(mechanism, mechanism.report, args.meshes)
     if args.json:
         _say(json.dumps(describe(mechanism), indent=2, allow_nan=False))
     else:
@@ -195,7 +219,7 @@ def _convert(args: argparse.Namespace) -> None:
     else:
         mechanism = formats.load(args.source)
         report = Report(list(mechanism.report.entries))
-        report.extend(formats.save(mechanism, args.target, args.to))
+        report.extend(formats.save(mechanism, args.target, args.to, args.meshes))
     _print_report(report)
     _say(f"{args.target}: {args.target.stat().st_size} bytes")
 
@@ -204,7 +228,7 @@ def _import(args: argparse.Namespace) -> None:
     if args.blend.suffix.lower() != ".blend":
         raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
     jobs = _jobs()
-    for report in jobs.import_to_blend(args.files, args.blend, args.motion):
+    for report in jobs.import_to_blend(args.files, args.blend, args.motion, args.meshes):
         _print_report(report)
     _say(f"{args.blend}: {args.blend.stat().st_size} bytes")
 
@@ -218,7 +242,7 @@ def _simulate(args: argparse.Namespace) -> None:
     jobs = _jobs()
 
     report = jobs.simulate_to_file(
-        args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input)
+        args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input), args.meshes
     )
     _print_report(report)
     _say(f"{args.out}: {args.out.stat().st_size} bytes")
@@ -233,7 +257,7 @@ def _render(args: argparse.Namespace) -> None:
     jobs = _jobs()
 
     drive = args.drive.upper() if args.drive else None
-    job = jobs.RenderJob(args.engine, args.size, args.seconds, drive, args.motion, dict(args.input))
+    job = jobs.RenderJob(args.engine, args.size, args.seconds, drive, args.motion, dict(args.input), args.meshes)
     _print_report(jobs.render_to_file(args.model, args.out, job))
     _say(f"{args.out}: {args.out.stat().st_size} bytes")
 
@@ -241,4 +265,4 @@ def _render(args: argparse.Namespace) -> None:
 def _demo(args: argparse.Namespace) -> None:
     jobs = _jobs()
 
-    _print_report(jobs.demo(args.model, args.out, args.seconds, dict(args.input), args.motion, _say))
+    _print_report(jobs.demo(args.model, args.out, args.seconds, dict(args.input), args.motion, _say, args.meshes))

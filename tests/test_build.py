@@ -44,6 +44,13 @@ def test_every_requirement_is_pinned(build: ModuleType) -> None:
             assert "==" in requirement.split(";")[0], requirement
 
 
+def test_what_the_package_imports_is_in_every_environment_and_zip(build: ModuleType) -> None:
+    names = {requirement.split("==")[0] for requirement in (build.LXML, *build.PURE)}
+    assert names == {"lxml", "trimesh", "pycollada", "python-dateutil", "six"}
+    for recipe in build.BLENDERS.values():
+        assert {build.LXML, *build.PURE} <= set(recipe.requirements)
+
+
 def test_blenders_have_the_python_that_their_wheels_are_made_for(build: ModuleType) -> None:
     assert {series: recipe.pythons for series, recipe in build.BLENDERS.items()} == {
         "4.2": ((3, 11),),
@@ -281,6 +288,32 @@ def test_the_zipped_manifest_names_platform_and_wheels(build: ModuleType, tree: 
     wheels = ["./wheels/a-1-cp311.whl", "./wheels/b-1-cp313.whl"]
     assert packed == {**source, "platforms": ["linux-x64"], "wheels": wheels}
     assert "wheels" not in source
+
+
+def test_a_zip_gets_compiled_wheels_for_each_python_and_pure_ones_once(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def pip(command: list[str], _failure: str) -> None:
+        asked.append(command)
+        folder = Path(command[command.index("-d") + 1])
+        folder.mkdir(parents=True)
+        (folder / f"{command[4].replace('==', '-')}-{len(asked)}.whl").write_text("")
+
+    monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
+    monkeypatch.setattr(build, "run_quietly", pip)
+    first = build.fetch_wheels(Path("python"), "linux-x64")
+    assert [command[4] for command in asked] == [build.LXML] * 3 + [*build.PURE]
+    assert len({wheel.name for wheel in first}) == 3 + len(build.PURE)
+    for command in asked:
+        pure = command[4] in build.PURE
+        assert command[command.index("--platform") + 1] == ("any" if pure else "manylinux_2_28_x86_64")
+        assert "--only-binary=:all:" in command
+        assert "--no-deps" in command
+    second = build.fetch_wheels(Path("python"), "windows-x64")
+    assert [command[4] for command in asked[len(first) :]] == [build.LXML] * 2
+    assert second[2:] == first[3:]
 
 
 def test_the_same_tree_gives_the_same_bytes(build: ModuleType, tree: Path, tmp_path: Path) -> None:

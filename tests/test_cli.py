@@ -17,6 +17,7 @@ from lxml import etree
 
 from addon import formats
 from addon.cli import main
+from tests import mesh_samples
 from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -175,6 +176,40 @@ def test_an_old_file_becomes_a_new_one(corpus: Path, tmp_path: Path, capsys: Any
     for key, place in old.joints.items():
         assert (new.joints[key].first, new.joints[key].second) == (place.first, place.second)
         assert new.joints[key].limits() == pytest.approx(place.limits())
+
+
+def test_meshes_are_read_from_the_folders_that_are_named(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library/a.stl").write_bytes(mesh_samples.stl())
+    model = tmp_path / "model/m.skel"
+    model.write_text(
+        '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>12</mass></inertia>'
+        "<visualization_shape><geometry><mesh><file_name>../far/a.stl</file_name><scale>1 1 1</scale></mesh>"
+        '</geometry></visualization_shape></body><joint type="free" name="j"><parent>world</parent><child>b</child>'
+        "</joint></skeleton></world></skel>"
+    )
+    x, y, z = mesh_samples.EDGES
+    moments = [y * y + z * z, x * x + z * z, x * x + y * y]
+    assert run("info", model, "--json", "--meshes", tmp_path / "library") == 0
+    body = json.loads(capsys.readouterr().out)["bodies"][0]
+    assert np.diagonal(body["inertia_world"]) == pytest.approx(moments)
+    assert run("info", model) == 0
+    assert str(tmp_path / "far/a.stl") in capsys.readouterr().out
+    target = tmp_path / "out.json"
+    assert run("convert", model, target, "--meshes", tmp_path / "model", "--meshes", tmp_path / "library") == 0
+    assert formats.load(target).bodies[0].inertia.diagonal() == pytest.approx(moments)
+    assert "as DART 6.20 does" in capsys.readouterr().out
+    assert run("convert", model, target) == 0
+    assert "--meshes" in capsys.readouterr().out
+    assert run("convert", model, target, "--meshes", tmp_path / "nowhere") == 2
+    assert "is no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["info", "convert", "import", "simulate", "render", "demo"])
+def test_help_tells_of_mesh_folders(verb: str, capsys: Any) -> None:
+    assert run(verb, "--help") == 0
+    assert "--meshes DIR" in capsys.readouterr().out
 
 
 def test_a_motion_is_converted_to_a_motion(wave: Path, tmp_path: Path, capsys: Any) -> None:

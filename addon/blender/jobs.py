@@ -17,6 +17,7 @@ import numpy as np
 from .. import formats
 from ..formats.xmdi import FRAME_SECONDS
 from ..model.report import FormatError, Report
+from . import preferences
 from .access import record_of, settings
 from .animation import apply
 from .animation.gait import bake_gait, live_gait, plays_own_gait
@@ -39,10 +40,18 @@ def fresh_scene() -> bpy.types.Scene:
     return bpy.context.scene
 
 
-def load_into(scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0) -> tuple[bpy.types.Object, Report]:
-    """Import a model file: its armature and its report."""
+def all_mesh_folders(given: Sequence[str]) -> tuple[str, ...]:
+    """Where meshes may lie: in the folders of the preferences, where there are some, and in those given."""
+    return (*preferences.mesh_folders(), *given)
+
+
+def load_into(
+    scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0, mesh_folders: Sequence[str] = ()
+) -> tuple[bpy.types.Object, Report]:
+    """Import a model file: its armature and its report. ``mesh_folders``: more of them than the preferences have."""
     mechanism = formats.load(path)
-    collection = build(mechanism, bpy.context, BuildOptions(gait_seconds=gait_seconds))
+    options = BuildOptions(gait_seconds=gait_seconds, mesh_folders=all_mesh_folders(mesh_folders))
+    collection = build(mechanism, bpy.context, options)
     rig = rig_in(collection)
     assert rig is not None
     return rig, mechanism.report
@@ -78,11 +87,14 @@ def save_blend(path: Path) -> None:
         raise FormatError(f"Blender could not save it: {error}".strip(), path=str(path)) from error
 
 
-def import_to_blend(files: Sequence[Path], blend: Path, motion: Path | None) -> list[Report]:
+def import_to_blend(
+    files: Sequence[Path], blend: Path, motion: Path | None, mesh_folders: Sequence[str] = ()
+) -> list[Report]:
     """Import model files into one new .blend."""
     mechanisms = [formats.load(path) for path in files]  # a bad file stops us before anything is made
     scene = fresh_scene()
-    collections = [build(mechanism, bpy.context) for mechanism in mechanisms]
+    options = BuildOptions(mesh_folders=all_mesh_folders(mesh_folders))
+    collections = [build(mechanism, bpy.context, options) for mechanism in mechanisms]
     reports = [mechanism.report for mechanism in mechanisms]
     if motion is not None:
         rig = rig_in(collections[0])
@@ -119,10 +131,18 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
     )
 
 
-def simulate_to_file(model: Path, out: Path, seconds: float, drive: str, motion: Path | None, inputs: Inputs) -> Report:
+def simulate_to_file(
+    model: Path,
+    out: Path,
+    seconds: float,
+    drive: str,
+    motion: Path | None,
+    inputs: Inputs,
+    mesh_folders: Sequence[str] = (),
+) -> Report:
     """Run a model under physics; write its servo motion, or a .blend that plays it without physics."""
     scene = fresh_scene()
-    rig, report = load_into(scene, model, seconds)
+    rig, report = load_into(scene, model, seconds, mesh_folders)
     if motion is not None:
         report.extend(key_motion(rig, motion, scene))
     set_inputs(rig, inputs, report)
@@ -149,6 +169,7 @@ class RenderJob:
     drive: str | None = None
     motion: Path | None = None
     inputs: Inputs = field(default_factory=dict)
+    mesh_folders: Sequence[str] = ()
 
     def options(self) -> FilmOptions:
         """The film's options."""
@@ -164,7 +185,7 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
         return _render_blend(model, out, job)
     seconds = job.seconds or 8.0
     scene = fresh_scene()
-    rig, report = load_into(scene, model, seconds)
+    rig, report = load_into(scene, model, seconds, job.mesh_folders)
     drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
     _direct(scene, rig, job, drive, report)
@@ -213,7 +234,15 @@ def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
     return report
 
 
-def demo(model: Path, folder: Path, seconds: float, inputs: Inputs, motion: Path | None, say: Say) -> Report:
+def demo(
+    model: Path,
+    folder: Path,
+    seconds: float,
+    inputs: Inputs,
+    motion: Path | None,
+    say: Say,
+    mesh_folders: Sequence[str] = (),
+) -> Report:
     """Take a model the whole way: import, run under physics, film, and write everything out again."""
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
@@ -224,7 +253,7 @@ def demo(model: Path, folder: Path, seconds: float, inputs: Inputs, motion: Path
 
     step(f"importing {model.name}")
     scene = fresh_scene()
-    rig, report = load_into(scene, model, seconds)
+    rig, report = load_into(scene, model, seconds, mesh_folders)
     if motion is not None:
         report.extend(key_motion(rig, motion, scene))
     set_inputs(rig, inputs, report)

@@ -14,6 +14,7 @@ from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
 from . import juice, shift, skel, x_xy
 from .files import encode, read_bytes, write_whole
+from .mesh_boxes import complete_masses, lacks_masses
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
 from .xml import line_of
 
@@ -99,14 +100,23 @@ def loads(data: bytes, path: str = "") -> Mechanism:
     return mechanism
 
 
-def save(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> Report:
+def save(
+    mechanism: Mechanism,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    mesh_folders: Sequence[str] = (),
+    ignore_unit: bool = True,
+) -> Report:
     """Write a model, in the format given, or that of the path's extension, or that which it was read in. A file that
-    is there already stays whole until the new one is."""
+    is there already stays whole until the new one is.
+
+    For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: another format than its own wants to know the
+    moments of inertia that a model leaves to the size of meshes."""
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
     report = Report()
     row = _row(_format_id(mechanism, suffix, format))
-    text = row.dump(mechanism, suffix, report)
+    text = _dumped(row, mechanism, suffix, report, mesh_folders, ignore_unit)
     # another format's code page is not this one's
     write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
     _tell_of_meshes(mechanism, name, report)
@@ -122,10 +132,21 @@ def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
         report.info("meshes-stay", f"Mesh files are not written; copy them from {before} to {now} as well: {some}")
 
 
-def dumps(mechanism: Mechanism, format: str | None = None) -> tuple[str, Report]:
-    """The text of a model in a format (its own, if None is given), and what was lost in it."""
+def dumps(
+    mechanism: Mechanism, format: str | None = None, mesh_folders: Sequence[str] = (), ignore_unit: bool = True
+) -> tuple[str, Report]:
+    """The text of a model in a format (its own, if None is given), and what was lost in it. See ``save``."""
     report = Report()
-    return _row(_format_id(mechanism, "", format)).dump(mechanism, "", report), report
+    row = _row(_format_id(mechanism, "", format))
+    return _dumped(row, mechanism, "", report, mesh_folders, ignore_unit), report
+
+
+def _dumped(
+    row: Format, mechanism: Mechanism, suffix: str, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
+) -> str:
+    if row.id != mechanism.source.format and lacks_masses(mechanism):
+        complete_masses(mechanism, report, mesh_folders, ignore_unit)
+    return row.dump(mechanism, suffix, report)
 
 
 def load_motion(path: str | os.PathLike[str]) -> Motion:

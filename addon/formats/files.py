@@ -24,8 +24,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     try:
         if os.path.isdir(name):
             raise FormatError("this is a folder, not a file", path=name, remedy="Choose a file inside it.")
-        if os.path.getsize(name) > LARGEST_FILE:
-            raise FormatError(f"the file is larger than {LARGEST_FILE // 2**20} MB", path=name)
+        check_size(name)
         with open(name, "rb") as file:
             data = file.read()
     except (OSError, ValueError) as error:
@@ -36,6 +35,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     if not data.strip():
         raise FormatError("the file is empty", path=name, remedy="Save the model again in the program it came from.")
     return data
+
+
+def check_size(path: str | os.PathLike[str]) -> None:
+    """FormatError where a file is too large to be read."""
+    if os.path.getsize(path) > LARGEST_FILE:
+        raise FormatError(f"the file is larger than {LARGEST_FILE // 2**20} MB", path=os.fspath(path))
 
 
 def decode(data: bytes, report: Report) -> tuple[str, str]:

@@ -12,7 +12,6 @@ import pytest
 
 from addon import formats
 from addon.formats import FormatError
-from addon.formats.shift.meshes import candidates
 from addon.model.records import Mechanism
 
 GOOD: dict[str, Any] = {
@@ -235,17 +234,3 @@ def test_a_large_file_is_read_in_moments() -> None:
     mechanism = load(text)
     assert time.process_time() - start < 5.0
     assert mechanism.bodies[-1].pose[2, 3] == pytest.approx(999.0)
-
-
-def test_meshes_are_looked_for_beside_the_model_and_in_its_include_directories_only(tmp_path: Path) -> None:
-    model = tmp_path / "models" / "arm.json"
-    found = candidates(model, ["meshes/", "../shared"], "link.obj")
-    assert found == [
-        tmp_path / "models" / "meshes" / "link.obj",
-        tmp_path / "shared" / "link.obj",
-        tmp_path / "models" / "link.obj",
-    ]
-    for name in ("/etc/passwd", "../../secret.obj", "http://x.org/a.obj", "\\\\host\\a.obj", "C:\\a.obj", "file:///a"):
-        assert candidates(model, ["meshes"], name) == []
-    assert candidates(model, ["/etc", "\\\\host\\share", "http://x.org"], "a.obj") == [tmp_path / "models" / "a.obj"]
-    assert candidates(model, [], "sub/a.obj") == [tmp_path / "models" / "sub" / "a.obj"]

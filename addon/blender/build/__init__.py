@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ...formats import complete_masses
 from ...model.records import Mechanism
 from ...model.report import Report
-from .. import properties
+from .. import preferences, properties
 from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..document import keep_document
@@ -91,6 +92,8 @@ def build(
     handlers.register()
     report = mechanism.report = mechanism.report or Report()
     scene = context.scene
+    allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders
+    complete_masses(mechanism, report, allowed, preferences.ignore_collada_units(), tell_missing=False)
     decided = plan(mechanism, options.up_axis, options.assemble)
     before, kept = _datablocks(), _scene_state(scene)
     try:

@@ -18,6 +18,7 @@ from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ..access import record_of
 from ..model_parts import parts
+from .collision import collision_children
 
 #: Differences that are worth a word, and a warning.
 _TOLD, _WARNED = 0.01, 0.1
@@ -32,7 +33,7 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
     told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
     told = [(obj, tensor) for obj, tensor in told if np.linalg.eigvalsh(tensor).min() > 0.0]
-    pieces = _pieces(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
+    pieces = collision_children(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
     found = []
     for obj, tensor in told:
         moments, products = differences(tensor, blender_moments(obj, pieces.get(obj, ())))
@@ -109,15 +110,6 @@ def _vertices(obj: bpy.types.Object) -> Array:
 def _extent(obj: bpy.types.Object) -> Array:
     points = _vertices(obj)
     return np.ptp(points, axis=0) if len(points) else np.full(3, _NO_EXTENT)
-
-
-def _pieces(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
-    """The model's objects with a rigid body of their own, by the object that they hang on."""
-    out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-    for obj in parts(rig, "SHAPE"):
-        if obj.rigid_body is not None and obj.parent is not None:
-            out.setdefault(obj.parent, []).append(obj)
-    return out
 
 
 def _box_of_pieces(pieces: Iterable[bpy.types.Object]) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ from ...model.report import Report
 from ..access import record_of, settings
 from ..extract import extract
 from ..model_parts import rig_in
+from ..preferences import ignore_collada_units, mesh_folders
 from .common import (
     ERRORS,
     ExportHelper,
@@ -81,7 +82,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
             mechanism = extract(self._collection(context))
             report: Report = mechanism.report
-            report.extend(formats.save(mechanism, path, self.format))
+            report.extend(formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units()))
         except ERRORS as error:
             return refuse(self, error)
         bodies = counted(len(mechanism.bodies), "body", "bodies")

@@ -13,12 +13,13 @@ from ...model.kinematics import spanning_tree
 from ...model.loops import chord_errors
 from ...model.records import Array, Assembly, Body, Frame, Mechanism, Shape, Source, World
 from ..jsontext import Node
+from ..mesh_files import is_network
 from . import keep, values
 from .attachments import light_of, restraint_of
 from .chains import Chain, chained, merged
 from .document import Document, Elements, between_id, mark_of, own_path
 from .joint_records import JointMaker
-from .meshes import files_of, is_address, mesh_of
+from .meshes import files_of, mesh_of
 from .read import Placed, Reader
 from .resolve import Resolver, tell_loose
 from .table import FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR
@@ -149,7 +150,7 @@ class _Builder:
                 ) from None
             for files in groups:
                 name = mesh_of(files)
-                if is_address(name):
+                if is_network(name):
                     message = f"{name} is an address in a network; nothing is ever fetched, and the mesh is left out"
                     self.reader.warn("mesh-address", message, placed.places[key])
                     continue

@@ -124,8 +124,8 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
     body.inertia = moment_of_shapes(solid, body.mass, body.com)
     body.extra[DERIVED] = True
     if body.inertia is None:
-        message = "the moment of inertia of a body depends on the size of its mesh; it is left to its other shapes"
-        reader.note("warning", "moment-of-mesh", message, item.element)
+        message = "the moment of inertia of a body depends on its mesh, which is read where the moment is needed"
+        reader.note("info", "moment-of-mesh", message, item.element)
     else:
         message = (
             "the file has no moment of inertia; it is computed from the shapes as DART 6.20 does "

@@ -1,0 +1,112 @@
+"""Mesh folders in the preferences: added, kept, removed, and obeyed by what is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from addon import formats
+from tests import mesh_samples as samples
+
+NAME = "addon"
+
+
+@pytest.fixture
+def enabled(blank: Any) -> Iterator[Any]:
+    """Our preferences, as Blender has them for an add-on that is enabled."""
+    entry = blank.preferences.addons.new()
+    entry.module = NAME
+    yield entry.preferences
+    blank.preferences.addons.remove(entry)
+
+
+def test_nobody_enabled_us(blank: Any) -> None:
+    import bpy
+
+    from addon.blender import preferences
+
+    assert NAME not in blank.preferences.addons
+    assert preferences.mesh_folders() == ()
+    assert preferences.ignore_collada_units() is True
+    assert not bpy.ops.knuckle.mesh_folder_add.poll()
+
+
+def test_folders_come_and_go(enabled: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender import preferences
+
+    assert preferences.mesh_folders() == ()
+    for name in ("one", "two", "one"):
+        bpy.ops.knuckle.mesh_folder_add(directory=f"{tmp_path}/{name}/")
+    assert preferences.mesh_folders() == (str(tmp_path / "one"), str(tmp_path / "two"))
+    bpy.ops.knuckle.mesh_folder_remove(index=0)
+    bpy.ops.knuckle.mesh_folder_remove(index=1)
+    assert preferences.mesh_folders() == (str(tmp_path / "two"),)
+    assert bpy.ops.knuckle.mesh_folder_remove(index=7) == {"CANCELLED"}
+
+
+@pytest.mark.filterwarnings("ignore:.*blend relative")
+def test_only_absolute_folders_count(enabled: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender import preferences
+
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"), check_existing=False)
+    row = enabled.mesh_folders.add()
+    row.path = "relative/folder"
+    assert preferences.mesh_folders() == ()
+    row.path = "//meshes/"  # as the file browser gives it: the folder beside this .blend, whichever is open next
+    assert row.path == str(tmp_path / "meshes")
+    assert preferences.mesh_folders() == (str(tmp_path / "meshes"),)
+
+
+def test_a_model_gets_the_moments_of_meshes_in_these_folders(enabled: Any, blank: Any, tmp_path: Path) -> None:
+    from addon.blender.build import BuildOptions, build
+
+    (tmp_path / "model").mkdir()
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library/a.dae").write_bytes(samples.dae(unit=0.01))
+    text = (
+        '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>12</mass></inertia>'
+        "<visualization_shape><geometry><mesh><file_name>a.dae</file_name><scale>1 1 1</scale></mesh></geometry>"
+        '</visualization_shape></body><joint type="free" name="j"><parent>world</parent><child>b</child></joint>'
+        "</skeleton></world></skel>"
+    )
+    (tmp_path / "model/m.skel").write_text(text)
+
+    def moment(options: BuildOptions) -> Any:
+        mechanism = formats.load(tmp_path / "model/m.skel")
+        build(mechanism, blank, options)
+        return mechanism.bodies[0].inertia
+
+    x, y, z = samples.EDGES
+    assert moment(BuildOptions()) is None
+    given = moment(BuildOptions(mesh_folders=(str(tmp_path / "library"),)))
+    assert given.diagonal() == pytest.approx([y * y + z * z, x * x + z * z, x * x + y * y])
+    enabled.mesh_folders.add().path = str(tmp_path / "library")
+    assert moment(BuildOptions()) == pytest.approx(given)
+    assert moment(BuildOptions(mesh_folders=())) is None
+    enabled.ignore_collada_units = False
+    assert moment(BuildOptions()) == pytest.approx(given * 1e-4)
+
+
+def test_the_panel_shows_every_folder_and_marks_those_that_are_not_there(enabled: Any, tmp_path: Path) -> None:
+    from types import SimpleNamespace
+    from unittest.mock import MagicMock
+
+    from addon.blender.ui.preferences import KnucklePreferences
+
+    enabled.mesh_folders.add().path = str(tmp_path)
+    enabled.mesh_folders.add().path = str(tmp_path / "gone")
+    rows = [MagicMock(), MagicMock(), MagicMock()]
+    layout = MagicMock()
+    layout.row.side_effect = rows
+    drawn = SimpleNamespace(layout=layout, mesh_folders=enabled.mesh_folders)
+    KnucklePreferences.draw(drawn, None)
+    assert [row.alert for row in rows[1:]] == [False, True]
+    assert [row.operator.return_value.index for row in rows[1:]] == [0, 1]
+    rows[0].operator.assert_called_once_with("knuckle.mesh_folder_add", text="", icon="ADD")
