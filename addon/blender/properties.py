@@ -155,6 +155,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     dofs: CollectionProperty(type=KnuckleDof)
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
     motor: PointerProperty(name="Motor", type=bpy.types.Object)
+    preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
 
 
 class KnuckleObject(bpy.types.PropertyGroup):

@@ -21,7 +21,7 @@ from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
 from ..records import read_shape
-from .plant import Plant, ensure_motors, gather
+from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
 
@@ -46,6 +46,7 @@ class ServoRun:
         self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None]
         if self.plant.empties and self._ever_servo():
             ensure_motors(scene, self.plant)
+        ensure_preloads(scene, self.plant)
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties

@@ -146,7 +146,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
         keep_mass(obj)
-    motors = [record_of(empty).joint.motor for empty in joints if record_of(empty).joint.motor is not None]
+    records = [record_of(empty).joint for empty in joints]
+    motors = [motor for joint in records for motor in (joint.motor, joint.preload) if motor is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     if heir is not None and settings(heir).has_ground:
         for ground in grounds:
