@@ -23,7 +23,7 @@ _Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
 def is_held(joint: KnuckleJoint) -> bool:
     """Whether a joint holds two bodies together, or one to the world. A body that was deleted is not the world."""
     missing = (joint.parent is None) + (joint.child is None)
-    return joint.active and missing == int(joint.at_world)
+    return joint.active and missing <= int(joint.at_world)
 
 
 def floats(joint: KnuckleJoint) -> bool:
@@ -33,7 +33,7 @@ def floats(joint: KnuckleJoint) -> bool:
 
 def ends_of(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> _Ends:
     """A held joint's parent and child as physics has them: the anchor is the world."""
-    if not joint.at_world:
+    if not joint.at_world:  # an end that is missing then is a body that was deleted
         return joint.parent, joint.child
     return joint.parent or anchor, joint.child or anchor
 

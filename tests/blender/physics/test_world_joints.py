@@ -401,6 +401,22 @@ def test_masses_that_do_not_hold_together_are_told(blank: Any) -> None:
     assert entry.where == "two"
 
 
+def test_a_joint_that_was_given_a_body_in_the_worlds_place_holds_to_it(blank: Any) -> None:
+    from addon.blender.physics.simulation import build_physics
+
+    mechanism = skel()
+    mechanism.bodies.append(Body("base", "base", mass=1.0, immobile=True))
+    rig = put(mechanism, physics=True)
+    base = objects_of(rig, "BODY")["base"]
+    record = objects_of(rig, "JOINT")[mechanism.joints[0].id].knuckle.joint
+    record.parent = base
+    build_physics(blank.scene, rig)
+    begin(rig, mechanism)
+    rig.data.knuckle.drive = "LIMP"
+    seen = play(blank.scene, 61, lambda: angles(rig))
+    assert np.abs(np.array(seen) - swing(BOX, 1.0)).max() < 0.03
+
+
 def test_what_floats_needs_no_anchor(blank: Any) -> None:
     mechanism = skel()
     mechanism.joints[0].dofs[0].kind = "free"
