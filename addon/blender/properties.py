@@ -138,7 +138,9 @@ class KnuckleDof(bpy.types.PropertyGroup):
     armature: FloatProperty(name="Armature Inertia")
     gain: FloatProperty(name="Gain", description="How hard the servo corrects its error (Juice's law)")
     max_force: FloatProperty(
-        name="Maximum Force", description="Largest torque or force that the servo may use", min=0.0
+        name="Maximum Force",
+        description="Largest torque or force that the servo may use; 0 is none in a Juice model, and no limit in others",
+        min=0.0,
     )
     actuator: StringProperty(name="Actuator", default="servo")
     file_sign: FloatProperty(name="File Sign", default=1.0)
@@ -166,6 +168,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     dofs: CollectionProperty(type=KnuckleDof)
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
     motor: PointerProperty(name="Motor", type=bpy.types.Object)
+    preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
 
 
 class KnuckleObject(bpy.types.PropertyGroup):

@@ -19,7 +19,6 @@ from addon.model.kinematics import (
     spanning_tree,
 )
 from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism
-from addon.model.rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
 
 KINDS: dict[str, list[str]] = {
     "weld": [],
@@ -349,35 +348,6 @@ def test_a_chain_of_two_thousand_links_bends() -> None:
     distance = np.linalg.norm(world[0, :, :2, 3] - centre, axis=1)
     np.testing.assert_allclose(distance, 0.5 / math.sin(angle / 2), rtol=1e-9)
     np.testing.assert_allclose(world[0, -1, :3, 3], [0, 0, 0], atol=1e-6)  # the polygon closes
-
-
-# ---------------------------------------------------------------- rotations
-
-
-@pytest.mark.parametrize("length", [0.0, 1e-12, 1e-7, 1e-3, 1.0, 3.0, math.pi - 1e-7, math.pi - 1e-10, math.pi])
-def test_rotation_vectors_there_and_back(length: float) -> None:
-    rng = np.random.default_rng(4)
-    for axis in [*np.eye(3), *(-np.eye(3)), *rng.normal(size=(20, 3))]:
-        vector = axis / np.linalg.norm(axis) * length
-        matrix = rotation_matrix(vector)
-        np.testing.assert_allclose(matrix, turning(vector)[:3, :3], atol=1e-12)
-        back = rotation_vector(matrix)
-        assert np.linalg.norm(back) <= math.pi + 1e-12
-        np.testing.assert_allclose(rotation_matrix(back), matrix, atol=1e-9)
-
-
-@pytest.mark.parametrize("axis", [[0, 0, 1], [0, 0, -1], [1, 0, 0], [0, -5, 0], [0.1, 0.2, -0.3], [0, 1e-9, 1.0]])
-def test_a_frame_on_an_axis_is_a_rotation_with_the_axis_as_z(axis: list[float]) -> None:
-    frame = frame_with_z(np.array(axis))
-    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-14)
-    assert np.linalg.det(frame) == pytest.approx(1.0)
-    np.testing.assert_allclose(frame[:, 2], np.array(axis) / np.linalg.norm(axis), atol=2e-12)
-
-
-def test_inverses_of_many_poses() -> None:
-    rng = np.random.default_rng(2)
-    poses = np.array([some_pose(rng) for _ in range(20)])
-    np.testing.assert_allclose(inverse(poses), np.linalg.inv(poses), atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,6 +6,8 @@ passive, hidden body that touches nothing and goes where the armature goes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import bpy
 
 from ..access import record_of, settings
@@ -21,7 +23,7 @@ _Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
 def is_held(joint: KnuckleJoint) -> bool:
     """Whether a joint holds two bodies together, or one to the world. A body that was deleted is not the world."""
     missing = (joint.parent is None) + (joint.child is None)
-    return joint.active and missing == int(joint.at_world)
+    return joint.active and missing <= int(joint.at_world)
 
 
 def floats(joint: KnuckleJoint) -> bool:
@@ -31,9 +33,34 @@ def floats(joint: KnuckleJoint) -> bool:
 
 def ends_of(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> _Ends:
     """A held joint's parent and child as physics has them: the anchor is the world."""
-    if not joint.at_world:
+    if not joint.at_world:  # an end that is missing then is a body that was deleted
         return joint.parent, joint.child
     return joint.parent or anchor, joint.child or anchor
+
+
+def welded_to_world(joints: Iterable[KnuckleJoint]) -> set[bpy.types.Object]:
+    """The bodies that joints without a degree of freedom hold to the world, one on another. Physics has them stand: a
+    light one under heavy ones would come off its weld."""
+    welds = [joint for joint in joints if is_held(joint) and not len(joint.dofs)]
+    beside: dict[bpy.types.Object | None, list[bpy.types.Object | None]] = {}
+    for weld in welds:
+        beside.setdefault(weld.parent, []).append(weld.child)
+        beside.setdefault(weld.child, []).append(weld.parent)
+    found: set[bpy.types.Object] = set()
+    reached: list[bpy.types.Object | None] = [None]
+    while reached:
+        for obj in beside.get(reached.pop(), ()):
+            if obj is not None and obj not in found:
+                found.add(obj)
+                reached.append(obj)
+    return found
+
+
+def stands(obj: bpy.types.Object) -> bool:
+    """Whether an object of a model's goes with its armature whatever the drive: the anchor and what is welded to it."""
+    record = record_of(obj)
+    welded = record.role == "BODY" and obj.rigid_body is not None and obj.rigid_body.type == "PASSIVE"
+    return is_anchor(obj) or (welded and not record.immobile)
 
 
 def is_anchor(obj: bpy.types.Object) -> bool:

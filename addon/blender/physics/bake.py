@@ -18,7 +18,7 @@ from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
 from ..channels import servo_channels, servo_names
-from .anchor import is_anchor
+from .anchor import stands
 from .plant import Plant, design_pose, gather
 from .simulation import build_physics, is_simulated
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
@@ -103,7 +103,7 @@ def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     held = scene.rigidbody_world.collection
     others = any(
-        obj.rigid_body.kinematic and record_of(obj).model != rig and not is_anchor(obj)
+        obj.rigid_body.kinematic and record_of(obj).model != rig and not stands(obj)
         for obj in held.objects
         if obj.rigid_body
     )

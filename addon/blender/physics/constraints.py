@@ -7,6 +7,7 @@ a turn and beyond mean none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,8 @@ CHILD_FIRST = {"HINGE", "MOTOR", "POINT", "FIXED"}
 SOFT_ABOVE = 5e-5
 #: Below this CFM the two other rotations of a hinge are locked: springs that stiff only shake.
 LOCK_TILT_BELOW = 0.008
+#: A speed (per second) that a motor with a limited force does not come to.
+_NEVER_REACHED = 1e4
 
 
 def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
@@ -123,6 +126,18 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
     low = -far if lower is None else max(lower - at, -far)
     high = far if upper is None else min(upper - at, far)
     put_limit(constraint, name, (low, high))
+
+
+def put_preload(joint: KnuckleJoint, start: float) -> None:
+    """Have a joint's spring rest where its record says in a run that begins at ``start``, where Blender has it at rest.
+
+    A motor that never gets to its speed pushes with its whole force: that of the spring between the two."""
+    constraint: Any = joint.preload.rigid_body_constraint
+    dof = joint.dofs[0]
+    push = dof.stiffness * (dof.rest - start)
+    kind = "ang" if dof.kind == "rotation" else "lin"
+    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(_NEVER_REACHED, push))
+    setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
 
 def put_motor(empty: bpy.types.Object, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:

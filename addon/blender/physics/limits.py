@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import bpy
 import numpy as np
@@ -14,13 +14,36 @@ from ..records import read_dofs
 from .anchor import is_held
 from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
 
+#: Beyond this ratio of masses, joints came apart by more than a hundredth of a body's length, as measured.
+_MASS_RATIO = 100
 
-def tell_of_limits(joints: Iterable[bpy.types.Object], report: Report) -> None:
+
+def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
     """Add a warning for everything that physics will not do of joints, given as their empties."""
     for empty in joints:
         if is_held(record_of(empty).joint):
             for code, message in _limits(record_of(empty).joint):
                 report.warn(code, message, where=empty.name)
+    _tell_of_masses([empty for empty in joints if is_held(record_of(empty).joint)], report)
+
+
+def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:
+    """One warning for all joints that Blender's solver does not hold together well."""
+    off: list[tuple[float, bpy.types.Object]] = []
+    for empty in held:
+        ends = (record_of(empty).joint.parent, record_of(empty).joint.child)
+        bodies = [end.rigid_body for end in ends if end is not None and end.rigid_body is not None]
+        masses = [body.mass for body in bodies if body.type == "ACTIVE"]
+        if len(masses) == 2 and max(masses) > _MASS_RATIO * min(masses):
+            off.append((max(masses) / min(masses), empty))
+    if off:
+        ratio, empty = max(off, key=lambda each: each[0])
+        report.warn(
+            "mass-ratio",
+            f"Joints between bodies of very different mass come apart under physics: {len(off)} here join masses of "
+            f"more than 1 to {_MASS_RATIO}, the worst of 1 to {ratio:.0f}",
+            where=empty.name,
+        )
 
 
 def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
@@ -35,7 +58,7 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
             yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
     if springs_left_out(joint):
         yield "spring-not-simulated", "Physics ignores springs and dampers on axes that are not at right angles"
-    if springs_away_from_rest(joint):
+    if kinds not in (["rotation"], ["translation"]) and springs_away_from_rest(joint):
         yield (
             "spring-rest",
             "Physics has the joint's springs at rest where a run begins; in the file they are at rest elsewhere",

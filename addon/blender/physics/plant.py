@@ -16,12 +16,15 @@ from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts
-from ..properties import KnuckleJoint
+from ..properties import KnuckleDof, KnuckleJoint
 from ..records import read_dofs
 from .anchor import ends_of, is_held
 from .constraints import put_motor
 
+#: A force that no mechanism resists.
+UNLIMITED = 1e9
 _MOTOR_SUFFIX = " Motor"
+_PRELOAD_SUFFIX = " Spring"
 #: Parents and children of joints' empties, as physics has them.
 _Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
 
@@ -146,7 +149,7 @@ def gather(rig: bpy.types.Object) -> Plant:
         frames[:, 1],
         np.array([dof.kind == "rotation" for dof in dofs], dtype=bool),
         np.array([dof.gain for dof in dofs], dtype=np.float64),
-        np.array([dof.max_force for dof in dofs], dtype=np.float64),
+        np.array([force_limit(dof, settings(rig).format) for dof in dofs], dtype=np.float64),
         bodies,
         Balls(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
         [
@@ -157,6 +160,12 @@ def gather(rig: bpy.types.Object) -> Plant:
         next((c for c in _collections(bodies) if c.objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
+
+
+def force_limit(dof: KnuckleDof, format_: str) -> float:
+    """The largest torque or force of a servo. Only Juice has 0 for none; the other formats have no such number, and
+    what they do not limit is not limited."""
+    return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
 
 
 def _collections(bodies: list[bpy.types.Object]) -> tuple[bpy.types.Collection, ...]:
@@ -201,25 +210,44 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
     """Make the motors that are missing: a second constraint beside each hinge or slide, on an empty of its own.
 
     They cost as much per step as the joints themselves, so a model gets them when servos first drive it."""
-    world = scene.rigidbody_world
-    joints = child_collection(plant.rig, "Joints")
     for empty in plant.empties:
         joint = record_of(empty).joint
-        motor = joint.motor
-        if motor is None:
-            motor = joint.motor = bpy.data.objects.new(empty.name + _MOTOR_SUFFIX, None)
-            record_of(motor).model = plant.rig
-            motor.empty_display_type = "SINGLE_ARROW"
-            motor.empty_display_size = 0.5 * empty.empty_display_size
-            motor.rotation_mode = "QUATERNION"
-            motor.parent, motor.parent_type, motor.parent_bone = empty.parent, empty.parent_type, empty.parent_bone
-            motor.matrix_parent_inverse = empty.matrix_parent_inverse
-            motor.matrix_basis = _motor_matrix(empty)
-            motor.hide_select = True
-            joints.objects.link(motor)
-        if motor.rigid_body_constraint is None:
-            world.constraints.objects.link(motor)
-        put_motor(motor, joint, settings(plant.rig).anchor)
+        if joint.motor is None:
+            joint.motor = _motor(plant.rig, empty, _MOTOR_SUFFIX)
+        if joint.motor.rigid_body_constraint is None:
+            scene.rigidbody_world.constraints.objects.link(joint.motor)
+        put_motor(joint.motor, joint, settings(plant.rig).anchor)
+
+
+def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
+    """Make the motors that push springs to where they are at rest, for hinges and slides with a spring: Blender's has
+    its rest wherever a run begins."""
+    for empty in plant.empties:
+        joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
+        if not joint.dofs[0].stiffness > 0.0:
+            continue
+        if joint.preload is None:
+            joint.preload = _motor(plant.rig, empty, _PRELOAD_SUFFIX)
+        constraint = joint.preload.rigid_body_constraint
+        if constraint is None:
+            scene.rigidbody_world.constraints.objects.link(joint.preload)
+        if constraint is None or (constraint.object2, constraint.object1) != ends_of(joint, anchor):
+            put_motor(joint.preload, joint, anchor)  # not in the middle of a run: it takes the push away
+
+
+def _motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
+    """An empty for a motor of a one-degree joint, X on its axis."""
+    motor = bpy.data.objects.new(empty.name + suffix, None)
+    record_of(motor).model = rig
+    motor.empty_display_type = "SINGLE_ARROW"
+    motor.empty_display_size = 0.5 * empty.empty_display_size
+    motor.rotation_mode = "QUATERNION"
+    motor.parent, motor.parent_type, motor.parent_bone = empty.parent, empty.parent_type, empty.parent_bone
+    motor.matrix_parent_inverse = empty.matrix_parent_inverse
+    motor.matrix_basis = _motor_matrix(empty)
+    motor.hide_select = True
+    child_collection(rig, "Joints").objects.link(motor)
+    return motor
 
 
 def _motor_matrix(empty: bpy.types.Object) -> Matrix:

@@ -21,7 +21,8 @@ from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
 from ..records import read_shape
-from .plant import Plant, ensure_motors, gather
+from .anchor import stands
+from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
 
@@ -43,9 +44,10 @@ class ServoRun:
         self.plant: Plant = gather(rig)
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
-        self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None]
+        self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
         if self.plant.empties and self._ever_servo():
             ensure_motors(scene, self.plant)
+        ensure_preloads(scene, self.plant)
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties

@@ -8,8 +8,8 @@ import numpy as np
 from ...model.report import Report
 from ..access import armature_settings, record_of, settings
 from ..model_parts import child_collection, parts, rigs_in
-from ..properties import quiet
-from .anchor import ensure_anchor, floats, is_anchor, is_held
+from ..properties import KnuckleJoint, quiet
+from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .limits import tell_of_limits
@@ -34,6 +34,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     bodies, joints = [obj for obj in parts(rig, "BODY") if record_of(obj).active], parts(rig, "JOINT")
     children = collision_children(rig)
     friction = contact_friction(rig, bodies)
+    welded = welded_to_world(record_of(empty).joint for empty in joints)
     kinematic = settings(rig).drive == "KEYS"
     # what was in a world before keeps its rigid body and its constraint: only being linked counts
     linked = {*world.collection.objects[:], *world.constraints.objects[:]}
@@ -43,10 +44,10 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         else:
             world.collection.objects.link(obj)
         put_collision(obj, children.get(obj, ()), world, linked)
-        _put_body(obj, friction, kinematic)
+        _put_body(obj, friction, kinematic, obj in welded)
     model = settings(rig)
     tell_of_limits(joints, report)
-    held = [empty for empty in joints if is_held(record_of(empty).joint) and not floats(record_of(empty).joint)]
+    held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
     if any(record_of(empty).joint.at_world for empty in held):
         ensure_anchor(rig, world)
     for empty in held:
@@ -57,6 +58,13 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
+
+
+def _needs_constraint(joint: KnuckleJoint, welded: set[bpy.types.Object]) -> bool:
+    """Whether there is anything for Blender to hold: not between what stands anyway, nor where a body floats."""
+    if not is_held(joint) or floats(joint):
+        return False
+    return any(end is not None and end not in welded for end in (joint.parent, joint.child))
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
@@ -84,10 +92,10 @@ def put_friction(rig: bpy.types.Object) -> None:
             obj.rigid_body.friction = friction
 
 
-def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool) -> None:
+def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool, welded: bool) -> None:
     record, body = record_of(obj), obj.rigid_body
-    body.type = "PASSIVE" if record.immobile else "ACTIVE"
-    body.kinematic = kinematic
+    body.type = "PASSIVE" if record.immobile or welded else "ACTIVE"
+    body.kinematic = kinematic or (welded and not record.immobile)
     body.mass = max(record.mass, LEAST_MASS)
     body.friction = friction
     body.restitution = 0.0
@@ -132,7 +140,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
         keep_mass(obj)
-    motors = [record_of(empty).joint.motor for empty in joints if record_of(empty).joint.motor is not None]
+    records = [record_of(empty).joint for empty in joints]
+    motors = [motor for joint in records for motor in (joint.motor, joint.preload) if motor is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     if heir is not None and settings(heir).has_ground:
         for ground in grounds:

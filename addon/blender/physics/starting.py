@@ -17,7 +17,7 @@ from mathutils import Matrix
 from ...model.records import Array
 from ..access import record_of
 from ..joint_axes import constraint_turn
-from .constraints import put_stops
+from .constraints import put_preload, put_stops
 from .generic import is_countable, start_motion
 from .plant import Plant, Undriven
 
@@ -39,6 +39,9 @@ class Beginning:
         """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put the empties in place."""
         for empty, value in zip(self._plant.empties, self._plant.coordinates(poses), strict=True):
             put_stops(empty, [value])
+            preload = record_of(empty).joint.preload
+            if preload is not None and preload.rigid_body_constraint is not None:
+                put_preload(record_of(empty).joint, float(value))
         for joint in self._plant.undriven:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and is_countable(record):

@@ -154,7 +154,7 @@ class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
         if joints is None or settings(rig).rig != rig:
             layout.label(text="The model has lost its joints", icon="ERROR")
             return
-        layout.template_list("KNUCKLE_UL_joints", "", joints, "objects", rig.data, "knuckle_row", rows=5)
+        layout.template_list("KNUCKLE_UL_joints", "", joints, "all_objects", rig.data, "knuckle_row", rows=5)
         empty = active_joint(context, rig)
         if empty is None:
             layout.label(text="Select a joint or a bone")

@@ -40,7 +40,7 @@ def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types
     joints = joints_collection(rig)
     if not wanted or joints is None:
         return None
-    return next((obj for obj in joints.objects if is_joint(obj, rig) and record_of(obj).source_id == wanted), None)
+    return next((obj for obj in joints.all_objects if is_joint(obj, rig) and record_of(obj).source_id == wanted), None)
 
 
 def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:
@@ -77,12 +77,12 @@ def row_of_active(armature: bpy.types.Armature) -> int:
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None and rig.data == armature else None
     joint = active_joint(bpy.context, rig) if joints is not None else None
-    return next((row for row, obj in enumerate(joints.objects) if obj == joint), -1) if joint is not None else -1
+    return next((row for row, obj in enumerate(joints.all_objects) if obj == joint), -1) if joint is not None else -1
 
 
 def click_row(armature: bpy.types.Armature, row: int) -> None:
     """A row of the list was clicked: select that joint."""
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None else None
-    if joints is not None and 0 <= row < len(joints.objects) and is_joint(joints.objects[row], rig):
-        select_part(bpy.context, rig, joints.objects[row])
+    if joints is not None and 0 <= row < len(joints.all_objects) and is_joint(joints.all_objects[row], rig):
+        select_part(bpy.context, rig, joints.all_objects[row])

@@ -72,8 +72,8 @@ def test_one_collection_with_four_in_it(blank: Any) -> None:
     collection = rig.data.knuckle.collection
     assert collection.name == "walker"
     assert [child.name for child in blank.scene.collection.children] == ["walker"]
-    assert [child.name.split(".")[0] for child in collection.children] == ["Bodies", "Joints", "Collision", "Frames"]
-    bodies, joints, *_ = collection.children
+    assert [child.name.split(".")[0] for child in collection.children] == ["Joints", "Bodies", "Collision", "Frames"]
+    joints, bodies, *_ = collection.children
     assert sorted(obj.name for obj in bodies.objects) == ["Arm", "Base"]
     assert [obj.name for obj in joints.objects] == ["Shoulder"]
     assert list(collection.objects) == [rig]

@@ -171,13 +171,59 @@ def warnings(mechanism: Mechanism) -> set[str]:
 
 def test_what_blender_cannot_have_is_told(blank: Any) -> None:
     at_rest, away, screw, skew = slides(Y)[0], rotations(X)[0], Dof("screw", Z, pitch=0.1), rotations(X, (X + Y) / 2)
+    several = [*slides(X), *rotations(Y)]
+    several[1].stiffness, several[1].rest = 5.0, 0.3
     at_rest.stiffness, at_rest.rest, at_rest.position = 5.0, 0.2, 0.2
     away.stiffness, away.rest = 5.0, 0.3
     skew[1].damping = 1.0
     assert warnings(hung(at_rest)) == set()
-    assert warnings(hung(away)) == {"spring-rest"}
+    assert warnings(hung(away)) == set()
+    assert warnings(hung(*several)) == {"spring-rest"}
     assert warnings(hung(screw)) == {"screw-not-simulated"}
     assert warnings(hung(*skew)) == {"spring-not-simulated"}
+
+
+@pytest.mark.parametrize("start", [0.0, 0.35, -0.1])
+@pytest.mark.parametrize("world", [True, False], ids=["at the world", "at a body"])
+def test_a_lone_slide_swings_about_the_rest_of_its_spring(blank: Any, start: float, world: bool) -> None:
+    """Wherever the run begins, though Blender's own spring is at rest there."""
+    (dof,) = dofs = slides(Y)
+    dof.stiffness, dof.rest = 50.0, 0.2
+    rig = put(hung(*dofs, world=world), physics=True)
+    key(rig, "j", [(1, start)])
+    rig.data.knuckle.drive = "LIMP"
+    for _ in range(2):
+        values = np.array(play(blank.scene, 240, lambda: moved(rig)[1, 3]))
+        assert (values.max() + values.min()) / 2 == pytest.approx(0.2, abs=2e-3)
+        assert np.ptp(values) / 2 == pytest.approx(abs(start - 0.2), abs=2e-3)
+        assert period(values - 0.2) == pytest.approx(2 * math.pi * math.sqrt(MASS / 50), rel=2e-3)
+
+
+@pytest.mark.parametrize("start", [0.0, 0.8])
+def test_a_lone_hinge_comes_to_the_rest_of_its_spring(blank: Any, start: float) -> None:
+    (dof,) = dofs = rotations(X)
+    dof.stiffness, dof.rest, dof.damping, dof.lower, dof.upper = 10.0, 0.3, 1.0, -1.0, 1.0
+    rig = put(hung(*dofs), physics=True)
+    key(rig, "j", [(1, start)])
+    rig.data.knuckle.drive = "LIMP"
+    assert play(blank.scene, 200, lambda: angle(0)(moved(rig)))[-1] == pytest.approx(0.3, abs=2e-3)
+
+
+def test_clearing_takes_what_pushes_springs_away(blank: Any) -> None:
+    from addon.blender.physics.simulation import build_physics, clear_physics
+    from tests.blender.physics.test_clear import differences, everything
+
+    (dof,) = dofs = slides(Y)
+    dof.stiffness, dof.rest = 50.0, 0.2
+    rig = put(hung(*dofs))
+    before = everything(blank.scene)
+    build_physics(blank.scene, rig)
+    rig.data.knuckle.drive = "LIMP"
+    play(blank.scene, 10, lambda: None)
+    assert objects_of(rig, "JOINT")["j"].knuckle.joint.preload is not None
+    clear_physics(blank.scene, rig)
+    blank.scene.frame_set(1)
+    assert differences(before, everything(blank.scene)) == {}
 
 
 def test_a_spring_that_is_at_rest_where_the_run_begins_stays_there(blank: Any) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Array, Mechanism
+from addon.model.records import Array, Body, Joint, Mechanism
 from tests.blender.build.test_degrees import put, turned
 from tests.blender.mechanisms import bone_of, key, objects_of, play, world_of
 from tests.blender.physics.test_clear import differences, everything
@@ -125,7 +125,7 @@ def swing(inertia: float, seconds: float, rate: int = 60, steps: int = 50) -> Ar
 
 def begin(rig: Any, mechanism: Mechanism, start: tuple[float, float] = START) -> None:
     """Key both hinges to where the run begins."""
-    for joint, value in zip(mechanism.joints, start, strict=True):
+    for joint, value in zip(mechanism.joints, start, strict=False):
         key(rig, joint.id, [(1, value)])
 
 
@@ -371,6 +371,50 @@ def test_who_lost_its_body_does_not_hang_on_the_world(blank: Any) -> None:
     rig.data.knuckle.drive = "LIMP"
     heights = play(blank.scene, 61, lambda: world_of(lower)[2, 3])
     assert heights[0] - heights[-1] == pytest.approx(G / 2, rel=0.03)
+
+
+def test_what_is_welded_to_the_world_stands_however_light_it_is(blank: Any) -> None:
+    """A base without mass that carries the pendulum, and goes with the armature."""
+    mechanism = skel()
+    base = Body("base", "base", mass=0.0)
+    mechanism.bodies.append(base)
+    mechanism.joints[0].parent = "base"
+    mechanism.joints.append(Joint("weld", "weld", "weld", None, "base"))
+    rig = put(mechanism, physics=True)
+    begin(rig, mechanism, START)
+    rig.location = (3, -2, 5)
+    for drive in ("LIMP", "KEYS", "LIMP"):
+        rig.data.knuckle.drive = drive
+        seen = play(blank.scene, 61, lambda: (angles(rig), gaps(rig)))
+        wanted = swing(BOX, 1.0) if drive == "LIMP" else np.tile([START[0], sum(START)], (61, 1))
+        assert np.abs(np.array([angle for angle, _ in seen]) - wanted).max() < 0.03
+        assert max(max(gap) for _, gap in seen) < 0.002
+    assert "mass-ratio" not in {line.code for line in rig.data.knuckle.report}
+
+
+def test_masses_that_do_not_hold_together_are_told(blank: Any) -> None:
+    mechanism = skel()
+    mechanism.bodies[0].mass = 0.005
+    put(mechanism, physics=True)
+    (entry,) = [each for each in mechanism.report.entries if each.code == "mass-ratio"]
+    assert "1 to 200" in entry.message
+    assert entry.where == "two"
+
+
+def test_a_joint_that_was_given_a_body_in_the_worlds_place_holds_to_it(blank: Any) -> None:
+    from addon.blender.physics.simulation import build_physics
+
+    mechanism = skel()
+    mechanism.bodies.append(Body("base", "base", mass=1.0, immobile=True))
+    rig = put(mechanism, physics=True)
+    base = objects_of(rig, "BODY")["base"]
+    record = objects_of(rig, "JOINT")[mechanism.joints[0].id].knuckle.joint
+    record.parent = base
+    build_physics(blank.scene, rig)
+    begin(rig, mechanism)
+    rig.data.knuckle.drive = "LIMP"
+    seen = play(blank.scene, 61, lambda: angles(rig))
+    assert np.abs(np.array(seen) - swing(BOX, 1.0)).max() < 0.03
 
 
 def test_what_floats_needs_no_anchor(blank: Any) -> None:

@@ -1,0 +1,37 @@
+"""Rotations and rigid poses, held against the matrix exponential and numpy's own inverse."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from addon.model.rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
+from tests.model.test_kinematics import some_pose, turning
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-12, 1e-7, 1e-3, 1.0, 3.0, math.pi - 1e-7, math.pi - 1e-10, math.pi])
+def test_rotation_vectors_there_and_back(length: float) -> None:
+    rng = np.random.default_rng(4)
+    for axis in [*np.eye(3), *(-np.eye(3)), *rng.normal(size=(20, 3))]:
+        vector = axis / np.linalg.norm(axis) * length
+        matrix = rotation_matrix(vector)
+        np.testing.assert_allclose(matrix, turning(vector)[:3, :3], atol=1e-12)
+        back = rotation_vector(matrix)
+        assert np.linalg.norm(back) <= math.pi + 1e-12
+        np.testing.assert_allclose(rotation_matrix(back), matrix, atol=1e-9)
+
+
+@pytest.mark.parametrize("axis", [[0, 0, 1], [0, 0, -1], [1, 0, 0], [0, -5, 0], [0.1, 0.2, -0.3], [0, 1e-9, 1.0]])
+def test_a_frame_on_an_axis_is_a_rotation_with_the_axis_as_z(axis: list[float]) -> None:
+    frame = frame_with_z(np.array(axis))
+    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-14)
+    assert np.linalg.det(frame) == pytest.approx(1.0)
+    np.testing.assert_allclose(frame[:, 2], np.array(axis) / np.linalg.norm(axis), atol=2e-12)
+
+
+def test_inverses_of_many_poses() -> None:
+    rng = np.random.default_rng(2)
+    poses = np.array([some_pose(rng) for _ in range(20)])
+    np.testing.assert_allclose(inverse(poses), np.linalg.inv(poses), atol=1e-13)
