@@ -139,7 +139,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
     gain: FloatProperty(name="Gain", description="How hard the servo corrects its error (Juice's law)")
     max_force: FloatProperty(
         name="Maximum Force",
-        description="Largest torque or force that the servo may use; 0 is none in a Juice model, and no limit in others",
+        description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others",
         min=0.0,
     )
     actuator: StringProperty(name="Actuator", default="servo")
