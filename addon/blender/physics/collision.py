@@ -39,7 +39,7 @@ def put_collision(
     body = obj.rigid_body
     if kind is None or not (parts_of or _has_extent(obj)):
         body.collision_collections = [False] * 20
-        kind = "SPHERE"
+        kind = "CONVEX_HULL" if _has_extent(obj) else "SPHERE"  # Blender draws its round shapes about the object
     elif not any(body.collision_collections):
         body.collision_collections = [True] + [False] * 19
     _put_shape(body, kind)
