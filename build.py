@@ -479,7 +479,7 @@ def parser() -> argparse.ArgumentParser:
         return made
 
     words = verb("demo", demo, "a model walks under physics, is filmed, and goes out again")
-    words.add_argument("file", nargs="?", help="a Juice model; default: our hexapod, walking")
+    words.add_argument("file", nargs="?", help="a model; default: our hexapod, walking")
     words.add_argument("--input", action="append", default=[], metavar='"joystick 1 y=-1"', help="hold a control")
     words.add_argument("--seconds", type=float, default=8.0)
     words.add_argument("--out", metavar="DIR", help="default: out/ in the tree")
