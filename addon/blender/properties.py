@@ -164,6 +164,8 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
     active: BoolProperty(name="Active", default=True)
     loop: BoolProperty(name="Closes a Loop")
+    is_open: BoolProperty(description="At design its two sides are not one: the loop that it closes is open there")
+    opening: FloatVectorProperty(description="Where its child's side is at design, from its empty", size=16)
     against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
     dofs: CollectionProperty(type=KnuckleDof)
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")

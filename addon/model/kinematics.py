@@ -19,6 +19,10 @@ from .rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
 _BLOCK = 512
 
 
+#: Two sides of a joint that differ by less, in lengths and as rotations, are one.
+CLOSED = 1e-7
+
+
 @dataclass(frozen=True)
 class Link:
     """How a body hangs in the tree: by which joint, from which body, and whether the joint points
@@ -339,3 +343,17 @@ def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
     sides = np.array([poses.get(joint.parent or "", here) for joint in mechanism.joints]).reshape(-1, 4, 4)
     frames = np.array([joint.frame_parent for joint in mechanism.joints]).reshape(-1, 4, 4)
     return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, sides @ frames, strict=True)))}
+
+
+def design_openings(mechanism: Mechanism) -> dict[str, Array]:
+    """Where the child's side of a joint is at design, (4, 4) from the parent's, by joint id: of the joints alone whose
+    two sides are not one there, which close loops that are open where all coordinates are zero."""
+    poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
+    here = np.eye(4)
+    out = {}
+    for joint in mechanism.joints:
+        parent, child = poses.get(joint.parent or "", here), poses.get(joint.child or "", here)
+        opening = inverse(parent @ joint.frame_parent) @ child @ joint.frame_child
+        if joint.active and np.abs(opening - here).max() > CLOSED:
+            out[joint.id] = opening
+    return out

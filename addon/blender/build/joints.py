@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bpy
 
+from ...model.kinematics import design_openings
 from ...model.records import Array, Joint
+from ...model.rotations import inverse
 from ..access import record_of
 from ..joint_axes import constraint_turn
 from ..properties import KnuckleJoint
@@ -22,6 +24,7 @@ def make_joints(
     made: dict[str, bpy.types.Object] = {}
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
+    openings = design_openings(plan.mechanism) if plan.tree.loop_joints else {}
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
     for joint in plan.mechanism.joints:
         if joint.id in made:
@@ -37,6 +40,9 @@ def make_joints(
         record = record_of(empty).joint
         record.loop = joint.id in plan.tree.loop_joints
         record.against = against.get(joint.id, False)
+        if joint.id in openings:
+            record.is_open = True
+            record.opening = flat(openings[joint.id] if turn is None else inverse(turn) @ openings[joint.id] @ turn)
         if joint.id in plan.starts:
             _keep_start(record, split_coordinates(joint.dofs, plan.starts[joint.id]))
         folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)).objects.link(empty)

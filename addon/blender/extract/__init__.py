@@ -16,7 +16,7 @@ import numpy as np
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
-from ...model.kinematics import joint_frames_world
+from ...model.kinematics import design_openings, joint_frames_world
 from ...model.records import Array, Body, Dof, Joint, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
@@ -50,7 +50,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
     present = set(collection.all_objects)
-    reading = _Reading(mechanism.report, joint_frames_world(base), renamed_bones(rig))
+    reading = _Reading(mechanism.report, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.children = shape_children(present)
     bodies = _own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = _own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
@@ -139,10 +139,12 @@ def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T
 @dataclass
 class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
-    joints, by id; ``bones`` the renamed ones, by the ids of their joints."""
+    joints, by id, ``openings`` where those of open loops have their other side, from there; ``bones`` are the renamed
+    ones, by the ids of their joints."""
 
     report: Report
     frames: dict[str, Array]
+    openings: dict[str, Array]
     bones: dict[str, str] = field(default_factory=dict)
     ids: Ids = field(default_factory=dict)
     poses: dict[str, Array] = field(default_factory=dict)
@@ -193,6 +195,8 @@ class _Reading:
             joint.active = held and child is not None and parent != child and part.active
             frame = _edited_frame(obj, exact)
             joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
+            if joint.id in self.openings and not rewired:
+                frame = frame @ self.openings[joint.id]
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
         if old or original:
             _edit_dofs(obj, joint)

@@ -17,7 +17,7 @@ from ..access import record_of, settings
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts
 from ..properties import KnuckleDof, KnuckleJoint
-from ..records import read_dofs
+from ..records import read_dofs, unflat
 from .anchor import ends_of, is_held
 from .constraints import put_motor
 
@@ -181,8 +181,10 @@ def _frames(empties: list[bpy.types.Object], ends: _Ends) -> Array:
     """The frames of joints on their parents and on their children, (n, 2, 4, 4)."""
     out = []
     for empty in empties:
-        design = joint_frame(empty)
-        out.append([inverse(design_pose(end)) @ design for end in ends[empty]])
+        design, joint = design_pose(empty), record_of(empty).joint
+        sides = design, design @ unflat(joint.opening) if joint.is_open else design
+        turn = axis_to_z(joint)
+        out.append([inverse(design_pose(end)) @ side @ turn for end, side in zip(ends[empty], sides, strict=True)])
     return np.array(out).reshape(-1, 2, 4, 4)
 
 
@@ -196,14 +198,12 @@ def design_pose(obj: bpy.types.Object) -> Array:
     return np.array(obj.matrix_basis.normalized(), dtype=np.float64)
 
 
-def joint_frame(empty: bpy.types.Object) -> Array:
-    """Design frame of a one-degree joint in the model's frame, its axis as Z."""
-    frame = design_pose(empty)
-    if record_of(empty).joint.dofs[0].kind == "translation":  # Blender's slider has X on the axis
-        turn = np.eye(4)
+def axis_to_z(joint: KnuckleJoint) -> Array:
+    """From a joint's empty to a frame with the axis as Z: Blender's slider has X on it."""
+    turn = np.eye(4)
+    if joint.dofs[0].kind == "translation":
         turn[:3, :3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
-        return frame @ turn
-    return frame
+    return turn
 
 
 def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:

@@ -161,3 +161,32 @@ def test_the_start_of_a_servo_is_where_the_loop_closes(blank: Any) -> None:
     for name in ("a", "d", "b"):
         assert channels[name].start == pytest.approx(rig.pose.bones[name].rotation_euler.z, abs=1e-6)
     assert abs(channels["d"].start - math.radians(80)) > 1e-3
+
+
+def test_a_run_begins_with_closed_loops_and_keeps_them_closed(blank: Any) -> None:
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+    from addon.blender.physics.bake import record
+
+    mechanism = formats.loads(four_bar(math.radians(60), math.radians(80)).encode())
+    rig = rig_in(build(mechanism, blank, BuildOptions(gait=False)))
+    rig.data.knuckle.drive = "LIMP"
+    recording = record(blank.scene, rig, 60)
+    assert recording.worst_gap() < 0.01
+    placed = bodies_of(rig, names=True)
+    assert np.abs(tip(placed, "coupler", 1.0) - tip(placed, "rocker", 0.8)).max() < 0.01
+
+
+def test_a_body_moved_in_an_open_loop_leaves_its_joints_where_they_are(blank: Any) -> None:
+    """The chord's two sides are apart at design, where all coordinates are 0; both stay where they were."""
+    from addon.blender.extract import extract
+    from addon.model.kinematics import design_openings
+
+    mechanism = formats.loads(four_bar(math.radians(60), math.radians(80)).encode())
+    (before,) = design_openings(mechanism).items()
+    rig = put(mechanism)
+    rocker = next(obj for obj in rig.data.knuckle.collection.all_objects if obj.knuckle.source_name == "rocker")
+    rocker.location.y += 0.25
+    found = extract(rig.data.knuckle.collection)
+    (after,) = design_openings(found).items()
+    assert before[0] == after[0] and np.allclose(before[1], after[1], atol=1e-6)
