@@ -66,6 +66,7 @@ class Lowering:
         self.active = {body.id for body in mechanism.bodies if body.active}
         self.used_names: dict[str, set[str]] = {}
         self.joint_names: dict[str, set[str]] = {}
+        self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name
         self.poses: dict[str | None, dict[str, Array]] = {None: {}}
 
     def lowered(self, before: Lowering | None = None) -> Lowered:
@@ -79,6 +80,8 @@ class Lowering:
             self._body(body)
         self._given_frames()
         self._joint_frames(before)
+        for joint in self.mechanism.joints:
+            self._name_joint(joint)
         for joint in self.mechanism.joints:
             self._joint(joint)
         self._placements()
@@ -210,7 +213,7 @@ class Lowering:
             there[found] = pose
         return found
 
-    def _joint(self, joint: Joint) -> None:
+    def _name_joint(self, joint: Joint) -> None:
         home = self.out.tree.home(joint.assembly)
         if joint.assembly == "" and self.out.tree.top and not self.own:
             home = next((self.out.names[end][0] for end in (joint.child, joint.parent) if end in self.out.names), home)
@@ -218,6 +221,10 @@ class Lowering:
         keeps = self.own and SEPARATOR not in joint.name and joint.name
         name = joint.name if keeps else free(joint.name, taken, "joint")
         taken.add(name)
+        self.joint_of[joint.id] = home, name
+
+    def _joint(self, joint: Joint) -> None:
+        home, name = self.joint_of[joint.id]
         if len(joint.dofs) > 1:
             self._chain(joint, home, name)
             return
@@ -244,6 +251,9 @@ class Lowering:
 
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
         mark = keep.joint_mark(joint, usual)
+        if joint.twin in self.joint_of and not self.own:  # by the id that it will be read with
+            home, twin = self.joint_of[joint.twin]
+            mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
         if "dofs" in mark or "twin" in mark:
             self.losses.add("kept-aside", "limits, motors, friction and twins of joints are kept aside", joint.name)
         if any(dof.kind == "screw" for dof in joint.dofs):
