@@ -27,6 +27,7 @@ from addon.blender import compat
 from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.model.kinematics import spanning_tree
+from tests.bench import conversions
 
 KEYS = 20
 
@@ -226,7 +227,9 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; write it as JSON too when asked."""
+    """Print the table; write it as JSON too when asked. ``conversions`` is another bench, with words of its own."""
+    if arguments[:1] == ["conversions"]:
+        return conversions.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 5000], metavar="BODIES")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here as well")
