@@ -85,6 +85,14 @@ def test_the_kinematics_that_compares_is_right() -> None:
     assert np.abs(poses["1"][:3, 3] - (hinge + [0.0, 0.2, 0.0])).max() < 1e-15
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("target", FORMATS)
+def test_what_was_written_is_kept_when_it_is_saved_again(target: str, corpus: Path) -> None:
+    for path in FILES:
+        text = formats.dumps(formats.load(path), target)[0]
+        assert formats.dumps(formats.loads(text.encode(), str(path)))[0] == text, path.name
+
+
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_twin_is_the_same_joint_again(target: str) -> None:
     one = arm()
@@ -104,6 +112,22 @@ def test_a_balls_own_damper_and_spring_come_back(target: str) -> None:
     again = formats.loads(formats.dumps(one, target)[0].encode(), "arm")
     kept = {"damping", "spring", "friction"} & {difference.what for difference in differences(one, again)}
     assert kept == set()
+
+
+def test_a_body_that_a_shift_file_places_stays_placed() -> None:
+    one = arm()
+    one.directed, one.bodies[1].mass = False, 9.0  # its root is in the middle, and directed it would be the first
+    chord = one.joints[1]
+    chord.parent, chord.child = chord.child, chord.parent
+    chord.frame_parent, chord.frame_child = chord.frame_child, chord.frame_parent
+    for body in one.bodies:
+        body.pose[2, 3] = 5.0
+    text = formats.dumps(one, "shift")[0]
+    again = formats.loads(text.encode())
+    assert formats.dumps(again)[0] == text
+    again.bodies[0].mass = 2.0
+    once_more = formats.loads(formats.dumps(again)[0].encode())
+    assert [body.pose.tolist() for body in once_more.bodies] == [body.pose.tolist() for body in again.bodies]
 
 
 def test_a_joint_that_is_written_the_other_way_round_is_told() -> None:

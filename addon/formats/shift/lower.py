@@ -5,6 +5,7 @@ It is made the same way for a mechanism as it was read and as it is now, so that
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...model.kinematics import spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
 from ..losses import Losses
 from . import keep, values
-from .document import Key, between_id
+from .document import PLACEMENT, Key, between_id
 from .joint_rows import axis_turn, joint_row, usual_type
 from .meshes import files_of, mesh_of
 from .names import Tree, free, safe
@@ -55,10 +56,11 @@ class Lowered:
 
 
 class Lowering:
-    """Makes the rows. ``frames_before`` are the frames' poses as they were read, where there is a document."""
+    """Makes the rows. ``top`` is the name for an assembly of what is in none; ``placed`` are the bodies that a document
+    puts where they are, by which the parts that hang on nothing are held."""
 
-    def __init__(self, mechanism: Mechanism, dialect: str, top: str = "") -> None:
-        self.mechanism, self.dialect = mechanism, dialect
+    def __init__(self, mechanism: Mechanism, dialect: str, top: str = "", placed: Collection[str] = ()) -> None:
+        self.mechanism, self.dialect, self.placed = mechanism, dialect, placed
         self.own = mechanism.source.format == "shift"
         self.losses = Losses()
         tree = Tree(mechanism, top)
@@ -314,8 +316,8 @@ class Lowering:
         joint of the document would hold if it were not switched off is not."""
         ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
         held = {body for pair in ends for body in pair}
-        for root in spanning_tree(self.mechanism).roots:
-            if root.id in held:
+        for root in spanning_tree(self.mechanism, self.placed).roots:
+            if root.id in held and root.id not in self.placed:
                 continue
             home, name = self.out.names[root.id]
             fixed = root.immobile
@@ -331,7 +333,7 @@ class Lowering:
                 MARK: {"placement": True},
             }
             self.joint_names[home].add(row["name"])
-            self.out.joints[root.id, -1] = Part((root.id, -1), home, row, [(None, ORIGIN), (root.id, ORIGIN)])
+            self.out.joints[root.id, PLACEMENT] = Part((root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)])
 
     def _lights(self) -> None:
         for number, light in enumerate(self.mechanism.lights):

@@ -16,7 +16,7 @@ from ..jsontext import Node
 from . import keep, values
 from .attachments import light_of, restraint_of
 from .chains import Chain, chained, merged
-from .document import Document, Elements, between_id, mark_of, own_path
+from .document import PLACEMENT, Document, Elements, between_id, mark_of, own_path
 from .joint_records import JointMaker
 from .meshes import files_of, is_address, mesh_of
 from .read import Placed, Reader
@@ -184,7 +184,7 @@ class _Builder:
             if mark_of(first).get("placement"):
                 end = self.resolver.place(first.ends[1], first.assembly, first)
                 if end is not None and end[0] is not None:
-                    self.made.joints[end[0], -1] = first
+                    self.made.joints[end[0], PLACEMENT] = first
                     self._root_pose(end[0], end[1], first)
                     continue
             on = self._is_on(first.assembly)
