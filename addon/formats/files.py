@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import gc
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..model.report import FormatError, Report
@@ -36,6 +38,18 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     if not data.strip():
         raise FormatError("the file is empty", path=name, remedy="Save the model again in the program it came from.")
     return data
+
+
+@contextlib.contextmanager
+def no_garbage_hunts() -> Iterator[None]:
+    """Reading makes many objects and throws few away: Python's hunts for rings among them would take a third of it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def decode(data: bytes, report: Report) -> tuple[str, str]:

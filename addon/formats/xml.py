@@ -14,10 +14,11 @@ from lxml import etree
 
 from ..model.report import FormatError, Report
 
-#: Levels of elements, and lines of a name, beyond which a file is no mechanism but a mistake or an attack.
-DEEPEST = 100
-#: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links.
-DEEPEST_OF = {"x_xy": 900}
+#: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
+DEEPEST = 256
+#: Formats whose bodies stand inside of each other go as deep as libxml2 can: a rope has as many levels as links.
+DEEPEST_OF = {"x_xy": 2048}
+#: The same for the lines of a name.
 LONGEST_TEXT = 20
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
@@ -58,12 +59,7 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
         try:
             root, text = _parse(repaired, deepest), repaired
         except etree.XMLSyntaxError:
-            raise _syntax_error(error, text, path) from None
-    too_deep = root.xpath("/*" * (deepest + 1))
-    if isinstance(too_deep, list) and too_deep:
-        raise FormatError(
-            f"elements are nested deeper than {deepest} levels", path=path, line=line_of(too_deep[0]), where=root.tag
-        )
+            raise _syntax_error(error, text, path, deepest) from None
     if "xmlns" in text:
         for element in root.iter():
             element.tag = etree.QName(element).localname
@@ -259,7 +255,7 @@ def _parse(text: str, deepest: int) -> etree._Element:
         no_network=True,
         load_dtd=False,
         dtd_validation=False,
-        huge_tree=deepest > DEEPEST,  # libxml2 by itself stops at 256 levels
+        huge_tree=deepest > DEEPEST,
         remove_comments=True,
         remove_pis=True,
     )
@@ -358,7 +354,7 @@ def _report_lines(text: str, places: list[int], what: str, report: Report) -> No
             reported = line
 
 
-def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str) -> FormatError:
+def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: int) -> FormatError:
     """What lxml says, in the words of somebody who has the file in an editor."""
     line = error.position[0] or 1
     said = str(error.msg or "").split(", line ")[0]
@@ -367,7 +363,7 @@ def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str) -> FormatEr
         return FormatError("this is not XML", path=path, line=1, remedy="Choose a model file.")
     if "depth" in said:
         return FormatError(
-            f"elements are nested deeper than {DEEPEST} levels", path=path, line=line, where="/".join(open_tags[:4])
+            f"elements are nested deeper than {deepest} levels", path=path, line=line, where="/".join(open_tags[:4])
         )
     truncated = "Premature end" in said or "EndTag" in said or "Couldn't find end" in said
     broken = f"the XML is broken: {said} at '{_line(text, line)}'"

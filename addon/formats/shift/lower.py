@@ -333,7 +333,9 @@ class Lowering:
                 MARK: {"placement": True},
             }
             self.joint_names[home].add(row["name"])
-            self.out.joints[root.id, PLACEMENT] = Part((root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)])
+            self.out.joints[root.id, PLACEMENT] = Part(
+                (root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)]
+            )
 
     def _lights(self) -> None:
         for number, light in enumerate(self.mechanism.lights):

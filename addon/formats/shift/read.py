@@ -96,9 +96,12 @@ class Reader:
         that is not of its kind."""
         row: Row = {}
         places: dict[str, Node] = {}
+        written = node.value.keys()
         for item in table:
-            found = next((at for path in item.places if (at := node.get(*path)) is not None), None)
             row[item.name] = item.default
+            if item.heads.isdisjoint(written):
+                continue
+            found = next((at for path in item.places if (at := node.get(*path)) is not None), None)
             if found is None or found.value is None:
                 if found is not None:
                     places[item.name] = found
@@ -107,9 +110,8 @@ class Reader:
             if not item.kind.takes(value):
                 raise self.error(found, f"{_shown(value)} is not {item.kind.wanted}", f"Correct {item.name} here.")
             row[item.name], places[item.name] = value, found
-        for key in node.value:
-            if key not in table.keys and key not in more:
-                self.unknown[key] += 1
+        if not written <= table.keys:
+            self.unknown.update(key for key in written if key not in table.keys and key not in more)
         return Placed(table, node, row, places, assembly, self.line(node))
 
     def ends(self, node: Node) -> tuple[list[End], str]:

@@ -44,10 +44,15 @@ class Field:
     paths: tuple[Path, ...] = ()
     ends_path: Path | None = None
 
-    @property
+    @cached_property
     def places(self) -> tuple[Path, ...]:
         """All paths at which it is read, the most usual first."""
         return self.paths or ((self.name,),)
+
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        """The keys with which these paths begin."""
+        return frozenset(path[0] for path in self.places)
 
     def path_in(self, dialect: str) -> Path:
         """Where a document of a dialect has it."""
