@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from xml.parsers import expat
 
 from lxml import etree
 
@@ -16,8 +17,8 @@ from ..model.report import FormatError, Report
 
 #: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
 DEEPEST = 256
-#: Formats whose bodies stand inside of each other go as deep as libxml2 can: a rope has as many levels as links.
-DEEPEST_OF = {"x_xy": 2048}
+#: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links, or twice as many.
+DEEPEST_OF = {"x_xy": 10_000}
 #: The same for the lines of a name.
 LONGEST_TEXT = 20
 
@@ -249,6 +250,46 @@ class Edits:
 
 
 def _parse(text: str, deepest: int) -> etree._Element:
+    try:
+        return _parse_flat(text, deepest)
+    except etree.XMLSyntaxError as error:
+        if deepest <= DEEPEST or "depth" not in str(error.msg):
+            raise
+        deep = _parse_deep(text, deepest)
+        if deep is None:
+            raise
+        return deep
+
+
+def _parse_deep(text: str, deepest: int) -> etree._Element | None:
+    """What ``_parse_flat`` gives of elements and attributes, for what is nested deeper than libxml2 takes at all, 2048
+    levels; None for what is no XML or too deep here as well. Expat resolves nothing from outside by itself, and there
+    are no definitions left in the text."""
+    parser = expat.ParserCreate("utf-8")
+    tree = etree.TreeBuilder()
+    level = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal level
+        level += 1
+        if level > deepest:
+            raise ValueError(level)
+        tree.start(tag, attributes).sourceline = parser.CurrentLineNumber
+
+    def end(tag: str) -> None:
+        nonlocal level
+        level -= 1
+        tree.end(tag)
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, tree.data
+    try:
+        parser.Parse(text.encode("utf-8", "replace"), True)
+    except (expat.ExpatError, ValueError):
+        return None
+    return tree.close()
+
+
+def _parse_flat(text: str, deepest: int) -> etree._Element:
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,

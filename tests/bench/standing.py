@@ -174,8 +174,8 @@ def compare(one: Mechanism, other: Mechanism, seed: int = 1) -> Stand:
     roots = [body.id for body in one.bodies if body.id not in hung]
     theirs = [pairs.bodies[own].id for own in roots if own in pairs.bodies]
     errors = []
-    for here, there in (({}, {}), (values, others)):
-        mine, found = standing(one, joints, roots, here), standing(other, kept, theirs, there)
+    for my_values, their_values in (({}, {}), (values, others)):
+        mine, found = standing(one, joints, roots, my_values), standing(other, kept, theirs, their_values)
         worst = 0.0
         for own, body in pairs.bodies.items():
             laid = _laid(one, own, body)

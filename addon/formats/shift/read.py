@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from ...model.report import FormatError, Report
@@ -59,11 +60,7 @@ class Reader:
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
-        self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self.unknown: Counter[str] = Counter()
 
     def line(self, node: Node) -> int:

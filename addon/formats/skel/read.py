@@ -204,7 +204,7 @@ def flattened(element: etree._Element, table: Table) -> dict[str, etree._Element
     found: dict[str, etree._Element] = {}
     waiting = [(element, "")]
     for parent, prefix in waiting:
-        for name in parent.keys():
+        for name in parent.keys():  # noqa: SIM118 - of its attributes; to ask for .attrib would cost as much again
             found[f"{prefix}@{name}"] = parent
         for child in parent:
             path = prefix + child.tag
