@@ -12,7 +12,7 @@ import numpy as np
 from ...model.kinematics import inverse
 from ...model.records import Array, Mechanism
 from ...model.report import Report
-from ..xml import Edits
+from ..xmledits import Edits
 from .changes import Changes
 from .document import Document, Skeleton
 from .geometry import pose_of
