@@ -1,8 +1,12 @@
-"""The programs that tests compare with: Pythons of their own that have them, which ``build.py test`` sets up."""
+"""What tests compare with: real files, and the programs whose formats they are, in Pythons of their own, which
+``build.py test`` sets up."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 
 
 def _python(variable: str, program: str) -> tuple[str, str]:

@@ -7,7 +7,6 @@ which the report of saving has to say; and how far what comes back into the firs
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -20,8 +19,8 @@ from addon.model.records import Mechanism
 from addon.model.report import Entry, FormatError, Report
 from tests.bench.returned import CLOSE, Difference, differences, is_announced
 from tests.bench.standing import Stand, compare
+from tests.references import CORPUS
 
-CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 EXTENSIONS = {"juice": ".jm", "skel": ".skel", "x_xy": ".xml", "shift": ".json"}
 FORMATS = tuple(EXTENSIONS)
 #: What a joint or body that is not there any more may be told as.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import statistics
 import subprocess
 import time
@@ -19,9 +18,8 @@ from pathlib import Path
 
 from addon import formats
 from addon.model.report import FormatError
-from tests import references
+from tests.references import CORPUS, DARTPY, NO_DARTPY, NO_RING, RING
 
-CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 Row = dict[str, float | str]
 ROUNDS = 5
 #: A load of more seconds is repeated once only.
@@ -29,8 +27,8 @@ LONG = 5.0
 #: How many of the largest real files of a format are read.
 LARGEST = 3
 PEERS = {
-    "skel": ("dartpy", references.DARTPY, references.NO_DARTPY),
-    "x_xy": ("imt-ring", references.RING, references.NO_RING),
+    "skel": ("dartpy", DARTPY, NO_DARTPY),
+    "x_xy": ("imt-ring", RING, NO_RING),
 }
 #: Our bars: times the peer's load, for files with at least so many bodies, and times the plain walk.
 PEER_BARS, WALK_BARS = {"skel": (0.5, 1000), "x_xy": (0.02, 0)}, {"skel": 3.0}

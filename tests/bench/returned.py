@@ -247,8 +247,7 @@ def _unit(dof: Dof) -> Array:
 
 def _dof(dof: Dof, other: Dof, name: str) -> Iterator[Difference]:
     yield from _numbers("start", name, dof.initial, other.initial, 1.0)
-    rates = [it.start_rates or [it.velocity] * DOF_SIZE[it.kind] for it in (dof, other)]
-    yield from _numbers("velocity", name, *rates, 1.0)
+    yield from _numbers("velocity", name, _rates(dof), _rates(other), 1.0)
     yield from _numbers("freedom", name, dof.pitch, other.pitch)
     yield from _numbers("gain", name, dof.gain, other.gain)
     yield from _numbers("strength", name, dof.max_force, other.max_force)
@@ -256,6 +255,10 @@ def _dof(dof: Dof, other: Dof, name: str) -> Iterator[Difference]:
         for what, attributes in _SINGLE.items():
             for attribute in attributes:
                 yield from _numbers(what, name, getattr(mine, attribute), getattr(theirs, attribute))
+
+
+def _rates(dof: Dof) -> Array:
+    return np.array(dof.start_rates or [dof.velocity] * DOF_SIZE[dof.kind])
 
 
 _SINGLE = {

@@ -1,4 +1,4 @@
-"""``build.py bench``: how fast Knuckle is, as ratios to floors measured in the same process.
+"""``build.py bench``: how fast Knuckle is, as ratios to floors measured in the same process, or in turn with it.
 
 The floor of the import is the fastest correct script that makes the same scene: bodies sharing one mesh,
 hinge constraints, an armature, keys on every bone, and nothing that makes them a model.

@@ -14,9 +14,8 @@ import pytest
 
 from addon.model.kinematics import initial_coordinates, spanning_tree
 from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
-from tests.references import DARTPY, NO_DARTPY
+from tests.references import CORPUS, DARTPY, NO_DARTPY
 
-CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 FILES = sorted(path for path in (CORPUS / "skel").rglob("*.skel") if "not_skel" not in path.parts)
 FORKS = hasattr(os, "fork")  # skel_dart.py reads each file in a process of its own
 needs_dart = pytest.mark.skipif(not (DARTPY and FORKS), reason=NO_DARTPY if FORKS else "this system has no fork")
