@@ -215,7 +215,8 @@ class _Builder:
         for body, pose in zip(self.result.bodies, poses, strict=True):
             body.pose = pose
         joints = {joint.id: joint for joint in self.result.joints}
-        for chord, (distance, angle) in chord_errors(self.result, tree=tree).items():
+        errors = chord_errors(self.result, tree=tree) if tree.loop_joints else {}  # else all would be posed for nothing
+        for chord, (distance, angle) in errors.items():
             joint = joints[chord]
             severity = "warning" if max(distance, angle) > OPEN else "info"
             message = f"joint '{joint.name}' closes a loop, which is open by {distance:.3g} and {angle:.3g} rad there"

@@ -96,9 +96,10 @@ class Reader:
         written = node.value.keys()
         for item in table:
             row[item.name] = item.default
-            if item.heads.isdisjoint(written):
-                continue
-            found = next((at for path in item.places if (at := node.get(*path)) is not None), None)
+            found = None
+            for path in item.places:
+                if found is None and path[0] in written:
+                    found = node.get(*path)
             if found is None or found.value is None:
                 if found is not None:
                     places[item.name] = found

@@ -49,11 +49,6 @@ class Field:
         """All paths at which it is read, the most usual first."""
         return self.paths or ((self.name,),)
 
-    @cached_property
-    def heads(self) -> frozenset[str]:
-        """The keys with which these paths begin."""
-        return frozenset(path[0] for path in self.places)
-
     def path_in(self, dialect: str) -> Path:
         """Where a document of a dialect has it."""
         return self.ends_path if dialect == ENDS and self.ends_path else self.places[0]
