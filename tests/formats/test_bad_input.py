@@ -11,8 +11,7 @@ import pytest
 from addon import formats
 from addon.formats import FormatError
 from addon.model.records import Motion, Trajectory
-
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
+from tests.references import CORPUS
 
 
 def refusal(data: bytes | str) -> FormatError:

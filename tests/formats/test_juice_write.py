@@ -20,8 +20,9 @@ from addon import formats
 from addon.formats.juice.geometry import angles_of, rotations
 from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Edge, Network, Node
 from addon.model.records import Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source
+from tests.references import CORPUS
 
-JUICE = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "juice"
+JUICE = CORPUS / "juice"
 FILES = [path for path in sorted(JUICE.glob("*/*.j*m")) if path.name != "simpleant2.jp.jm"]
 each_file = pytest.mark.parametrize(
     "path",
