@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import os
 import stat
@@ -418,6 +419,13 @@ def test_wrong_usage_is_2(tmp_path: Path, words: list[str]) -> None:
     done = run_build(*words, KNUCKLE_CACHE=str(tmp_path))
     assert done.returncode == 2
     assert "usage:" in done.stderr
+
+
+def test_a_whole_run_passes_over_no_folder_of_tests(pytestconfig: pytest.Config) -> None:
+    folders = {name for path in (ROOT / "tests").rglob("test_*.py") for name in path.relative_to(ROOT).parts[:-1]}
+    assert "build" in folders
+    passed_over = pytestconfig.getini("norecursedirs")
+    assert not [name for name in folders if any(fnmatch.fnmatch(name, pattern) for pattern in passed_over)]
 
 
 def test_words_for_pytest_pass_through_in_order(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
