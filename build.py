@@ -78,6 +78,20 @@ TOOLS = Recipe(
     ),
 )
 
+#: Programs that the tests compare with, by the variable that names a Python with each. Two environments, since where
+#: one program has no wheel the other still serves. JAX is pinned as well: imt-ring takes any.
+REFERENCES = {
+    "KNUCKLE_DARTPY": Recipe("dartpy", ((3, 11), (3, 13), (3, 12)), ("dartpy==6.20.0", "numpy==2.4.6")),
+    "KNUCKLE_RING": Recipe(
+        "imt-ring",
+        ((3, 11), (3, 13), (3, 12)),
+        ("imt-ring==1.7.1", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6"),
+    ),
+}
+#: Seconds before what could not be installed is tried again. Each run would pay for pip's timeouts, or for most of a
+#: download; but networks come back and wheels appear, so it is not for ever.
+RETRY_AFTER = 24 * 3600.0
+
 
 class Platform(NamedTuple):
     """A kind of machine in Blender's words, its wheels' tag, and the Pythons of the Blenders that run on it."""
@@ -252,21 +266,28 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def environment(*recipes: Recipe) -> Path:
+def ready_python(recipe: Recipe) -> Optional[Path]:
+    """The Python of an environment made before, of the best version there is."""
+    made = (cache() / "envs" / env_name(recipe, version) for version in recipe.pythons)
+    return next((env_python(env) for env in made if is_ready(env)), None)
+
+
+def environment(*recipes: Recipe, quiet: bool = False) -> Path:
     """The Python of the first recipe that is ready or can be made ready; makes the environment if need be."""
-    home = cache() / "envs"
     for recipe in recipes:
-        for version in recipe.pythons:
-            if is_ready(home / env_name(recipe, version)):
-                return env_python(home / env_name(recipe, version))
+        ready = ready_python(recipe)
+        if ready:
+            return ready
         for version in recipe.pythons:
             command = find_python(version)
             if command:
-                return make_environment(home / env_name(recipe, version), recipe, command)
+                return make_environment(cache() / "envs" / env_name(recipe, version), recipe, command, quiet)
     raise no_python(recipes)
 
 
-def make_environment(env: Path, recipe: Recipe, python: Sequence[str]) -> Path:
+def make_environment(env: Path, recipe: Recipe, python: Sequence[str], quiet: bool = False) -> Path:
+    """Makes and fills an environment. ``quiet``: wheels alone, for which pip builds nothing, and pip's words are in
+    the Trouble; else they are shown as they come."""
     with locked(env.with_name(env.name + ".lock")):
         if is_ready(env):
             return env_python(env)
@@ -277,8 +298,10 @@ def make_environment(env: Path, recipe: Recipe, python: Sequence[str]) -> Path:
         with step("making the environment"):
             run_quietly([*python, "-m", "venv", str(env)], "The environment cannot be made.")
         with step(f"installing {', '.join(recipe.requirements)}", announce=True):
-            pip = [str(env_python(env)), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "on"]
-            if subprocess.call([*pip, *recipe.requirements], cwd=env):
+            pip = [str(env_python(env)), "-m", "pip", "install", "--disable-pip-version-check", *recipe.requirements]
+            if quiet:
+                run_quietly([*pip, "--only-binary=:all:"], "pip could not install it:")
+            elif subprocess.call([*pip, "--progress-bar", "on"], cwd=env):
                 raise Trouble(PIP_FAILED)
         (env / "knuckle-ready").write_text("\n".join(recipe.requirements) + "\n", encoding="utf-8")
     return env_python(env)
@@ -288,11 +311,45 @@ def blender_python(series: Optional[str]) -> Path:
     return environment(*(BLENDERS[name] for name in ([series] if series else DEFAULT_BLENDERS)))
 
 
-def call(python: Path, *arguments: str) -> int:
+def reference_python(recipe: Recipe, make: bool) -> Path:
+    """The Python with a program that tests compare with; Trouble of one line where there is none, or none ``make``
+    allows to be made. Why the last attempt failed stands in a file beside the environments, until the next one."""
+    ready = ready_python(recipe)
+    if ready:
+        return ready
+    if not make:
+        raise Trouble(f"{recipe.name} is not set up: `build.py test` does it, with no further words")
+    failed = cache() / "envs" / f"{recipe.name}.failed"
+    if not failed.is_file() or time.time() - failed.stat().st_mtime > RETRY_AFTER:
+        failed.unlink(missing_ok=True)
+        try:
+            return environment(recipe, quiet=True)
+        except (Trouble, OSError) as trouble:
+            failed.parent.mkdir(parents=True, exist_ok=True)
+            failed.write_text(f"{trouble}\n", encoding="utf-8")
+    raise Trouble(f"{recipe.name} cannot be installed here ({failed} says why; delete it to try again within a day)")
+
+
+def references(make: bool) -> dict[str, str]:
+    """Variables for the tests: the Pythons with the programs to compare with, or why there is none. Those that the
+    user set, be it to nothing, are left alone."""
+    found = {}
+    for variable, recipe in REFERENCES.items():
+        if variable in os.environ:
+            continue
+        try:
+            found[variable] = str(reference_python(recipe, make))
+        except Trouble as trouble:
+            say(paint(f"{trouble}; what compares with it is skipped.", 33))
+            found[f"{variable}_MISSING"] = str(trouble)
+    return found
+
+
+def call(python: Path, *arguments: str, variables: Optional[Mapping[str, str]] = None) -> int:
     """Runs the environment's Python in the repository's root, on our package, and on nobody's Blender settings."""
     settings = python.parent.parent / "blender-user"
     settings.mkdir(exist_ok=True)
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONNOUSERSITE": "1"}
+    environ = {**os.environ, **(variables or {}), "PYTHONPATH": str(ROOT), "PYTHONNOUSERSITE": "1"}
     environ.setdefault("BLENDER_USER_RESOURCES", str(settings))
     return subprocess.call([str(python), *arguments], cwd=ROOT, env=environ)
 
@@ -407,11 +464,13 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def test(options: argparse.Namespace) -> int:
-    return call(blender_python(options.blender), "-m", "pytest", "-q", *options.rest)
+    python = blender_python(options.blender)
+    return call(python, "-m", "pytest", "-q", *options.rest, variables=references(make=not options.rest))
 
 
 def bench(options: argparse.Namespace) -> int:
-    return call(blender_python(options.blender), str(ROOT / "tests/bench/run.py"), *options.rest)
+    python, script = blender_python(options.blender), str(ROOT / "tests/bench/run.py")
+    return call(python, script, *options.rest, variables=references(make=not options.rest))
 
 
 def make_zips(options: argparse.Namespace) -> int:
@@ -454,11 +513,16 @@ EXAMPLES = """examples:
   python3 build.py test tests/formats -k juice
   python3 build.py test --blender 4.2
   python3 build.py bench
+  python3 build.py bench conversions
   python3 build.py zip --platform linux-x64
   python3 build.py check
 
 The first run sets up an environment (about 1 GB, a minute or two) in {cache}.
-KNUCKLE_CACHE names another place."""
+KNUCKLE_CACHE names another place.
+
+`test` and `bench` with no further words also set up, once, the programs that some tests compare with: DART's Python
+module and imt-ring (1 GB more, with JAX). With further words they use what is there. KNUCKLE_DARTPY and KNUCKLE_RING
+may name Pythons of yours that have them, or be empty to do without; tests that lack theirs say so and skip."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import os
 import stat
@@ -12,6 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -39,7 +41,7 @@ def run_build(*words: str, python: str = sys.executable, **environ: str) -> subp
 
 
 def test_every_requirement_is_pinned(build: ModuleType) -> None:
-    for recipe in (*build.BLENDERS.values(), build.TOOLS):
+    for recipe in (*build.BLENDERS.values(), build.TOOLS, *build.REFERENCES.values()):
         for requirement in recipe.requirements:
             assert "==" in requirement.split(";")[0], requirement
 
@@ -142,7 +144,7 @@ def test_a_default_blender_is_chosen_by_the_pythons_there_are(
 ) -> None:
     monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
     made = []
-    monkeypatch.setattr(build, "make_environment", lambda env, recipe, python: made.append((env.name, python)))
+    monkeypatch.setattr(build, "make_environment", lambda env, recipe, python, quiet: made.append((env.name, python)))
     for there, series in (({(3, 11), (3, 13)}, "5.0"), ({(3, 13)}, "5.2")):
         monkeypatch.setattr(build, "find_python", lambda version, there=there: ["py"] if version in there else None)
         build.blender_python(None)
@@ -210,6 +212,96 @@ def test_an_environment_that_pip_could_not_fill_is_not_ready(build: ModuleType, 
     with pytest.raises(build.Trouble, match="pip could not install"):
         build.make_environment(tmp_path / "it", recipe, fake_maker(tmp_path / "python", "exit 1"))
     assert not build.is_ready(tmp_path / "it")
+
+
+# ---- the programs that tests compare with
+
+
+@pytest.fixture
+def reference(build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """One program to compare with, whose installation runs the shell script that the test gives; gives what it
+    printed last and how often it was tried."""
+    monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
+    monkeypatch.delenv("KNUCKLE_IT", raising=False)
+    monkeypatch.setattr(build, "REFERENCES", {"KNUCKLE_IT": build.Recipe("it", ((3, 11),), ("thing==1",))})
+
+    def references(pip: str, make: bool = True) -> tuple[dict[str, str], int]:
+        tries = tmp_path / "tries"
+        maker = fake_maker(tmp_path / "python", f"echo try >> {tries}; {pip}")
+        monkeypatch.setattr(build, "find_python", lambda version: maker)
+        found = build.references(make)
+        return found, len(tries.read_text().splitlines()) if tries.exists() else 0
+
+    return references
+
+
+@needs_sh
+def test_a_program_to_compare_with_is_installed_once_and_named_to_the_tests(
+    reference: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, tries = reference("exit 0")
+    assert list(found) == ["KNUCKLE_IT"]
+    assert Path(found["KNUCKLE_IT"]).is_relative_to(tmp_path / "envs")
+    assert tries == 1
+    assert reference("exit 0") == (found, 1)
+    assert reference("exit 0", make=False) == (found, 1)
+    monkeypatch.setenv("KNUCKLE_IT", "")  # the user does without
+    assert reference("exit 0") == ({}, 1)
+
+
+@needs_sh
+def test_a_part_of_the_tests_downloads_nothing(reference: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    found, tries = reference("exit 0", make=False)
+    assert list(found) == ["KNUCKLE_IT_MISSING"]
+    assert tries == 0
+    assert "is not set up" in capsys.readouterr().out
+
+
+@needs_sh
+def test_what_cannot_be_installed_is_told_in_a_line_and_tried_again_after_a_day(
+    build: ModuleType, reference: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, tries = reference("echo no such wheel; exit 1")
+    assert list(found) == ["KNUCKLE_IT_MISSING"]
+    assert "it cannot be installed here" in found["KNUCKLE_IT_MISSING"]
+    assert "no such wheel" not in capsys.readouterr().out
+    failed = tmp_path / "envs/it.failed"
+    assert "no such wheel" in failed.read_text()
+    assert tries == 1
+    assert reference("exit 0") == (found, 1)
+    assert capsys.readouterr().out.count("\n") == 1
+    yesterday = time.time() - build.RETRY_AFTER - 60
+    os.utime(failed, (yesterday, yesterday))
+    found, tries = reference("exit 0")
+    assert list(found) == ["KNUCKLE_IT"]
+    assert tries == 2
+    assert not failed.exists()
+
+
+def test_a_program_without_a_python_is_no_reason_to_stop(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
+    monkeypatch.setattr(build, "find_python", lambda version: None)
+    for variable in build.REFERENCES:
+        monkeypatch.delenv(variable, raising=False)
+    assert set(build.references(make=True)) == {"KNUCKLE_DARTPY_MISSING", "KNUCKLE_RING_MISSING"}
+
+
+@pytest.mark.parametrize("verb", ["test", "bench"])
+def test_only_a_whole_run_sets_up_what_is_compared_with(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    made: list[bool] = []
+    given: list[dict[str, str]] = []
+    monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
+    monkeypatch.setattr(build, "references", lambda make: made.append(make) or {"KNUCKLE_IT": "there"})
+    monkeypatch.setattr(build, "call", lambda python, *words, variables: given.append(variables) or 0)
+    build.main([verb])
+    build.main([verb, "--blender", "5.2"])
+    build.main([verb, "-k", "juice"])
+    assert made == [True, True, False]
+    assert given == [{"KNUCKLE_IT": "there"}] * 3
 
 
 def test_two_at_once_take_turns(build: ModuleType, tmp_path: Path) -> None:
@@ -362,10 +454,18 @@ def test_wrong_usage_is_2(tmp_path: Path, words: list[str]) -> None:
     assert "usage:" in done.stderr
 
 
+def test_a_whole_run_passes_over_no_folder_of_tests(pytestconfig: pytest.Config) -> None:
+    folders = {name for path in (ROOT / "tests").rglob("test_*.py") for name in path.relative_to(ROOT).parts[:-1]}
+    assert "build" in folders
+    passed_over = pytestconfig.getini("norecursedirs")
+    assert not [name for name in folders if any(fnmatch.fnmatch(name, pattern) for pattern in passed_over)]
+
+
 def test_words_for_pytest_pass_through_in_order(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[object, ...]] = []
     monkeypatch.setattr(build, "blender_python", lambda series: Path("python", series))
-    monkeypatch.setattr(build, "call", lambda python, *words: calls.append((python, *words)) or 5)
+    monkeypatch.setattr(build, "references", lambda make: {})
+    monkeypatch.setattr(build, "call", lambda python, *words, variables: calls.append((python, *words)) or 5)
     assert build.main(["test", "tests/formats", "--blender", "4.2", "-k", "juice and not slow", "-x"]) == 5
     words = ("-m", "pytest", "-q", "tests/formats", "-k", "juice and not slow", "-x")
     assert calls == [(Path("python", "4.2"), *words)]

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
 from . import juice, shift, skel, x_xy
-from .files import encode, read_bytes, write_whole
+from .files import encode, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
 from .xml import line_of
@@ -91,13 +91,14 @@ def load(path: str | os.PathLike[str]) -> Mechanism:
 
 def loads(data: bytes, path: str = "") -> Mechanism:
     """Read a model from a file's bytes; ``path`` is for messages and the model's name."""
-    opened = open_xml(data, path, _TEXTS)
-    row = next((row for row in FORMATS.values() if row.detect(opened)), None)
-    if row is None:
-        raise _refusal(opened, "model")
-    mechanism = row.load(opened)
-    mechanism.source.encoding = opened.encoding
-    return mechanism
+    with no_garbage_hunts():
+        opened = open_xml(data, path, _TEXTS)
+        row = next((row for row in FORMATS.values() if row.detect(opened)), None)
+        if row is None:
+            raise _refusal(opened, "model")
+        mechanism = row.load(opened)
+        mechanism.source.encoding = opened.encoding
+        return mechanism
 
 
 def save(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from ..model.report import FormatError, Report
@@ -17,12 +17,16 @@ from ..model.report import FormatError, Report
 #: Levels beyond which a file is no mechanism but a mistake or an attack.
 DEEPEST = 100
 
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_MAY_SKIP = {" ", "\t", "\r", "\n", "/"}
+_BLANK = re.compile(r"[ \t\r\n]*")
+_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_COMMA = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
+#: A key as nearly all are, with the colon and the blanks behind it.
+_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
 _LAX_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.+-])")
 _WORD = re.compile(r"[^\s,:{}\[\]\"/]+")
+_CLOSERS = ("}", "]")
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -38,7 +42,7 @@ class Node:
         self.parent, self.label, self.start = parent, label, start
         self.before, self.end, self.after = start, start, start
         self.value: Any = None
-        self.shadowed: list[Node] = []
+        self.shadowed: Sequence[Node] = ()
 
     def __getitem__(self, key: str) -> Node:
         return self.value[key]  # type: ignore[no-any-return]
@@ -92,6 +96,7 @@ class _Parser:
         self.text, self.path, self.report = text, path, report
         self.at = 0
         self.comments = self.trailing = 0
+        self.ready = True  # for an element: behind the opening of a container, or behind a comma
 
     def document(self) -> Node:
         self._skip()
@@ -106,12 +111,13 @@ class _Parser:
         return root
 
     def _skip(self) -> None:
-        if self.text[self.at : self.at + 1] not in _MAY_SKIP:
+        """Step over white space and comments."""
+        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
+        if not self.text.startswith("/", self.at):
             return
-        match = _SPACE.match(self.text, self.at)
+        match = _COMMENTS.match(self.text, self.at)
         assert match is not None
-        if "/" in match[0]:
-            self.comments += 1
+        self.comments += match.end() > self.at
         self.at = match.end()
         if self.text.startswith("/*", self.at):
             raise self._error("a comment has no end", None)
@@ -132,62 +138,83 @@ class _Parser:
 
     def _object(self, node: Node, depth: int) -> dict[str, Node]:
         found: dict[str, Node] = {}
-        for start in self._elements(node, "}"):
-            if self.text[start : start + 1] != '"':
-                raise self._error("a name in quotation marks is expected here", node)
-            key = self._string(node)
-            self._skip()
-            if self.text[self.at : self.at + 1] != ":":
-                raise self._error(f'a colon is missing behind "{key}"', node)
-            self.at += 1
-            self._skip()
+        self._open()
+        while self._another(node, "}"):
+            start = self.at
+            key = self._key(node)
             child = self._value(node, key, depth + 1)
             child.before = start
             if key in found:
                 where = f"{node.where}.{key}".lstrip(".")
                 message = f'"{key}" is there twice; the last one counts'
                 self.report.warn("repeated-key", message, line_at(self.text, start), where)
-                node.shadowed.append(found.pop(key))
+                node.shadowed = (*node.shadowed, found.pop(key))
             found[key] = child
             self._comma(child)
         return found
 
     def _list(self, node: Node, depth: int) -> list[Node]:
         found: list[Node] = []
-        for _ in self._elements(node, "]"):
+        self._open()
+        while self._another(node, "]"):
             child = self._value(node, len(found), depth + 1)
             found.append(child)
             self._comma(child)
         return found
 
-    def _elements(self, node: Node, closer: str) -> Iterator[int]:
-        """The starts of the elements of a container; what it yields must be read, comma included, before the next."""
+    def _open(self) -> None:
+        """Step into a container."""
         self.at += 1
-        ready = True
-        while True:
-            self._skip()
-            if self.text[self.at : self.at + 1] == closer:
-                self.at += 1
-                return
-            if self.at >= len(self.text):
-                raise self._error(f"the file ends before the {closer} of this; it is truncated", node)
-            if not ready:
-                raise self._error(f"a comma or a {closer} is expected here", node)
-            yield self.at
-            ready = self.text[self.at - 1] == ","
-            if ready:
+        self._skip()
+        self.ready = True
+
+    def _another(self, node: Node, closer: str) -> bool:
+        """Whether a container has another element, which begins here; steps out of it where it has none. What is read
+        in between ends with ``_comma``."""
+        here = self.text[self.at : self.at + 1]
+        if here == closer:
+            self.at += 1
+            return False
+        if self.ready and here:
+            return True
+        if here:
+            raise self._error(f"a comma or a {closer} is expected here", node)
+        raise self._error(f"the file ends before the {closer} of this; it is truncated", node)
+
+    def _key(self, node: Node) -> str:
+        """A key, with the colon behind it."""
+        match = _KEY.match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
+            key = match[1]
+            if self.text.startswith("/", self.at):
                 self._skip()
-                self.trailing += self.text[self.at : self.at + 1] == closer
+            return key
+        if not self.text.startswith('"', self.at):
+            raise self._error("a name in quotation marks is expected here", node)
+        key = self._string(node)
+        self._skip()
+        if not self.text.startswith(":", self.at):
+            raise self._error(f'a colon is missing behind "{key}"', node)
+        self.at += 1
+        self._skip()
+        return key
 
     def _comma(self, child: Node) -> None:
-        """Step over the comma behind an element, if there is one."""
-        here = self.at
-        self._skip()
-        if self.text[self.at : self.at + 1] == ",":
-            self.at += 1
-            child.after = self.at
-        else:
-            self.at = here
+        """Step over the comma behind an element, if there is one, and to what follows."""
+        match = _COMMA.match(self.text, self.at)
+        assert match is not None
+        if self.text.startswith("/", match.end()):  # comments may stand before the comma and behind it
+            self._skip()
+            match = _COMMA.match(self.text, self.at)
+            assert match is not None
+        self.ready = bool(match[1])
+        self.at = match.end()
+        if self.ready:
+            child.after = match.end(1)
+            if self.text.startswith("/", self.at):
+                self._skip()
+            self.trailing += self.text.startswith(_CLOSERS, self.at)
 
     def _string(self, node: Node) -> str:
         match = _STRING.match(self.text, self.at) or _LAX_STRING.match(self.text, self.at)
@@ -205,19 +232,20 @@ class _Parser:
     def _scalar(self, node: Node) -> Any:
         match = _NUMBER.match(self.text, self.at)
         if match is not None:
-            value = float(match[0])
+            word = match[0]
+            value = float(word)
             if not math.isfinite(value):
-                raise self._error(f"{_shortened(match[0])} is too large a number", node)
+                raise self._error(f"{_shortened(word)} is too large a number", node)
             self.at = match.end()
-            return int(match[0]) if match[0].lstrip("-").isdigit() and len(match[0]) < 19 else value
-        word = _WORD.match(self.text, self.at)
-        if word is None:
+            return int(word) if len(word) < 19 and word.lstrip("-").isdigit() else value
+        found = _WORD.match(self.text, self.at)
+        if found is None:
             here = self.text[self.at : self.at + 1]
             raise self._error(f"a value is expected here, not {here}" if here else "a value is missing", node)
-        if word[0] not in _WORDS:
-            raise self._error(f"{_shortened(word[0])} is no number, text, list or object", node)
-        self.at = word.end()
-        return _WORDS[word[0]]
+        if found[0] not in _WORDS:
+            raise self._error(f"{_shortened(found[0])} is no number, text, list or object", node)
+        self.at = found.end()
+        return _WORDS[found[0]]
 
     def _error(self, message: str, node: Node | None, where: str | None = None) -> FormatError:
         return FormatError(

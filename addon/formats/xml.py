@@ -1,27 +1,28 @@
-"""XML read safely and changed gently.
+"""XML read safely, and where its elements stand in the text (``xmledits`` changes that).
 
 Reading never resolves an entity, loads a DTD or touches the network, and refuses what is nested deeper than any
-mechanism. Changing works on the text itself: what no edit names keeps its very characters.
+mechanism.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from xml.parsers import expat
 
 from lxml import etree
 
 from ..model.report import FormatError, Report
 
-#: Levels of elements, and lines of a name, beyond which a file is no mechanism but a mistake or an attack.
-DEEPEST = 100
-#: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links.
-DEEPEST_OF = {"x_xy": 900}
+#: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
+DEEPEST = 256
+#: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links, or twice as many.
+DEEPEST_OF = {"x_xy": 10_000}
+#: The same for the lines of a name.
 LONGEST_TEXT = 20
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
-_ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 _OPAQUE = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -58,12 +59,7 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
         try:
             root, text = _parse(repaired, deepest), repaired
         except etree.XMLSyntaxError:
-            raise _syntax_error(error, text, path) from None
-    too_deep = root.xpath("/*" * (deepest + 1))
-    if isinstance(too_deep, list) and too_deep:
-        raise FormatError(
-            f"elements are nested deeper than {deepest} levels", path=path, line=line_of(too_deep[0]), where=root.tag
-        )
+            raise _syntax_error(error, text, path, deepest) from None
     if "xmlns" in text:
         for element in root.iter():
             element.tag = etree.QName(element).localname
@@ -123,143 +119,54 @@ def spans(text: str) -> list[Span]:
     return found
 
 
-@dataclass
-class Edits:
-    """Changes to a document, collected and then made in one pass. They must not overlap."""
-
-    text: str
-    root: etree._Element
-    changes: list[tuple[int, int, str]] = field(default_factory=list)
-    _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with what goes inside
-    _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text that goes inside
-    _attributes: dict[etree._Element, dict[str, str | None]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.elements = list(self.root.iter())  # held, so that their identity holds
-        found = spans(self.text)
-        if len(found) != len(self.elements):
-            raise FormatError("the document's tags cannot be followed", where=self.root.tag)
-        self._spans = dict(zip(self.elements, found, strict=True))
-        self.newline = "\r\n" if "\r\n" in self.text else "\n"
-
-    def span(self, element: etree._Element) -> Span:
-        """Where an element stands."""
-        return self._spans[element]
-
-    def set_text(self, element: etree._Element, value: str) -> None:
-        """Replace what stands between an element's tags; ``value`` is already escaped."""
-        span = self.span(element)
-        value = value.replace("\n", self.newline)
-        if span.inner == span.end:
-            self._filled[element] = value
-        else:
-            self.changes.append((span.inner, span.close, value))
-
-    def set_attribute(self, element: etree._Element, name: str, value: str | None) -> None:
-        """Give an attribute another value (escaped already, see ``escape_attribute``); one that is not there comes
-        behind the others, and None takes it away."""
-        self._attributes.setdefault(element, {})[name] = value
-
-    def replace(self, element: etree._Element, markup: str) -> None:
-        """Put other markup in an element's place."""
-        span = self.span(element)
-        self.changes.append((span.start, span.end, markup))
-
-    def delete(self, element: etree._Element) -> None:
-        """Remove an element and the white space before it."""
-        span = self.span(element)
-        self.changes.append((span.start - len(self.space_before(element)), span.end, ""))
-
-    def insert_after(self, element: etree._Element, markup: str) -> None:
-        """Put markup (with its own leading white space) behind an element."""
-        self.insert(self.span(element).end, markup)
-
-    def insert_first(self, parent: etree._Element, markup: str) -> None:
-        """Put markup behind a parent's opening tag."""
-        self._insert_inside(parent, self.span(parent).inner, markup)
-
-    def insert_last(self, parent: etree._Element, markup: str) -> None:
-        """Put markup behind a parent's last child."""
-        children = list(parent)
-        self._insert_inside(parent, self.span(children[-1]).end if children else self.span(parent).inner, markup)
-
-    def insert(self, position: int, markup: str) -> None:
-        """Put markup at a place in the text."""
-        self.changes.append((position, position, markup))
-
-    def space_before(self, element: etree._Element) -> str:
-        """The white space between an element and what precedes it."""
-        start = end = self.span(element).start
-        while start and self.text[start - 1].isspace():
-            start -= 1
-        return self.text[start:end]
-
-    def indent(self, element: etree._Element) -> str:
-        """The white space before an element on its line."""
-        return self.space_before(element).rpartition("\n")[2]
-
-    def result(self) -> str:
-        """The text with all changes made."""
-        pieces: list[str] = []
-        position = 0
-        opened = [self._open(parent, markup) for parent, markup in self._opened.items()]
-        filled = [self._fill(element, value) for element, value in self._filled.items()]
-        renamed = [
-            self._reword(element)
-            for element in self._attributes
-            if element not in self._opened and element not in self._filled
-        ]
-        for start, end, markup in sorted(self.changes + opened + filled + renamed, key=lambda change: change[:2]):
-            pieces += (self.text[position:start], markup)
-            position = end
-        return "".join((*pieces, self.text[position:]))
-
-    def _insert_inside(self, parent: etree._Element, position: int, markup: str) -> None:
-        span = self.span(parent)
-        if span.inner != span.end:
-            self.insert(position, markup)
-            return
-        self._opened.setdefault(parent, []).append(markup)
-
-    def _open(self, parent: etree._Element, markup: list[str]) -> tuple[int, int, str]:
-        """A self-closed parent with what was put inside, between two tags."""
-        span = self.span(parent)
-        inside = "".join(markup)
-        return span.start, span.end, f"{self._opening(parent)}{inside}{self.newline}{self.indent(parent)}</{span.tag}>"
-
-    def _fill(self, element: etree._Element, value: str) -> tuple[int, int, str]:
-        """A self-closed element with a text between two tags."""
-        span = self.span(element)
-        return span.start, span.end, f"{self._opening(element)}{value}</{span.tag}>"
-
-    def _reword(self, element: etree._Element) -> tuple[int, int, str]:
-        """An element's first tag with its attributes changed, closed as it was."""
-        span = self.span(element)
-        end = "/>" if self.text[span.inner - 2] == "/" else ">"
-        return span.start, span.inner, self._opening(element).removesuffix(">") + end
-
-    def _opening(self, element: etree._Element) -> str:
-        """An element's first tag with its attributes changed, not closed in itself."""
-        span = self.span(element)
-        tag = self.text[span.start : span.inner - 1].rstrip().removesuffix("/").rstrip()
-        for name, value in self._attributes.get(element, {}).items():
-            there = next((match for match in _ATTRIBUTE.finditer(tag) if match[2] == name), None)
-            if there is None:
-                tag += f' {name}="{value}"' if value is not None else ""
-            else:
-                new = f'{there[1]}"{value}"' if value is not None else ""
-                tag = tag[: there.start()] + new + tag[there.end() :]
-        return tag + ">"
-
-
 def _parse(text: str, deepest: int) -> etree._Element:
+    try:
+        return _parse_flat(text, deepest)
+    except etree.XMLSyntaxError as error:
+        if deepest <= DEEPEST or "depth" not in str(error.msg):
+            raise
+        deep = _parse_deep(text, deepest)
+        if deep is None:
+            raise
+        return deep
+
+
+def _parse_deep(text: str, deepest: int) -> etree._Element | None:
+    """What ``_parse_flat`` gives of elements and attributes, for what is nested deeper than libxml2 takes at all, 2048
+    levels; None for what is no XML or too deep here as well. Expat resolves nothing from outside by itself, and there
+    are no definitions left in the text."""
+    parser = expat.ParserCreate("utf-8")
+    tree = etree.TreeBuilder()
+    level = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal level
+        level += 1
+        if level > deepest:
+            raise ValueError(level)
+        tree.start(tag, attributes).sourceline = parser.CurrentLineNumber
+
+    def end(tag: str) -> None:
+        nonlocal level
+        level -= 1
+        tree.end(tag)
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, tree.data
+    try:
+        parser.Parse(text.encode("utf-8", "replace"), True)
+    except (expat.ExpatError, ValueError):
+        return None
+    return tree.close()
+
+
+def _parse_flat(text: str, deepest: int) -> etree._Element:
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
         dtd_validation=False,
-        huge_tree=deepest > DEEPEST,  # libxml2 by itself stops at 256 levels
+        huge_tree=deepest > DEEPEST,
         remove_comments=True,
         remove_pis=True,
     )
@@ -358,7 +265,7 @@ def _report_lines(text: str, places: list[int], what: str, report: Report) -> No
             reported = line
 
 
-def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str) -> FormatError:
+def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: int) -> FormatError:
     """What lxml says, in the words of somebody who has the file in an editor."""
     line = error.position[0] or 1
     said = str(error.msg or "").split(", line ")[0]
@@ -367,7 +274,7 @@ def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str) -> FormatEr
         return FormatError("this is not XML", path=path, line=1, remedy="Choose a model file.")
     if "depth" in said:
         return FormatError(
-            f"elements are nested deeper than {DEEPEST} levels", path=path, line=line, where="/".join(open_tags[:4])
+            f"elements are nested deeper than {deepest} levels", path=path, line=line, where="/".join(open_tags[:4])
         )
     truncated = "Premature end" in said or "EndTag" in said or "Couldn't find end" in said
     broken = f"the XML is broken: {said} at '{_line(text, line)}'"

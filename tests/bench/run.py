@@ -1,4 +1,4 @@
-"""``build.py bench``: how fast Knuckle is, as ratios to floors measured in the same process.
+"""``build.py bench``: how fast Knuckle is, as ratios to floors measured in the same process, or in turn with it.
 
 The floor of the import is the fastest correct script that makes the same scene: bodies sharing one mesh,
 hinge constraints, an armature, keys on every bone, and nothing that makes them a model.
@@ -27,8 +27,11 @@ from addon.blender import compat
 from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.model.kinematics import spanning_tree
+from addon.model.records import Source
+from tests.bench import conversions, reading
 
 KEYS = 20
+PARTS = ("import", "reading", "kinematics")
 
 
 def star(count: int, depth: int = 8) -> str:
@@ -129,7 +132,7 @@ def floor_import(count: int, keys: int) -> None:
     pairs = np.zeros((keys, 2), dtype=np.float32)
     pairs[:, 0] = np.arange(keys)
     linear = np.full(keys, 1, dtype=np.int32)
-    for number in range(count):
+    for number in range(count if keys else 0):
         for index in range(4):
             curve = curves.new(f'pose.bones["bone {number}"].rotation_quaternion', index=index)
             curve.keyframe_points.add(keys)
@@ -190,6 +193,28 @@ def bench_import(sizes: list[int], folder: Path) -> list[dict[str, float | str]]
     return rows
 
 
+def written(folder: Path, count: int) -> dict[str, Path]:
+    """The star of ``count`` bodies in every format, without its gait."""
+    mechanism = formats.loads(star(count).encode(), "star.jm")
+    mechanism.behaviours, mechanism.source = None, Source()
+    paths = {name: folder / f"star{count}{extension}" for name, extension in conversions.EXTENSIONS.items()}
+    for name, path in paths.items():
+        formats.save(mechanism, path, name)
+    return paths
+
+
+def bench_formats(files: dict[str, Path], count: int) -> list[dict[str, float | str]]:
+    """Import from each format, without a gait, as ratio to one floor: the scene by the shortest way, and our reading
+    of the same mechanism from a Juice file."""
+    floor = timed(lambda: floor_import(count, 0)) + timed(lambda: formats.load(files["juice"]))
+    out: list[dict[str, float | str]] = []
+    for name, path in files.items():
+        ours = timed(lambda path=path: build(formats.load(path), bpy.context, BuildOptions(gait=False)))
+        row = {"what": f"import from {name}", "bodies": count, "seconds": ours, "floor": floor, "ratio": ours / floor}
+        out.append({**row, "bar": 1.5 if name == "juice" else 1.7})
+    return out
+
+
 def bench_kinematics() -> dict[str, float | str]:
     """Forward kinematics of 31 joints over 10,000 poses, against one 4x4 product per joint over all poses."""
     mechanism = formats.loads(star(32, depth=31).encode(), "chain.jm")
@@ -226,18 +251,28 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; write it as JSON too when asked."""
+    """Print the table; write it as JSON too when asked. ``conversions`` is another bench, with words of its own."""
+    if arguments[:1] == ["conversions"]:
+        return conversions.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 5000], metavar="BODIES")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="default: everything")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here as well")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        rows = bench_import(options.sizes, Path(folder))
-    rows.append(bench_kinematics())
+        files = written(Path(folder), 1000)
+        rows: list[dict[str, float | str]] = []
+        if "reading" in options.only:
+            rows += reading.rows(files)
+        if "import" in options.only:
+            rows += [*bench_import(options.sizes, Path(folder)), *bench_formats(files, 1000)]
+        if "kinematics" in options.only:
+            rows.append(bench_kinematics())
     print(f"Blender {bpy.app.version_string}, {os.cpu_count()} cores, CPU seconds, medians")
-    print(f"{'what':32} {'bodies':>6} {'seconds':>9} {'floor':>9} {'ratio':>6}")
+    print(f"{'what':48} {'bodies':>6} {'seconds':>9} {'floor':>9} {'ratio':>7} {'bar':>5}")
     for row in rows:
-        print(f"{row['what']:32} {row['bodies']:6} {row['seconds']:9.3f} {row['floor']:9.3f} {row['ratio']:6.2f}")
+        numbers = f"{row['bodies']:6} {row['seconds']:9.4f} {row['floor']:9.4f} {row['ratio']:7.3f}"
+        print(f"{row['what']:48} {numbers} {row.get('bar', ''):>5}")
     for what in ("import", "export"):
         exponent = growth(rows, what)
         if exponent is not None:

@@ -14,11 +14,11 @@ import pytest
 
 from addon.model.kinematics import initial_coordinates, spanning_tree
 from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
+from tests.references import CORPUS, DARTPY, NO_DARTPY
 
-CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 FILES = sorted(path for path in (CORPUS / "skel").rglob("*.skel") if "not_skel" not in path.parts)
-DART = os.environ.get("KNUCKLE_DARTPY", "")
-needs_dart = pytest.mark.skipif(not DART, reason="no Python with dartpy: set KNUCKLE_DARTPY to one")
+FORKS = hasattr(os, "fork")  # skel_dart.py reads each file in a process of its own
+needs_dart = pytest.mark.skipif(not (DARTPY and FORKS), reason=NO_DARTPY if FORKS else "this system has no fork")
 needs_files = pytest.mark.skipif(not FILES, reason=f"real SKEL files are not here: {CORPUS / 'skel'}")
 
 _DART_TYPES = {
@@ -39,7 +39,7 @@ def dart_of(paths: Iterable[Path]) -> list[dict[str, Any]]:
     """What DART makes of files, one object per file."""
     script = Path(__file__).with_name("skel_dart.py")
     asked = json.dumps([str(path) for path in paths])
-    found = subprocess.run([DART, str(script)], input=asked, capture_output=True, text=True, timeout=300, check=True)
+    found = subprocess.run([DARTPY, str(script)], input=asked, capture_output=True, text=True, timeout=300, check=True)
     return json.loads(found.stdout)
 
 

@@ -14,8 +14,9 @@ import pytest
 
 from addon import formats
 from addon.model.behaviours import Clockwork, Network
+from tests.references import CORPUS
 
-JUICE = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "juice"
+JUICE = CORPUS / "juice"
 BROKEN = "simpleant2.jp.jm"
 FILES = [path for path in sorted(JUICE.glob("*/*.j*m")) if path.name != BROKEN]
 JOINT_TAGS = {"RevoluteJoint": "revolute", "PrismaticJoint": "prismatic", "SphericalJoint": "ball"}

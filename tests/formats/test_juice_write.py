@@ -17,10 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
+from addon.formats.juice.geometry import angles_of, rotations
 from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Edge, Network, Node
-from addon.model.records import Body, Dof, Joint, Mechanism, Shape, Source
+from addon.model.records import Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source
+from tests.references import CORPUS
 
-JUICE = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "juice"
+JUICE = CORPUS / "juice"
 FILES = [path for path in sorted(JUICE.glob("*/*.j*m")) if path.name != "simpleant2.jp.jm"]
 each_file = pytest.mark.parametrize(
     "path",
@@ -505,8 +507,29 @@ def test_what_juice_cannot_hold_is_approximated_or_left_out_and_told() -> None:
     assert (again.joints[1].dofs[0].lower, again.joints[1].dofs[0].upper) == (0.0, 0.0)
     assert {entry.code for entry in report.entries} == {
         "approximated-shape", "dropped-shape", "moved-com", "dropped-inertia", "approximated-joint", "dropped-joint",
-        "dropped-joint-property", "joint-to-world",
+        "dropped-joint-property", "joint-to-world", "moved-frame",
     }  # fmt: skip
+
+
+def test_what_stands_beside_bodies_and_joints_is_told_too() -> None:
+    mechanism = pendulum()
+    mechanism.bodies[0].shapes = [
+        Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0}, collision=False, color=(1.0, 0.0, 0.0, 1.0))
+    ]
+    mechanism.frames, mechanism.lights = [Frame("tip", "frame/hub")], [Light("lamp")]
+    mechanism.restraints, mechanism.world.time_step = [Restraint("spring")], 0.001
+    told = {entry.code for entry in formats.dumps(mechanism, "juice")[1].entries}
+    assert {
+        "dropped-frame", "dropped-light", "dropped-restraint", "dropped-world", "dropped-color", "dropped-shape-use"
+    } <= told  # fmt: skip
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-13, 1e-11, 3e-9, 1e-8, 1e-6])
+def test_angles_are_exact_also_where_a_frame_looks_nearly_straight_up(off: float) -> None:
+    turn = rotations(np.array([[30.0, 90.0 - math.degrees(off), -50.0]]))[0]
+    for near in ((0.0, 0.0, 0.0), (12.0, 90.0, 40.0)):
+        again = rotations(np.array([angles_of(turn, near)]))[0]
+        assert np.abs(again - turn).max() < 1e-11
 
 
 def test_two_objects_with_one_id_are_not_written() -> None:

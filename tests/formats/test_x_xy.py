@@ -291,6 +291,7 @@ def test_a_long_chain_is_read_and_written(count: int) -> None:
     assert [body.pose.tolist() for body in again.bodies] == [body.pose.tolist() for body in mechanism.bodies]
 
 
-def test_what_is_nested_deeper_than_the_program_can_follow_is_refused() -> None:
-    with pytest.raises(FormatError, match="nested deeper than 900"):
-        read('<body name="a" joint="rz">' * 950 + "</body>" * 950)
+@pytest.mark.parametrize("levels", [9_999, 100_000])
+def test_what_is_nested_too_deep_is_refused(levels: int) -> None:
+    with pytest.raises(FormatError, match="nested deeper than 10000"):
+        read('<body name="a" joint="rz">' * levels + "</body>" * levels)

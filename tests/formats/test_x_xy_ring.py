@@ -1,12 +1,11 @@
 """x_xy against imt-ring itself: what it loads stands, weighs and moves here as there, and what we write it loads.
 
-``KNUCKLE_RING`` names a Python that has imt-ring; without it these tests skip.
+The program runs in a Python of its own (``tests.references``); without one these tests skip.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,10 @@ from addon import formats
 from addon.model.kinematics import spanning_tree
 from addon.model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, Source
 from addon.model.rotations import inverse, rotation_matrix, rotation_vector
+from tests.references import NO_RING, RING
 
 pytestmark = pytest.mark.slow
 
-RING = os.environ.get("KNUCKLE_RING", "")
 CLOSE = 1e-9
 
 JOINTS = [
@@ -215,7 +214,7 @@ def texts(corpus: Path) -> dict[str, str]:
 def answers(texts: dict[str, str]) -> dict[str, Any]:
     """What the program says about each, asked once."""
     if not RING:
-        pytest.skip("KNUCKLE_RING names no Python with imt-ring")
+        pytest.skip(NO_RING)
     script = Path(__file__).with_name("ring_reference.py")
     done = subprocess.run([RING, str(script)], input=json.dumps(texts), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)

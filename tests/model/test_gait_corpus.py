@@ -22,10 +22,11 @@ from addon.model.behaviours import (
 )
 from addon.model.gait import Gait
 from addon.model.records import Body, Dof, Joint, Mechanism
+from tests.references import CORPUS
 
 etree = pytest.importorskip("lxml.etree")
 
-JUICE = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "juice"
+JUICE = CORPUS / "juice"
 FILES = sorted(JUICE.glob("*/*.jm"))
 KINDS = {"RevoluteJoint": "rotation", "PrismaticJoint": "translation", "SphericalJoint": "ball"}
 NODES = {

@@ -6,15 +6,13 @@ yet and linking them once: Blender evaluates the whole scene at every link, mode
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import bpy
 
 from ...formats import complete_masses
+from ...formats.files import no_garbage_hunts
 from ...model.records import Mechanism
 from ...model.report import Report
 from .. import preferences, properties
@@ -65,20 +63,7 @@ class BuildOptions:
     mesh_folders: tuple[str, ...] | None = None
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep Python from looking for garbage: a build makes many objects and next to none in circles, and every look
-    at all of them costs about a tenth of the import of a thousand bodies."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-@_no_collection()
+@no_garbage_hunts()
 def build(
     mechanism: Mechanism, context: bpy.types.Context | None = None, options: BuildOptions | None = None
 ) -> bpy.types.Collection:

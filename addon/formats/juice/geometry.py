@@ -61,16 +61,15 @@ def angles_of(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Angles:
     """Yaw, pitch and roll in degrees of a rotation matrix: of all that give it, those nearest to ``near``, and
     exactly ``near``'s where they are the same."""
     flat = math.hypot(rotation[2, 0], rotation[2, 2])
-    pitch = math.atan2(rotation[2, 1], flat)
-    if flat < 1e-8:  # looking straight up or down: yaw and roll turn about one line, so roll stays
-        roll = math.radians(near[2])
-        sense = math.copysign(1.0, rotation[2, 1])
-        yaw = math.atan2(rotation[1, 0], rotation[0, 0]) - sense * roll
-        choices = [(yaw, sense * math.pi / 2, roll)]
-    else:
-        roll = math.atan2(-rotation[2, 0], rotation[2, 2])
-        yaw = math.atan2(-rotation[0, 1], rotation[1, 1])
-        choices = [(yaw, pitch, roll), (yaw + math.pi, math.pi - pitch, roll + math.pi)]
+    upright = flat < 1e-12  # looking straight up or down: yaw and roll turn about one line, so roll stays
+    roll = math.radians(near[2]) if upright else math.atan2(-rotation[2, 0], rotation[2, 2])
+    # the roll undone, what is left is yaw and pitch: also where the roll is hardly determined, all three are exact
+    sine, cosine = math.sin(roll), math.cos(roll)
+    yaw = math.atan2(rotation[1, 0] * cosine + rotation[1, 2] * sine, rotation[0, 0] * cosine + rotation[0, 2] * sine)
+    pitch = math.atan2(rotation[2, 1], rotation[2, 2] * cosine - rotation[2, 0] * sine)
+    choices = [(yaw, pitch, roll)]
+    if not upright:
+        choices.append((yaw + math.pi, math.pi - pitch, roll + math.pi))
     wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
     best = min(wound, key=lambda choice: sum((a - b) ** 2 for a, b in zip(choice, near, strict=True)))
     yaw, pitch, roll = (b if abs(a - b) < SAME_ANGLE else a for a, b in zip(best, near, strict=True))

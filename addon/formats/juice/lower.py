@@ -11,6 +11,7 @@ from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, identity
 from ...model.report import Report
 from ..losses import Losses
 from .geometry import same_pose
+from .table import TIME_STEP
 
 HELD_SHAPES = frozenset({"box", "capsule", "sphere", "cylinder"})
 _NOTHING = 1e-12
@@ -33,6 +34,14 @@ def _world(mechanism: Mechanism, losses: Losses) -> None:
         losses.add("approximated-gravity", "gravity is written straight down", mechanism.name)
     if mechanism.motions:
         losses.add("dropped-motion", "motions are not written; save them as servo motion", mechanism.motions[0].name)
+    if mechanism.world.time_step not in (None, TIME_STEP):
+        losses.add("dropped-world", f"the world's time step is not written; Juice's is {TIME_STEP:g}", mechanism.name)
+    for frame in mechanism.frames:
+        losses.add("dropped-frame", "frames are not written", frame.name)
+    for light in mechanism.lights:
+        losses.add("dropped-light", "lights are not written", light.name)
+    for restraint in mechanism.restraints:
+        losses.add("dropped-restraint", "restraints are not written", restraint.name)
 
 
 def _body(body: Body, losses: Losses) -> Body:
@@ -47,14 +56,18 @@ def _body(body: Body, losses: Losses) -> Body:
     shapes = _chosen(body.shapes)
     if len(body.shapes) > 1:
         losses.add("dropped-shape", "only the first solid shape of a body is written", body.name)
-    if shapes and shapes[0].color is not None:
+    if any(shape.color is not None for shape in shapes):
         losses.add("dropped-color", "colours are not written", body.name)
     shape = _shape(shapes[0], body.name, losses) if shapes else None
+    if shape and not (shape.visual and shape.collision):
+        losses.add("dropped-shape-use", "a shape is written, and in Juice it both shows and collides", body.name)
     local = shape.pose if shape else _at(body.com)
     if shape and not np.allclose(local[:3, 3], body.com, rtol=0, atol=1e-9):
         losses.add("moved-com", "the centre of mass is written at the middle of the shape", body.name)
     if same_pose(local, identity()) and shape is (body.shapes[0] if body.shapes else None):
         return body
+    if not same_pose(local, identity()):
+        losses.add("moved-frame", "a body's frame is written at the middle of its shape, along its edges", body.name)
     return replace(
         body,
         pose=body.pose @ local,

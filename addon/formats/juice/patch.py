@@ -11,7 +11,7 @@ from lxml import etree
 from ...model.behaviours import Behaviours, Clockwork, Network
 from ...model.records import Body, Joint, Mechanism
 from ...model.report import Report
-from ..xml import Edits
+from ..xmledits import Edits
 from .document import Document
 from .gait_read import PlacedRecord, parts_of, table_of
 from .gait_write import Writer, turned

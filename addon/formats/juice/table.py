@@ -122,8 +122,8 @@ def _spell_signed(value: str) -> str:
 
 
 def spell_number(value: float) -> str:
-    """Nine significant digits: more than the program's own six, and short for what is short."""
-    return f"{float(value) + 0.0:.9g}"  # + 0.0 takes the sign off a zero
+    """Twelve significant digits: a value in degrees comes back as it was in radians, and what is short stays short."""
+    return f"{float(value) + 0.0:.12g}"  # + 0.0 takes the sign off a zero
 
 
 TEXT = Kind("text", str, str)

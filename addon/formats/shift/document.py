@@ -28,6 +28,8 @@ from .table import (
 
 #: What an element makes: the id of a record, and which of its pieces it is.
 Key = tuple[str, int]
+#: The piece of a body that is a joint which does no more than place it.
+PLACEMENT = -1
 
 _BODY_LISTS = ("frames",)
 _LISTS = ("bodies", "joints", "assemblies", "restraints", "restraint")

@@ -5,6 +5,7 @@ It is made the same way for a mechanism as it was read and as it is now, so that
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...model.kinematics import spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
 from ..losses import Losses
 from . import keep, values
-from .document import Key, between_id
+from .document import PLACEMENT, Key, between_id
 from .joint_rows import axis_turn, joint_row, usual_type
 from .meshes import files_of, mesh_of
 from .names import Tree, free, safe
@@ -55,10 +56,11 @@ class Lowered:
 
 
 class Lowering:
-    """Makes the rows. ``frames_before`` are the frames' poses as they were read, where there is a document."""
+    """Makes the rows. ``top`` is the name for an assembly of what is in none; ``placed`` are the bodies that a document
+    puts where they are, by which the parts that hang on nothing are held."""
 
-    def __init__(self, mechanism: Mechanism, dialect: str, top: str = "") -> None:
-        self.mechanism, self.dialect = mechanism, dialect
+    def __init__(self, mechanism: Mechanism, dialect: str, top: str = "", placed: Collection[str] = ()) -> None:
+        self.mechanism, self.dialect, self.placed = mechanism, dialect, placed
         self.own = mechanism.source.format == "shift"
         self.losses = Losses()
         tree = Tree(mechanism, top)
@@ -66,6 +68,7 @@ class Lowering:
         self.active = {body.id for body in mechanism.bodies if body.active}
         self.used_names: dict[str, set[str]] = {}
         self.joint_names: dict[str, set[str]] = {}
+        self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name
         self.poses: dict[str | None, dict[str, Array]] = {None: {}}
 
     def lowered(self, before: Lowering | None = None) -> Lowered:
@@ -79,6 +82,8 @@ class Lowering:
             self._body(body)
         self._given_frames()
         self._joint_frames(before)
+        for joint in self.mechanism.joints:
+            self._name_joint(joint)
         for joint in self.mechanism.joints:
             self._joint(joint)
         self._placements()
@@ -210,7 +215,7 @@ class Lowering:
             there[found] = pose
         return found
 
-    def _joint(self, joint: Joint) -> None:
+    def _name_joint(self, joint: Joint) -> None:
         home = self.out.tree.home(joint.assembly)
         if joint.assembly == "" and self.out.tree.top and not self.own:
             home = next((self.out.names[end][0] for end in (joint.child, joint.parent) if end in self.out.names), home)
@@ -218,6 +223,10 @@ class Lowering:
         keeps = self.own and SEPARATOR not in joint.name and joint.name
         name = joint.name if keeps else free(joint.name, taken, "joint")
         taken.add(name)
+        self.joint_of[joint.id] = home, name
+
+    def _joint(self, joint: Joint) -> None:
+        home, name = self.joint_of[joint.id]
         if len(joint.dofs) > 1:
             self._chain(joint, home, name)
             return
@@ -244,6 +253,9 @@ class Lowering:
 
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
         mark = keep.joint_mark(joint, usual)
+        if joint.twin in self.joint_of and not self.own:  # by the id that it will be read with
+            home, twin = self.joint_of[joint.twin]
+            mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
         if "dofs" in mark or "twin" in mark:
             self.losses.add("kept-aside", "limits, motors, friction and twins of joints are kept aside", joint.name)
         if any(dof.kind == "screw" for dof in joint.dofs):
@@ -304,8 +316,8 @@ class Lowering:
         joint of the document would hold if it were not switched off is not."""
         ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
         held = {body for pair in ends for body in pair}
-        for root in spanning_tree(self.mechanism).roots:
-            if root.id in held:
+        for root in spanning_tree(self.mechanism, self.placed).roots:
+            if root.id in held and root.id not in self.placed:
                 continue
             home, name = self.out.names[root.id]
             fixed = root.immobile
@@ -321,7 +333,9 @@ class Lowering:
                 MARK: {"placement": True},
             }
             self.joint_names[home].add(row["name"])
-            self.out.joints[root.id, -1] = Part((root.id, -1), home, row, [(None, ORIGIN), (root.id, ORIGIN)])
+            self.out.joints[root.id, PLACEMENT] = Part(
+                (root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)]
+            )
 
     def _lights(self) -> None:
         for number, light in enumerate(self.mechanism.lights):

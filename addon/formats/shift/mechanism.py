@@ -17,7 +17,7 @@ from ..mesh_files import is_network
 from . import keep, values
 from .attachments import light_of, restraint_of
 from .chains import Chain, chained, merged
-from .document import Document, Elements, between_id, mark_of, own_path
+from .document import PLACEMENT, Document, Elements, between_id, mark_of, own_path
 from .joint_records import JointMaker
 from .meshes import files_of, mesh_of
 from .read import Placed, Reader
@@ -185,7 +185,7 @@ class _Builder:
             if mark_of(first).get("placement"):
                 end = self.resolver.place(first.ends[1], first.assembly, first)
                 if end is not None and end[0] is not None:
-                    self.made.joints[end[0], -1] = first
+                    self.made.joints[end[0], PLACEMENT] = first
                     self._root_pose(end[0], end[1], first)
                     continue
             on = self._is_on(first.assembly)
@@ -216,7 +216,8 @@ class _Builder:
         for body, pose in zip(self.result.bodies, poses, strict=True):
             body.pose = pose
         joints = {joint.id: joint for joint in self.result.joints}
-        for chord, (distance, angle) in chord_errors(self.result, tree=tree).items():
+        errors = chord_errors(self.result, tree=tree) if tree.loop_joints else {}  # else all would be posed for nothing
+        for chord, (distance, angle) in errors.items():
             joint = joints[chord]
             severity = "warning" if max(distance, angle) > OPEN else "info"
             message = f"joint '{joint.name}' closes a loop, which is open by {distance:.3g} and {angle:.3g} rad there"

@@ -9,7 +9,7 @@ from ...model.report import Report
 from ..jsonedits import Edits, same
 from ..jsontext import Node
 from . import write
-from .document import Document, Key
+from .document import PLACEMENT, Document, Key
 from .lower import Lowered, Lowering, Part
 from .read import End, Placed
 from .table import FIXED, FRAME, MARK, SEPARATOR, Row
@@ -25,8 +25,9 @@ class _Patch:
 
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.report, self.dialect = document, report, document.dialect
-        before = Lowering(document.mechanism, self.dialect)
-        now = Lowering(mechanism, self.dialect)
+        placed = {body for body, piece in document.joints if piece == PLACEMENT}
+        before = Lowering(document.mechanism, self.dialect, placed=placed)
+        now = Lowering(mechanism, self.dialect, placed=placed)
         self.before = before.lowered()
         self.now = now.lowered(before)
         self.lowering = now

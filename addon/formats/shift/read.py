@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from ...model.report import FormatError, Report
@@ -59,11 +60,7 @@ class Reader:
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
-        self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self.unknown: Counter[str] = Counter()
 
     def line(self, node: Node) -> int:
@@ -96,9 +93,13 @@ class Reader:
         that is not of its kind."""
         row: Row = {}
         places: dict[str, Node] = {}
+        written = node.value.keys()
         for item in table:
-            found = next((at for path in item.places if (at := node.get(*path)) is not None), None)
             row[item.name] = item.default
+            found = None
+            for path in item.places:
+                if found is None and path[0] in written:
+                    found = node.get(*path)
             if found is None or found.value is None:
                 if found is not None:
                     places[item.name] = found
@@ -107,9 +108,8 @@ class Reader:
             if not item.kind.takes(value):
                 raise self.error(found, f"{_shown(value)} is not {item.kind.wanted}", f"Correct {item.name} here.")
             row[item.name], places[item.name] = value, found
-        for key in node.value:
-            if key not in table.keys and key not in more:
-                self.unknown[key] += 1
+        if not written <= table.keys:
+            self.unknown.update(key for key in written if key not in table.keys and key not in more)
         return Placed(table, node, row, places, assembly, self.line(node))
 
     def ends(self, node: Node) -> tuple[list[End], str]:

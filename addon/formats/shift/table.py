@@ -44,7 +44,7 @@ class Field:
     paths: tuple[Path, ...] = ()
     ends_path: Path | None = None
 
-    @property
+    @cached_property
     def places(self) -> tuple[Path, ...]:
         """All paths at which it is read, the most usual first."""
         return self.paths or ((self.name,),)

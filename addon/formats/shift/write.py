@@ -29,6 +29,8 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
     lowering = Lowering(mechanism, dialect, top=mechanism.name or "model")
     lowered = lowering.lowered()
     lowering.losses.tell(report)
+    if lowered.tree.top:
+        report.info("invented-assembly", f"what is in no assembly is written in one called '{lowered.tree.top}'")
     include = "include_directories" if dialect == ENDS else "include_dir"
     settings: dict[str, Any] = {
         "version": _VERSIONS[dialect],

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from lxml import etree
 
-from ..xml import Edits, escape, escape_attribute
+from ..xml import escape, escape_attribute
+from ..xmledits import Edits
 from .markup import INDENT, Node
 from .read import Placed
 

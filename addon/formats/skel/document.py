@@ -14,7 +14,7 @@ from ..xml import line_of, parse
 from . import mechanism
 from .read import Placed, Reader
 from .shapes import place_shape
-from .table import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, MOMENT, SHAPES, SKELETON, WORLD
+from .table import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, SHAPES, SKELETON, WORLD
 
 JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
 
@@ -95,16 +95,13 @@ def _skeleton(element: etree._Element, reader: Reader) -> Skeleton:
 
 
 def _body(element: etree._Element, reader: Reader) -> Placed:
-    groups = ["inertia"] if element.find("inertia") is not None else []
-    if element.find("inertia/moment_of_inertia") is not None:
-        groups.append(MOMENT.rstrip("/"))
-    placed = reader.place(element, BODY, *groups)
+    placed = reader.place(element, BODY)
     placed.parts = [place_shape(child, reader) for child in element if child.tag in SHAPES]
-    placed.parts += [reader.place(child, MARKER) for child in element.findall("marker")]
+    placed.parts += [reader.place(child, MARKER) for child in element if child.tag == MARKER.tag]
     return placed
 
 
 def _joint(element: etree._Element, reader: Reader) -> Placed:
     placed = reader.place(element, JOINT)
-    placed.parts = [reader.place(child, DOF) for child in element.findall("dof")]
+    placed.parts = [reader.place(child, DOF) for child in element if child.tag == DOF.tag]
     return placed

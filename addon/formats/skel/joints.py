@@ -258,5 +258,5 @@ def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
 
 
 def _unit(vector: Array | tuple[float, ...]) -> Array | None:
-    length = float(np.linalg.norm(vector))
+    length = math.sqrt(sum(float(x) * float(x) for x in vector))
     return np.asarray(vector, dtype=np.float64) / length if length > 1e-12 else None

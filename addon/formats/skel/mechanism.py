@@ -42,7 +42,8 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
         mobile = placed.row["mobile"] and not placed.row["immobile"]
         result.assemblies.append(Assembly(path, path, extra={} if mobile else {"mobile": False}))
         _name_bodies(skeleton, body_ids, reader)
-        bodies = [_body(item, path, placed.row["transformation"], mobile, reader) for item in skeleton.bodies]
+        frame = pose_of(placed.row["transformation"])
+        bodies = [_body(item, path, frame, mobile, reader) for item in skeleton.bodies]
         joints = _joints(skeleton, bodies, joint_ids, reader)
         bodies, joints = chains.joined(skeleton, bodies, joints)
         result.bodies += bodies
@@ -81,12 +82,12 @@ def _name_bodies(skeleton: Skeleton, ids: Unique, reader: Reader) -> None:
         item.id = ids(f"{skeleton.placed.id}/{name}")
 
 
-def _body(item: Placed, path: str, skeleton_six: tuple[float, ...], mobile: bool, reader: Reader) -> Body:
+def _body(item: Placed, path: str, frame: Array, mobile: bool, reader: Reader) -> Body:
     row = item.row
     body = Body(
         item.id,
         row[f"{KEPT}/@name"] or row["@name"],
-        pose=pose_of(skeleton_six) @ pose_of(row["transformation"]),
+        pose=frame @ pose_of(row["transformation"]),
         gravity=row["gravity"],
         immobile=not mobile,
         assembly=row[f"{KEPT}/@assembly"] or path,
@@ -110,7 +111,7 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
         body.inertia = np.eye(3)
         body.extra[DERIVED] = True
         return
-    turn = identity()
+    turn = None
     if "inertia/transformation" in item.places and "inertia/offset" not in item.places:
         message = "<transformation> in <inertia> is read as the document of the format says; DART itself ignores it"
         reader.note("warning", "old-spelling", message, item.element)
@@ -118,7 +119,7 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
         body.com = turn[:3, 3].copy()
     if item.has(MOMENT.rstrip("/")):
         tensor = np.array([[row[MOMENT + name] for name in names] for names in MOMENT_NAMES])
-        body.inertia = turn[:3, :3] @ tensor @ turn[:3, :3].T
+        body.inertia = tensor if turn is None else turn[:3, :3] @ tensor @ turn[:3, :3].T
         return
     solid = [weighed_shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
     body.inertia = moment_of_shapes(solid, body.mass, body.com)

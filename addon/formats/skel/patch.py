@@ -12,7 +12,7 @@ import numpy as np
 from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
-from ..xml import Edits
+from ..xmledits import Edits
 from .changes import Changes
 from .document import Document, Skeleton
 from .geometry import pose_of

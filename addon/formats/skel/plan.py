@@ -118,11 +118,14 @@ class _Planner:
                 self._tree_joint(joint, links[joint.id])
             else:
                 self._other_joint(joint)
+        self._joint_twins()
         for body in self.bodies:
             if body.id in roots:
                 self._loose(body)
         self._tell_rest()
         self.losses.tell(self.report)
+        if self.mechanism.source.format != "skel" and any(not body.assembly for body in self.bodies):
+            self.report.info("invented-assembly", f"what is in no assembly is written as '{self.skeletons['']}'")
         return plan
 
     def _own_name(self, record: Body | Joint) -> str | None:
@@ -176,7 +179,7 @@ class _Planner:
             "@name": name,
             f"{KEPT}/@name": body.name if body.name != name else None,
             f"{KEPT}/@assembly": body.assembly if body.assembly not in ("", self.skeletons[key]) else None,
-            f"{KEPT}/@twin": self._twin(body.twin, key),
+            f"{KEPT}/@twin": self._twin(body, key),
             "gravity": body.gravity,
             "transformation": self.pose[body.id],
             **mass_row(body, self.losses),
@@ -193,8 +196,13 @@ class _Planner:
                     )
         return planned
 
-    def _twin(self, twin: str | None, key: str) -> str | None:
-        return self.name_of[twin] if twin in self.name_of and self.skeleton_of[twin] == key else None
+    def _twin(self, body: Body, key: str) -> str | None:
+        if body.twin is None:
+            return None
+        if self.skeleton_of.get(body.twin) == key:
+            return self.name_of[body.twin]
+        self.losses.add("dropped-twin", "a twin in another skeleton is not written", body.name)
+        return None
 
     def _joint_name(self, joint: Joint, key: str) -> str:
         own = self._own_name(joint)
@@ -242,6 +250,9 @@ class _Planner:
             match = matches(joint.dofs)[0]
             match.row["axis/pitch"] = joint.dofs[0].pitch * 2.0 * np.pi
             return [replace(match, type=there)]
+        if any(part.armature not in (0.0, dof.armature) for dof in joint.dofs for part in dof.parts):
+            message = "the armature of one coordinate of several is not written"
+            self.losses.add("dropped-joint-property", message, joint.name)
         if any(dof.kind == "screw" for dof in joint.dofs):
             self.losses.add("approximated-joint", "a screw is written as a hinge, which does not advance", joint.name)
         found = matches(joint.dofs)
@@ -269,15 +280,18 @@ class _Planner:
             f"{KEPT}/@name": joint.name if joint.name != name else None,
             f"{KEPT}/@assembly": joint.assembly if joint.assembly not in ("", self.skeletons[key]) else None,
             f"{KEPT}/@type": joint.type if changed else None,
-            f"{KEPT}/@twin": self._joint_twin(joint.twin),
             f"{KEPT}/@link_of": name if len(found) > 1 else None,
             **self._type_row(match, joint),
         }
 
-    def _joint_twin(self, twin: str | None) -> str | None:
-        if twin is None:
-            return None
-        return next((joint.name for joint in self.mechanism.joints if joint.id == twin), None)
+    def _joint_twins(self) -> None:
+        """Name every joint's twin, now that all joints have the names that they are found by."""
+        for joint in self.mechanism.joints:
+            own, twin = self.plan_of.joints.get(joint.id), self.plan_of.joints.get(joint.twin or "")
+            if own is not None and twin is not None and own.skeleton == twin.skeleton:
+                own.row[f"{KEPT}/@twin"] = twin.row["@name"]
+            elif own is not None and joint.twin is not None:
+                self.losses.add("dropped-twin", "a twin in another skeleton is not written", joint.name)
 
     @staticmethod
     def _type_row(match: Match, joint: Joint) -> Row:

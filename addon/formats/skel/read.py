@@ -61,32 +61,42 @@ class Reader:
     report: Report
     notes: dict[tuple[Severity, str, str], list[etree._Element]] = field(default_factory=dict)
 
-    def place(self, element: etree._Element, table: Table, *groups: str) -> Placed:
-        """One object. Needed fields are missed only in the ``groups`` named and where there is no group. FormatError
-        where a number is none."""
+    def place(self, element: etree._Element, table: Table, group: str | None = None) -> Placed:
+        """One object. Needed fields in a group are missed only where the object has that group, or only in the
+        ``group`` named. FormatError where a number is none."""
         found = flattened(element, table)
         row: Row = dict(table.defaults)
         places: dict[str, etree._Element] = {}
+        spellings, known = table.spellings, table.known
         for path, place in found.items():
-            item = table.spellings.get(path)
-            if item is None:
-                self._ignored(path, found, table)
-            elif path == item.path or item.path not in found:
+            spelling = spellings.get(path)
+            if spelling is None:
+                if path not in known:
+                    self._ignored(path, found, table)
+                continue
+            item, attribute = spelling
+            if path == item.path or item.path not in found:
                 places[item.path] = place
-                text = place.get(path.rpartition("@")[2]) if "@" in path else place.text
-                row[item.path] = self.value(item, text or "", place)
+                row[item.path] = self.value(item, (place.get(attribute) if attribute else place.text) or "", place)
                 if path != item.path:
                     what = f"{path} is read as {item.path}"
                     self.note("info", "old-spelling", f"{what}; DART wants it so or does not read it", place)
-        for item in table.needed:
-            if item.path not in places and item.path.rpartition("/")[0] in ("", *groups):
-                missing = f"<{element.tag}> has no {item.path.replace('@', '')}"
-                self.note("warning", "default-used", f"{missing}; {_shown(item)} is taken", element)
+        for own, items in table.needed.items():
+            if own and own not in (found if group is None else (group,)):
+                continue
+            for item in items:
+                if item.path not in places:
+                    missing = f"<{element.tag}> has no {item.path.replace('@', '')}"
+                    self.note("warning", "default-used", f"{missing}; {_shown(item)} is taken", element)
         return Placed(table, element, row, places)
 
     def value(self, item: Field, text: str, element: etree._Element) -> object:
         """What a text says; the field's default, reported, where it says nothing."""
         kind = item.kind
+        if kind.count > 0:
+            plain = _plain_numbers(text)
+            if len(plain) == kind.count:
+                return plain[0] if kind.count == 1 else plain
         if kind is TEXT:
             return text
         text = text.strip()
@@ -128,8 +138,6 @@ class Reader:
 
     def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:
         """Say of an element that it means nothing, unless what it stands in does not either."""
-        if path in table.known:
-            return
         steps = re.split("/|(?=@)", path)
         group = "/".join(steps[:-1])
         inside = group and group not in table.known
@@ -150,14 +158,10 @@ class Reader:
         """The numbers of a text; None, reported, where one of them is not finite and has to be."""
         if "," in text or ";" in text:
             self.note("warning", "repaired-numbers", f"the numbers of {item.path} stand between commas", element)
-        words = [word for word in _SEPARATORS.split(text) if word]
-        try:
-            # the common case; float() also takes underscores and the digits of other scripts
-            numbers = [float(word) for word in words]
-            if not text.isascii() or "_" in text:
-                raise ValueError(text)
-        except ValueError:
-            numbers = [self._number(item.kind, word, item.path, element) for word in words]
+        plain = _plain_numbers(text)
+        if plain:
+            return list(plain)
+        numbers = [self._number(item.kind, word, item.path, element) for word in _SEPARATORS.split(text) if word]
         if all(map(math.isfinite, numbers)) or (item.kind.endless and not any(map(math.isnan, numbers))):
             return numbers
         self.note("warning", "not-finite", f"{item.path} is not finite; {_shown(item)} is taken", element)
@@ -184,20 +188,30 @@ class Reader:
         return float(match[0])
 
 
+def _plain_numbers(text: str) -> tuple[float, ...]:
+    """The numbers of a text that holds nothing but finite ones and white space; none where anything is out of the
+    ordinary. ``float`` by itself would also take underscores and the digits of other scripts."""
+    try:
+        numbers = tuple(map(float, text.split()))
+    except ValueError:
+        return ()
+    return numbers if math.isfinite(sum(numbers)) and text.isascii() and "_" not in text else ()
+
+
 def flattened(element: etree._Element, table: Table) -> dict[str, etree._Element]:
     """An object's elements and attributes by their paths, without the objects inside it. The first of a name counts,
     as it does for DART."""
     found: dict[str, etree._Element] = {}
     waiting = [(element, "")]
     for parent, prefix in waiting:
-        for name in parent.attrib:
+        for name in parent.keys():  # noqa: SIM118 - of its attributes; to ask for .attrib would cost as much again
             found[f"{prefix}@{name}"] = parent
         for child in parent:
             path = prefix + child.tag
             if path in found:
                 continue
             found[path] = child
-            if path not in table.parts and (len(child) or child.attrib):
+            if (len(child) or child.keys()) and path not in table.parts:
                 waiting.append((child, path + "/"))
     return found
 

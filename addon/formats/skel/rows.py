@@ -81,7 +81,8 @@ def coordinates(dofs: list[Dof]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for dof in dofs:
         size = DOF_SIZE[dof.kind]
-        singles = dof.parts or ([dof] if size == 1 else [Dof("rotation")] * size)
+        # what a block without parts says itself holds for each of its coordinates, but for its name
+        singles = dof.parts or ([dof] if size == 1 else [replace(dof, name="", extra={})] * size)
         for i, single in enumerate(singles):
             one = {name: getattr(single, name) for name in COORDINATE} | {"extra": dict(single.extra)}
             one["name"] = single.name
@@ -170,6 +171,8 @@ def reversed_dofs(dofs: list[Dof], name: str, losses: Losses) -> list[Dof]:
             losses.add("reversed-joint", "a free joint is written from child to parent; its coordinates change", name)
         else:
             out.append(replace(dof, axis=-np.asarray(dof.axis)))
+    if all(DOF_SIZE[dof.kind] == 1 for dof in dofs):
+        losses.add("reversed-joint", "a joint is written from child to parent; its coordinates stay", name)
     return out
 
 

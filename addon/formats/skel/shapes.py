@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from lxml import etree
 
@@ -13,6 +15,17 @@ from .table import BALL, COLLISION, GEOMETRIES, GEOMETRY_FIELDS, KEPT, SHAPES, S
 #: How the model calls what DART calls by another name.
 _LENGTHS = {"radius": "radius", "height": "length", "base_width": "x", "base_depth": "y"}
 _THREE = {"box": "size", "ellipsoid": "size", "mesh": "scale"}
+
+
+def _paths(type_: str, names: Iterable[str]) -> dict[str, str]:
+    """The paths of the fields of these names that a geometry has."""
+    there = {field.path for field in GEOMETRY_FIELDS[type_]}
+    return {name: path for name in names if (path := f"geometry/{type_}/{name}") in there}
+
+
+#: Of each geometry, the paths of its lengths by the model's names, and of all sizes that are above zero.
+_LENGTHS_OF = {type_: {_LENGTHS[name]: path for name, path in _paths(type_, _LENGTHS).items()} for type_ in GEOMETRIES}
+_MENDED = {type_: tuple(_paths(type_, ("size", *_LENGTHS)).values()) for type_ in GEOMETRIES}
 
 
 def place_shape(element: etree._Element, reader: Reader) -> Placed:
@@ -29,8 +42,8 @@ def place_shape(element: etree._Element, reader: Reader) -> Placed:
         reader.note("warning", "unknown-shape", f"<{element.tag}> {what}", element)
         return placed
     row["as_dart"] = {}
-    for item in GEOMETRY_FIELDS[type_]:
-        _mend_size(item.path, row, reader, element)
+    for path in _MENDED[type_]:
+        _mend_size(path, row, reader, element)
     if type_ == "multi_sphere":
         balls = [reader.place(ball, BALL).row for ball in element.find("geometry/multi_sphere").findall("sphere")]
         row["spheres"] = tuple((abs(ball["radius"]), *ball["position"]) for ball in balls)
@@ -51,10 +64,9 @@ def place_shape(element: etree._Element, reader: Reader) -> Placed:
 
 def geometry_of(element: etree._Element) -> str | None:
     """The kind of a shape: the first that it has, in the order in which DART looks."""
-    geometry = element.find("geometry")
-    if geometry is None:
-        return None
-    return next((type_ for type_ in GEOMETRIES if geometry.find(type_) is not None), None)
+    geometry = next((child for child in element if child.tag == "geometry"), ())
+    there = {child.tag for child in geometry}
+    return next((type_ for type_ in GEOMETRIES if type_ in there), None)
 
 
 def shape_of(row: Row, table_tag: str) -> Shape:
@@ -92,7 +104,7 @@ def weighed_shape_of(row: Row, table_tag: str) -> Shape:
 def shape_pose(row: Row, soft: bool) -> Array:
     """A shape's pose in its body. DART turns no soft shape but a box."""
     outer = identity() if soft and row["type"] != "box" else pose_of(row["transformation"])
-    return outer @ inner_pose(row)
+    return outer @ inner_pose(row) if row["type"] == "plane" else outer
 
 
 def inner_pose(row: Row) -> Array:
@@ -115,7 +127,7 @@ def _is_softness(path: str, type_: str) -> bool:
 
 
 def _size(type_: str, row: Row) -> dict[str, float]:
-    size = {key: row[f"geometry/{type_}/{name}"] for name, key in _LENGTHS.items() if f"geometry/{type_}/{name}" in row}
+    size = {key: row[path] for key, path in _LENGTHS_OF[type_].items()}
     if type_ in _THREE:
         size |= dict(zip("xyz", row[f"geometry/{type_}/{_THREE[type_]}"], strict=True))
     return size if type_ != "multi_sphere" else {}
@@ -130,11 +142,9 @@ def _color(color: tuple[float, ...] | None) -> tuple[float, float, float, float]
 def _mend_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
     """Take the amount of a length below zero. DART refuses what is not above it and goes on with its default of 1,
     which ``as_dart`` in the row notes for the mass that DART gives the body."""
-    if path.rpartition("/")[2] not in ("size", *_LENGTHS):
-        return
     value = row[path]
     numbers = value if isinstance(value, tuple) else (value,)
-    if all(number > 0.0 for number in numbers):
+    if min(numbers) > 0.0:
         return
     row[path] = tuple(abs(number) for number in value) if isinstance(value, tuple) else abs(value)
     row["as_dart"][path] = (1.0, 1.0, 1.0) if isinstance(value, tuple) else 1.0

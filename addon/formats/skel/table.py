@@ -66,14 +66,23 @@ class Table:
         return {field.path: field.default for field in self.fields}
 
     @cached_property
-    def spellings(self) -> dict[str, Field]:
-        """The field of every path, new and old."""
-        return {path: field for field in self.fields for path in (field.path, *field.old)}
+    def spellings(self) -> dict[str, tuple[Field, str]]:
+        """The field of every path, new and old, and the attribute that it is, empty for an element."""
+        return {
+            path: (field, path.rpartition("@")[2] if "@" in path else "")
+            for field in self.fields
+            for path in (field.path, *field.old)
+        }
 
     @cached_property
-    def needed(self) -> tuple[Field, ...]:
-        """What DART wants to be there."""
-        return tuple(field for field in self.fields if field.needed)
+    def needed(self) -> dict[str, tuple[Field, ...]]:
+        """What DART wants to be there, by the group that it is in, empty for the object itself."""
+        found: dict[str, tuple[Field, ...]] = {}
+        for field in self.fields:
+            if field.needed:
+                group = field.path.rpartition("/")[0]
+                found[group] = (*found.get(group, ()), field)
+        return found
 
     @cached_property
     def known(self) -> frozenset[str]:

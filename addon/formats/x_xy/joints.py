@@ -88,8 +88,11 @@ def _seen_from(place: Array, dof: Dof) -> bool:
     if DOF_SIZE[dof.kind] > 1:
         return geometry.same(place, identity(), STEP_TOLERANCE)
     axis = place[:3, :3] @ dof.axis
-    dof.axis = np.where(np.abs(axis - np.round(axis)) < geometry.SAME, np.round(axis), axis) + 0.0
-    return dof.kind == "translation" or geometry.same(np.cross(place[:3, 3], axis), np.zeros(3), STEP_TOLERANCE)
+    whole = np.rint(axis)
+    dof.axis = np.where(np.abs(axis - whole) < geometry.SAME, whole, axis) + 0.0
+    (x, y, z), (a, b, c) = place[:3, 3].tolist(), axis.tolist()
+    beside = max(abs(y * c - z * b), abs(z * a - x * c), abs(x * b - y * a))
+    return dof.kind == "translation" or beside <= STEP_TOLERANCE
 
 
 def frame_of_note(noted: Any) -> Array | None:
@@ -100,7 +103,7 @@ def frame_of_note(noted: Any) -> Array | None:
         return None
     if numbers.shape != (6,) or not np.isfinite(numbers).all():
         return None
-    return geometry.pose_of(numbers[:3], rotation_matrix(numbers[3:]))
+    return geometry.pose_of(numbers[:3], rotation_matrix(numbers[3:]) if numbers[3:].any() else np.eye(3))
 
 
 def note_of_frame(pose: Array) -> list[float]:

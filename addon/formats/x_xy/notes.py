@@ -87,9 +87,8 @@ def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> 
 
 def apply(note: Any, record: Any) -> None:
     """Give a record the fields that a note has. ValueError, TypeError or KeyError where it has none such."""
-    names = {item.name for item in dataclasses.fields(record)}
     for name, value in dict(note).items():
-        if name not in names:
+        if name not in type(record).__dataclass_fields__:
             raise KeyError(name)
         if name == "extra":
             record.extra = record.extra | dict(value)

@@ -11,7 +11,8 @@ from lxml import etree
 
 from ...model.records import Array, Mechanism
 from ...model.report import Report
-from ..xml import Edits, escape_attribute
+from ..xml import escape_attribute
+from ..xmledits import Edits
 from . import geometry, notes
 from .links import rebased, rows_of
 from .read import Document

@@ -14,6 +14,8 @@ from .table import ATTRIBUTES, DEFAULT_DT, DOF_ATTRIBUTES, joint_kind
 from .values import spell, spell_all
 
 INDENT = "    "
+#: Levels that are indented: a rope of thousands of links would be nothing but blanks.
+INDENTED = 100
 Attributes = dict[str, str]
 Defaults = Mapping[str, Mapping[str, str]]
 
@@ -68,10 +70,11 @@ def link_text(
         children = below.get(own, ())
         closed = not inside and not children
         lines.append(margin + _tag("body", _fitted("body", link_attributes(row), defaults, row), closed))
-        lines += [margin + step + line for line in inside]
+        within = margin + step if len(margin) < INDENTED * len(step) else margin
+        lines += [within + line for line in inside]
         if not closed:
             waiting.append((None, margin))
-            waiting += [(child, margin + step) for child in reversed(children)]
+            waiting += [(child, within) for child in reversed(children)]
     return newline.join(lines)
 
 
