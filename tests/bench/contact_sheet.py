@@ -6,8 +6,6 @@ What is drawn wrong shows at a glance: bodies apart, meshes missing, models lyin
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -27,8 +25,8 @@ from addon.blender.model_parts import parts, rig_in
 from addon.blender.render.filming import film
 from addon.blender.render.options import FilmOptions
 from addon.model.report import FormatError
+from tests.references import CORPUS
 
-CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 ENDINGS = {extension for row in formats.FORMATS.values() for extension in row.extensions}
 COLUMNS, ROWS = 6, 5
 WIDTH, HEIGHT, CAPTION = 300, 225, 22
@@ -111,7 +109,3 @@ def main(words: Sequence[str]) -> int:
         f"{time.monotonic() - start:.0f} s"
     )
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

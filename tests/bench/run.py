@@ -251,9 +251,13 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; write it as JSON too when asked. ``conversions`` is another bench, with words of its own."""
+    """Print the table; write it as JSON too when asked. ``conversions`` and ``contact_sheet`` have words of their own."""
     if arguments[:1] == ["conversions"]:
         return conversions.main(arguments[1:])
+    if arguments[:1] == ["contact_sheet"]:
+        from tests.bench import contact_sheet
+
+        return contact_sheet.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 5000], metavar="BODIES")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="default: everything")
