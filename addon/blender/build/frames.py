@@ -1,12 +1,14 @@
-"""Frames as small empties, lights as Blender's lights: both hang on the body that carries them."""
+"""Frames as small empties that hang on their bodies, lights as Blender's lights on their frames."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import bpy
+from mathutils import Matrix
 
 from ...model.records import Array, Frame, Light
+from ...model.rotations import inverse
 from ..access import record_of
 from ..records import flat
 from .folders import Folders
@@ -26,16 +28,24 @@ _DISPLAY = 0.012  # of the model's size
 
 
 def make_frames(plan: Plan, hook: Hook, folders: Folders) -> None:
-    """Make the empties of a model's frames and its lights."""
+    """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from."""
+    empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
     for number, frame in enumerate(plan.mechanism.frames):
         empty = bpy.data.objects.new(frame.name or "Frame", None)
         empty.empty_display_type, empty.empty_display_size = "PLAIN_AXES", _DISPLAY * plan.size
         _put(empty, frame, plan, hook)
         _record(empty, "FRAME", frame.name, number, hook)
         folders["Frames"].objects.link(empty)
+        empties.setdefault((frame.body, frame.name), (empty, frame))
     for number, light in enumerate(plan.mechanism.lights):
         lamp = bpy.data.objects.new(light.name or "Light", _lamp(light, plan))
-        _put(lamp, light, plan, hook)
+        empty, frame = empties.get((light.body, str(light.extra.get("frame"))), (None, None))
+        if empty is not None and frame is not None:
+            lamp.parent = empty
+            lamp.rotation_mode = "QUATERNION"
+            lamp.matrix_basis = Matrix((inverse(frame.pose) @ light.pose).tolist())
+        else:
+            _put(lamp, light, plan, hook)
         _record(lamp, "LIGHT", light.name, number, hook)
         folders["Frames"].objects.link(lamp)
 

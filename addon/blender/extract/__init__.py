@@ -27,7 +27,7 @@ from ..joint_axes import constraint_turn
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.simulation import LEAST_MASS
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs
-from .attachments import attachments
+from .attachments import Attachments
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, body_shapes, mesh_was_edited, scaled, shape_children
 
@@ -59,8 +59,9 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
         places = {body.id: body.pose.copy() for body in base.bodies}
         alive = {*bodies.values()}
         frames, lights = ([obj for obj in parts(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
-        mechanism.frames = attachments(frames, base.frames, places, alive, mechanism.report)
-        mechanism.lights = attachments(lights, base.lights, places, alive, mechanism.report)
+        hung = Attachments(places, alive, mechanism.report)
+        mechanism.frames = hung.read(frames, base.frames)
+        mechanism.lights = hung.read(lights, base.lights)
     before = {"body": {part.id: part.name for part in base.bodies}, "joint": {p.id: p.name for p in base.joints}}
     mechanism.bodies = _merge(base.bodies, bodies, reading.body)
     reading.poses = {body.id: body.pose for body in mechanism.bodies}

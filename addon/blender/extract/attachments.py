@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import bpy
@@ -20,47 +21,67 @@ from .numbers import edited_pose, plain, was_moved
 P = TypeVar("P", Frame, Light)
 
 
-def attachments(
-    objects: list[bpy.types.Object],
-    base: list[P],
-    bodies: Mapping[str, Array],
-    alive: Collection[str],
-    report: Report,
-) -> list[P]:
-    """The frames, or the lights, that objects stand for now; ``base`` are the document's, ``bodies`` the design poses
-    that its bodies have there. What hangs on a body that is not ``alive`` went with it."""
-    holders: dict[int, bpy.types.Object] = {}
-    for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
-        holders.setdefault(_number(obj), obj)
-    out = []
-    for number, part in enumerate(base):
-        if part.body is not None and part.body not in alive:
-            continue
-        if number in holders:
-            out.append(_now(holders[number], part, bodies, file_name(holders[number])))
+@dataclass
+class Attachments:
+    """Reads the objects of frames, and then of lights, over the document's. ``bodies`` are the design poses that its
+    bodies have there; what hangs on a body that is not ``alive`` went with it."""
+
+    bodies: Mapping[str, Array]
+    alive: Collection[str]
+    report: Report
+    #: Of each frame's object what its pose on its body was, and the frame as it is now.
+    frames: dict[bpy.types.Object, tuple[Array, Frame]] = field(default_factory=dict)
+
+    def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
+        """The frames, or the lights, that objects stand for now; ``base`` are the document's."""
+        holders: dict[int, bpy.types.Object] = {}
+        for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
+            holders.setdefault(_number(obj), obj)
+        new = [obj for obj in objects if holders[_number(obj)] != obj and _number(obj) < len(base)]
+        originals = [deepcopy(base[_number(obj)]) for obj in new]
+        out = []
+        for number, part in enumerate(base):
+            if not self._is_carried(part):
+                continue
+            if number in holders:
+                out.append(self._now(holders[number], part, file_name(holders[number])))
+            else:
+                self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
+        for obj, original in zip(new, originals, strict=True):
+            if self._is_carried(original):
+                self.report.info("added", f"{type(original).__name__} {obj.name!r} is new", where=original.body or "")
+                out.append(self._now(obj, original, obj.name))
+        return out
+
+    def _is_carried(self, part: Frame | Light) -> bool:
+        return part.body is None or part.body in self.alive
+
+    def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
+        part.name, before = name, part.pose
+        on_frame = self.frames.get(obj.parent) if isinstance(part, Light) and obj.parent is not None else None
+        if on_frame is not None:
+            part.pose = _pose_on_frame(obj, before, *on_frame)
+        elif was_moved(obj):
+            body = self.bodies.get(part.body) if part.body is not None else None
+            pose = edited_pose(obj, design_pose(before, body))[0]
+            part.pose = pose if body is None else inverse(body) @ pose
+        if isinstance(part, Light):
+            _relight(obj.data, part)
         else:
-            report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
-    for obj in objects:
-        number = _number(obj)
-        if holders[number] != obj and number < len(base) and (base[number].body in alive or base[number].body is None):
-            report.info("added", f"{type(base[number]).__name__} {obj.name!r} is new", where=base[number].body or "")
-            out.append(_now(obj, deepcopy(base[number]), bodies, obj.name))
-    return out
+            self.frames[obj] = before, part
+        return part
 
 
 def _number(obj: bpy.types.Object) -> int:
     return int(record_of(obj).source_id)
 
 
-def _now(obj: bpy.types.Object, part: P, bodies: Mapping[str, Array], name: str) -> P:
-    part.name = name
-    body = bodies.get(part.body) if part.body is not None else None
-    if was_moved(obj):
-        pose = edited_pose(obj, design_pose(part.pose, body))[0]
-        part.pose = pose if body is None else inverse(body) @ pose
-    if isinstance(part, Light):
-        _relight(obj.data, part)
-    return part
+def _pose_on_frame(obj: bpy.types.Object, before: Array, frame_before: Array, frame: Frame) -> Array:
+    """The pose, on its body, of a light whose object is the child of a frame's."""
+    if not was_moved(obj) and frame.pose is frame_before:
+        return before
+    local = inverse(frame_before) @ before
+    return frame.pose @ (edited_pose(obj, local)[0] if was_moved(obj) else local)
 
 
 def _relight(lamp: Any, light: Light) -> None:

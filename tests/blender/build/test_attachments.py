@@ -104,6 +104,7 @@ def test_lights_are_blenders_and_hang_on_their_frames(blank: Any) -> None:
     lights, frames = named(rig, "LIGHT"), named(rig, "FRAME")
     assert lights["sun"].data.type == "SUN" and lights["lamp"].data.type == "SPOT"
     assert lights["lamp"].data.color[:] == pytest.approx((1.0, 0.5, 0.0))
+    assert lights["lamp"].parent == frames["elbow"] and lights["sun"].parent == frames["pad"]
     rig.pose.bones["shoulder"].rotation_euler.z = 0.25
     blank.view_layer.update()
     assert np.allclose(world_of(lights["lamp"]), world_of(frames["elbow"]), atol=1e-6)
@@ -184,6 +185,21 @@ def test_a_lights_colour_and_kind_go_out(blank: Any) -> None:
     _text, mechanism = out(rig)
     light = next(light for light in mechanism.lights if light.name == "lamp")
     assert light.type == "point" and light.diffuse == pytest.approx((0.5, 0.5, 0.25))
+
+
+def test_a_light_goes_with_its_frame_and_can_leave_it(blank: Any) -> None:
+    rig = put(document())
+    frames, lights = named(rig, "FRAME"), named(rig, "LIGHT")
+    frames["elbow"].location.z += 0.5
+    _text, mechanism = out(rig)
+    lamp = next(light for light in mechanism.lights if light.name == "lamp")
+    assert np.allclose(lamp.pose, about_z(math.pi / 2, (1, 0, 0.5)), atol=1e-7)
+    lights["lamp"].location.x = 2.0  # along the frame's X, which is the body's Y
+    text, mechanism = out(rig)
+    lamp = next(light for light in mechanism.lights if light.name == "lamp")
+    assert np.allclose(lamp.pose, about_z(math.pi / 2, (1, 2, 0.5)), atol=1e-7)
+    again = next(light for light in formats.loads(text.encode()).lights if light.name == "lamp")
+    assert np.allclose(again.pose, lamp.pose, atol=1e-7)
 
 
 def test_what_hung_on_a_deleted_body_goes_with_it(blank: Any) -> None:
