@@ -67,6 +67,8 @@ def constraint_turn(joint: Jointed) -> Array | None:
 def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
     """The axes (3, 3) of a joint with several directions, as columns in its frame. None where there is one direction or
     none, or no right angle between them."""
+    if len(dofs) < 2:
+        return None
     turns = _directions(dofs, {"rotation", "screw"}, [])
     lines = None if turns is None else _directions(dofs, {"translation"}, turns)
     if turns is None or lines is None or len(lines) < 2:

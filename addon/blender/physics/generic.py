@@ -176,7 +176,7 @@ def is_springy(joint: KnuckleJoint) -> bool:
 
 def put_springs(constraint: Any, joint: KnuckleJoint, keep: bool = False) -> None:
     """Set a joint's own springs and dampers (per m or rad). ``keep``: those of other axes are somebody else's."""
-    told = dict(_springs(joint))
+    told = dict(_springs(joint)) if is_springy(joint) else {}
     for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):
         if name in told:
             setattr(constraint, f"use_spring_{name}", True)
@@ -188,7 +188,7 @@ def put_springs(constraint: Any, joint: KnuckleJoint, keep: bool = False) -> Non
 
 def springs_left_out(joint: KnuckleJoint) -> bool:
     """Whether a joint has springs on axes that Blender's constraint has none for."""
-    put = {line.number for line in lines_of(joint)}
+    put = {line.number for line in lines_of(joint)} if is_springy(joint) else set()
     return any(
         DOF_SIZE[dof.kind] == 1 and number not in put and (dof.stiffness > 0.0 or dof.damping > 0.0)
         for number, dof in enumerate(joint.dofs)
