@@ -111,7 +111,7 @@ def save(
     """Write a model, in the format given, or that of the path's extension, or that which it was read in. A file that
     is there already stays whole until the new one is.
 
-    For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: another format than its own wants to know the
+    For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
     moments of inertia that a model leaves to the size of meshes."""
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
@@ -145,7 +145,8 @@ def dumps(
 def _dumped(
     row: Format, mechanism: Mechanism, suffix: str, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
 ) -> str:
-    if row.id != mechanism.source.format and lacks_masses(mechanism):
+    anew = row.id != mechanism.source.format or not mechanism.source.text
+    if anew and lacks_masses(mechanism):
         complete_masses(mechanism, report, mesh_folders, ignore_unit)
     return row.dump(mechanism, suffix, report)
 

@@ -63,6 +63,7 @@ def trip(path: Path, target: str, folder: Path) -> Trip:
     """Save a file's model in a format, read that, and save and read it in the first format again; everything is
     written anew."""
     original = formats.load(path)
+    formats.complete_masses(original, Report())  # as the conversion does: what meshes weigh is written
     made = Trip(path, original.source.format, target)
     try:
         there, entries = _through(formats.load(path), target, folder / path.stem)
