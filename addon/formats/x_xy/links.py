@@ -201,8 +201,8 @@ class _Writer:
         self._note_model(back)
         for (what, item), count in said.items():
             more = f" and {count - 1} more" if count > 1 else ""
-            message = f"the program has no {item} of a {what} ('{first[what, item]}'{more}); it is kept in a comment"
-            self.remarks.warn("kept-as-comment", message)
+            missing = f"{notes.in_words(item)} of a {what} ('{first[what, item]}'{more})"
+            self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
 
     def _note(self, row: LinkRow, body: Body, read_body: Body, joint: Joint, read_joint: Joint) -> None:
         note = row.note
@@ -244,9 +244,8 @@ class _Writer:
         if world:
             note["world"] = world
             for item in world:
-                self.remarks.add(
-                    "info", "kept-as-comment", f"the program has no {item} of the world; a comment keeps it"
-                )
+                message = f"the program has no {notes.in_words(item)} of the world; a comment keeps it"
+                self.remarks.add("info", "kept-as-comment", message)
         for name, items in (
             ("joints", self.left),
             ("assemblies", mechanism.assemblies),

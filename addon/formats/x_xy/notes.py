@@ -157,3 +157,21 @@ def _is_default(item: dataclasses.Field, value: Any) -> bool:
 
 def _has_no_default(item: dataclasses.Field) -> bool:
     return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+
+
+def in_words(item: str) -> str:
+    """What reports call a field of a record."""
+    return _IN_WORDS.get(item, item)
+
+
+#: What reports call the fields of records whose names say it badly.
+_IN_WORDS = {
+    "lower": "lower stop",
+    "upper": "upper stop",
+    "max_force": "maximum force",
+    "file_sign": "sense of counting",
+    "erp": "ERP",
+    "cfm": "CFM",
+    "time_step": "time step",
+    "com": "centre of mass",
+}
