@@ -45,7 +45,8 @@ def _alike(a: Shape, b: Shape) -> bool:
 
 def own_collision_type(record: KnuckleObject) -> Any:
     """Blender's collision shape for a body that collides with its own mesh; None where nothing collides."""
-    solid = next((shape for shape in record.shapes if collides(shape)), None)
+    # what had a child of its own and has it no more does not collide
+    solid = next((shape for shape in record.shapes if collides(shape) and not shape.has_child), None)
     if solid is None:
         return None
     pose = tuple(solid.pose)

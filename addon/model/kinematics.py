@@ -19,6 +19,8 @@ from .rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
 _BLOCK = 512
 
 
+#: Noted in a joint's ``extra`` where its file has it for closing a loop.
+CLOSES_LOOP = "closes_loop"
 #: Two sides of a joint that differ by less, in lengths and as rotations, are one.
 CLOSED = 1e-7
 
@@ -83,7 +85,8 @@ class Tree:
 
 
 def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] = ()) -> Tree:
-    """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop.
+    """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop. Joints that their
+    file has for closing loops place a body only where no other joint does.
 
     The root of a connected part is what is joined to the world, else the one body that no joint claims as its
     child, else, and always where joints are not directed, the heaviest body: of equals the one with the most joints,
@@ -104,10 +107,16 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] = ()) -> T
     loops: set[str] = set()
 
     def grow(start: str | None) -> None:
-        queue = deque([start])
-        while queue:
-            body = queue.popleft()
-            for joint in touching[body]:
+        queue, late = deque([start]), deque[tuple[str | None, Joint]]()
+        while queue or late:
+            if queue:
+                body = queue.popleft()
+                early = [joint for joint in touching[body] if not joint.extra.get(CLOSES_LOOP)]
+                late += [(body, joint) for joint in touching[body] if joint.extra.get(CLOSES_LOOP)]
+            else:
+                body, joint = late.popleft()
+                early = [joint]
+            for joint in early:
                 if joint.id in used:
                     continue
                 used.add(joint.id)

@@ -86,8 +86,9 @@ def build(
             rig, folders, bone_names = _make_objects(context, decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
+            has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
-                _adapt_scene(scene, FRAME_RATE, options.gait_seconds if options.gait else 0.0, report)
+                _adapt_scene(scene, FRAME_RATE, options.gait_seconds if has_gait else 0.0, report)
             if options.physics:
                 report.extend(build_physics(scene, rig))
                 report.extend(report_inertia(rig, mechanism))
@@ -114,9 +115,9 @@ def _make_objects(
     with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
         shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
         bodies = make_bodies(decided, hook, folders, shelf)
-        make_collision(decided, bodies, shelf, folders["Collision"])
+        make_collision(decided, bodies, shelf, folders)
     make_joints(decided, hook, bodies, folders)
-    make_frames(decided, hook, folders)
+    make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
     return rig, folders, bone_names
 

@@ -11,21 +11,21 @@ from ...model.records import Body, Shape, identity
 from ..access import record_of
 from ..collision_shapes import collides, own_mesh_collides
 from ..records import flat
+from .folders import Folders
 from .meshes import MeshShelf
 from .plan import Plan
 
 
-def make_collision(
-    plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, collection: bpy.types.Collection
-) -> None:
-    """Make the children, linked into ``collection``. Each stands where its shape does, so that its own origin and
+def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, folders: Folders) -> None:
+    """Make the children. Each stands where its shape does, so that its own origin and
     axes are what Blender's primitive collision shapes count from."""
     for body in plan.bodies.values():
         if own_mesh_collides(body.shapes):
             continue
         for number, shape in enumerate(body.shapes):
             if collides(shape):
-                collection.objects.link(_child(bodies[body.id], body, number, shelf, plan))
+                folder = folders.beside("Collision", body.assembly, body.active)
+                folder.objects.link(_child(bodies[body.id], body, number, shelf, plan))
                 record_of(bodies[body.id]).shapes[number].has_child = True
 
 

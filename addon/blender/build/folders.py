@@ -39,6 +39,11 @@ class Folders:
             self._made[kind, assembly, "" if active else _OFF] = made
         return made
 
+    def beside(self, kind: str, assembly: str, active: bool) -> bpy.types.Collection:
+        """Where goes what belongs to a body: into one collection for all, but excluded with a body that is off."""
+        off = not active or any(not self._assemblies[part].active for part in self._chain(assembly))
+        return self.folder(kind, assembly, active) if off else self[kind]
+
     def _folder(self, kind: str, path: str) -> bpy.types.Collection:
         assembly = self._assemblies.get(path)
         if assembly is None:

@@ -1,7 +1,8 @@
-"""Frames as small empties that hang on their bodies, lights as Blender's lights on their frames."""
+"""Frames as small empties, children of their bodies; lights as Blender's lights, children of their frames."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import bpy
@@ -27,15 +28,15 @@ KIND_OF_LAMP: dict[str, Any] = {kind: own for own, (kind, _) in _LIGHTS.items()}
 _DISPLAY = 0.012  # of the model's size
 
 
-def make_frames(plan: Plan, hook: Hook, folders: Folders) -> None:
+def make_frames(plan: Plan, hook: Hook, folders: Folders, bodies: Mapping[str, bpy.types.Object]) -> None:
     """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from."""
     empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
     for number, frame in enumerate(plan.mechanism.frames):
         empty = bpy.data.objects.new(frame.name or "Frame", None)
         empty.empty_display_type, empty.empty_display_size = "PLAIN_AXES", _DISPLAY * plan.size
-        _put(empty, frame, plan, hook)
+        _put(empty, frame, plan, hook, bodies)
         _record(empty, "FRAME", frame.name, number, hook)
-        folders["Frames"].objects.link(empty)
+        _folder(folders, frame, plan).objects.link(empty)
         empties.setdefault((frame.body, frame.name), (empty, frame))
     for number, light in enumerate(plan.mechanism.lights):
         lamp = bpy.data.objects.new(light.name or "Light", _lamp(light, plan))
@@ -45,20 +46,33 @@ def make_frames(plan: Plan, hook: Hook, folders: Folders) -> None:
             lamp.rotation_mode = "QUATERNION"
             lamp.matrix_basis = Matrix((inverse(frame.pose) @ light.pose).tolist())
         else:
-            _put(lamp, light, plan, hook)
+            _put(lamp, light, plan, hook, bodies)
         _record(lamp, "LIGHT", light.name, number, hook)
-        folders["Frames"].objects.link(lamp)
+        _folder(folders, light, plan).objects.link(lamp)
 
 
-def _put(obj: bpy.types.Object, part: Frame | Light, plan: Plan, hook: Hook) -> None:
+def _folder(folders: Folders, part: Frame | Light, plan: Plan) -> bpy.types.Collection:
     body = plan.bodies.get(part.body or "")
+    return folders["Frames"] if body is None else folders.beside("Frames", body.assembly, body.active)
+
+
+def _put(
+    obj: bpy.types.Object, part: Frame | Light, plan: Plan, hook: Hook, bodies: Mapping[str, bpy.types.Object]
+) -> None:
     obj.rotation_mode = "QUATERNION"
-    hook.hang(obj, body.id if body is not None else None, design_pose(part.pose, body.pose if body else None))
+    body = plan.bodies.get(part.body or "")
+    if body is None:
+        hook.hang(obj, None, part.pose)
+        return
+    obj.parent = bodies[body.id]
+    obj.matrix_basis = Matrix(from_com(part.pose, body.com).tolist())
 
 
-def design_pose(pose: Array, body: Array | None) -> Array:
-    """Where a part of a body is at design; ``body`` is that body's pose, None for the world."""
-    return pose if body is None else body @ pose
+def from_com(pose: Array, com: Array) -> Array:
+    """A pose on a body as its object counts, which stands at the centre of mass."""
+    out = pose.copy()
+    out[:3, 3] -= com
+    return out
 
 
 def _record(obj: bpy.types.Object, role: Any, name: str, number: int, hook: Hook) -> None:

@@ -6,7 +6,7 @@ document's own 64-bit value; one that was edited is taken from Blender.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -28,8 +28,9 @@ from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.simulation import LEAST_MASS
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs
 from .attachments import Attachments
+from .deleted import Before
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
-from .shapes import Children, body_shapes, mesh_was_edited, scaled, shape_children
+from .shapes import Children, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
 __all__ = ["extract"]
 
@@ -51,39 +52,22 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     _tell_of_strangers(rig, collection, mechanism.report)
     present = set(collection.all_objects)
     reading = _Reading(mechanism.report, joint_frames_world(base), design_openings(base), renamed_bones(rig))
-    reading.children = shape_children(present)
+    reading.children = shape_children(present, mechanism.report)
     bodies = _own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = _own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
     reading.ids = bodies
+    before = Before.of(base)
+    hung = Attachments({body.id: body.com for body in base.bodies}, {*bodies.values()}, mechanism.report)
     if settings(rig).version >= 2:  # before, they had no objects
-        places = {body.id: body.pose.copy() for body in base.bodies}
-        alive = {*bodies.values()}
         frames, lights = ([obj for obj in parts(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
-        hung = Attachments(places, alive, mechanism.report)
-        mechanism.frames = hung.read(frames, base.frames)
-        mechanism.lights = hung.read(lights, base.lights)
-    before = {"body": {part.id: part.name for part in base.bodies}, "joint": {p.id: p.name for p in base.joints}}
+        mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
     mechanism.bodies = _merge(base.bodies, bodies, reading.body)
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
     mechanism.joints = _merge(base.joints, joints, reading.joint)
-    for kind, after in (("body", mechanism.bodies), ("joint", mechanism.joints)):
-        for part_id in before[kind].keys() - {part.id for part in after}:
-            mechanism.report.info("deleted", f"{kind.title()} {before[kind][part_id]!r} was deleted", where=part_id)
+    before.settle(mechanism, reading.moved)
     _world(rig, mechanism)
     mechanism.behaviours = _behaviours(rig, base)
-    _drop_orphans(mechanism, before["body"].keys(), before["joint"].keys())
     return mechanism
-
-
-def _drop_orphans(mechanism: Mechanism, bodies: Collection[str], joints: Collection[str]) -> None:
-    """Leave out frames, lights and restraints of bodies and joints that were deleted, of those the document had."""
-    lost = set(bodies) - {body.id for body in mechanism.bodies}
-    lost_joints = set(joints) - {joint.id for joint in mechanism.joints}
-    mechanism.frames = [frame for frame in mechanism.frames if frame.body not in lost]
-    mechanism.lights = [light for light in mechanism.lights if light.body not in lost]
-    mechanism.restraints = [
-        item for item in mechanism.restraints if item.joint not in lost_joints and not lost & {*(item.bodies or ())}
-    ]
 
 
 def _base(rig: bpy.types.Object) -> Mechanism:
@@ -99,8 +83,8 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
     if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
         report.warn("scaled-model", f"{rig.name!r} is scaled as a whole; the file keeps its own size")
     for obj in collection.all_objects:
-        if obj.type == "MESH" and record_of(obj).role == "NONE":
-            report.warn("stranger", f"{obj.name!r} is no body of the mechanism and was left out")
+        if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
+            report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out")
         if record_of(obj).role == "MODEL" and obj != rig:
             report.warn(
                 "copied-model",
@@ -160,19 +144,20 @@ class _Reading:
             self._tell_of_new("Body", obj, own, original)
         exact = com_pose(body) if old or original else None
         body.name = file_name(obj)
-        body.shapes = body_shapes(obj, body.shapes, body.com, self.children, copied=old is None)
+        body.shapes = body_shapes(obj, body.shapes, body.com, self.children, self.report)
         if exact is None or was_moved(obj):
             body.pose, scale = edited_pose(obj, exact)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
             if np.abs(scale - 1.0).max() > 1e-6:
-                body.shapes = [scaled(shape, scale) for shape in body.shapes]
+                self._tell_of_uneven(obj, body, scale)
+                body.shapes = [scaled(shape, scale, body.com) for shape in body.shapes]
             self.moved.add(own)
         if obj.type == "MESH" and mesh_was_edited(obj):
             self.report.warn(
                 "mesh-edited",
                 f"The mesh of {obj.name!r} was edited; the file keeps the shape. Scale the object instead.",
             )
-        body.mass = _edited_mass(obj, body.mass)
+        self._weigh(obj, body)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
         body.id = own
@@ -190,10 +175,12 @@ class _Reading:
         joint.name = file_name(obj, self.bones)
         rewired = (parent, child) != (joint.parent, joint.child)
         if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
-            at_world = (old or original) is not None and joint.parent is None  # as the file has it
+            known = (old or original) is not None  # an end that the file leaves open is the world
+            lost = (parent is None and not (known and joint.parent is None)) or (
+                child is None and not (known and joint.child is None)
+            )
             joint.parent, joint.child = parent, child
-            held = parent is not None or at_world
-            joint.active = held and child is not None and parent != child and part.active
+            joint.active = part.active and not lost and parent != child
             frame = _edited_frame(obj, exact)
             joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
             if joint.id in self.openings and not rewired:
@@ -206,6 +193,17 @@ class _Reading:
         joint.twin = _twin(record.twin, joint.twin, copied=original is not None)
         joint.id = own
         return joint
+
+    def _weigh(self, obj: bpy.types.Object, body: Body) -> None:
+        """Take over an edited mass; the moments that the file states go with it."""
+        before, body.mass = body.mass, _edited_mass(obj, body.mass)
+        if body.mass != before and body.inertia is not None and before > 0.0:
+            body.inertia = body.inertia * (body.mass / before)
+            self.report.info("inertia-scaled", "Its moments of inertia go with its mass", where=file_name(obj))
+
+    def _tell_of_uneven(self, obj: bpy.types.Object, body: Body, scale: Array) -> None:
+        if any(is_uneven(shape, scale) for shape in body.shapes):
+            self.report.warn("uneven-scale", "A round shape stays round; its larger side is written", where=obj.name)
 
     def _tell_of_new(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
         copy = f", a copy of {original.name!r}" if original is not None else ""

@@ -14,7 +14,7 @@ from ...model.records import Array, Frame, Light
 from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of
-from ..build.frames import KIND_OF_LAMP, design_pose, lamp_color
+from ..build.frames import KIND_OF_LAMP, from_com, lamp_color
 from ..model_parts import file_name
 from .numbers import edited_pose, plain, was_moved
 
@@ -23,10 +23,10 @@ P = TypeVar("P", Frame, Light)
 
 @dataclass
 class Attachments:
-    """Reads the objects of frames, and then of lights, over the document's. ``bodies`` are the design poses that its
-    bodies have there; what hangs on a body that is not ``alive`` went with it."""
+    """Reads the objects of frames, and then of lights, over the document's. ``coms`` are the centres of mass of its
+    bodies, where their objects stand; what hangs on a body that is not ``alive`` went with it."""
 
-    bodies: Mapping[str, Array]
+    coms: Mapping[str, Array]
     alive: Collection[str]
     report: Report
     #: Of each frame's object what its pose on its body was, and the frame as it is now.
@@ -34,6 +34,9 @@ class Attachments:
 
     def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
         """The frames, or the lights, that objects stand for now; ``base`` are the document's."""
+        for obj in [obj for obj in objects if not record_of(obj).source_id.isdigit()]:
+            self.report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out")
+        objects = [obj for obj in objects if record_of(obj).source_id.isdigit()]
         holders: dict[int, bpy.types.Object] = {}
         for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
             holders.setdefault(_number(obj), obj)
@@ -62,9 +65,9 @@ class Attachments:
         if on_frame is not None:
             part.pose = _pose_on_frame(obj, before, *on_frame)
         elif was_moved(obj):
-            body = self.bodies.get(part.body) if part.body is not None else None
-            pose = edited_pose(obj, design_pose(before, body))[0]
-            part.pose = pose if body is None else inverse(body) @ pose
+            com = self.coms.get(part.body or "", np.zeros(3))
+            part.pose = edited_pose(obj, from_com(before, com))[0]
+            part.pose[:3, 3] = [plain(x) for x in part.pose[:3, 3] + com]
         if isinstance(part, Light):
             _relight(obj.data, part)
         else:
@@ -86,7 +89,9 @@ def _pose_on_frame(obj: bpy.types.Object, before: Array, frame_before: Array, fr
 
 def _relight(lamp: Any, light: Light) -> None:
     """Take over an edited kind and colour. The file says nothing of a light's strength."""
-    light.type = KIND_OF_LAMP.get(lamp.type, light.type)
+    kind = KIND_OF_LAMP.get(lamp.type, light.type)
+    if kind != light.type:
+        light.type = light.extra["type"] = kind
     brightest, color = lamp_color(light)
     if np.abs(np.subtract(lamp.color[:], color)).max() > 1e-6:
         red, green, blue = (plain(part * brightest) for part in lamp.color[:])

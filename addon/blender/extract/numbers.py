@@ -53,14 +53,15 @@ def was_moved(obj: bpy.types.Object) -> bool:
 
 
 def edited_pose(obj: bpy.types.Object, exact: Array | None) -> tuple[Array, Array]:
-    """An object's design pose (4, 4) without its scale, and that scale (3,).
+    """An object's design pose (4, 4) without its scale, and that scale (3,): all negative for a mirrored object, which
+    Blender takes as one turned inside out through its origin.
 
     ``exact`` is the pose that it was built at in full, None where nobody knows it."""
     place, turn, size = obj.matrix_basis.decompose()
     pose = np.eye(4)
     pose[:3, :3] = _rotation(turn)
     pose[:3, 3] = [plain(x) for x in place[:]]
-    scale = np.array([plain(abs(x)) for x in size[:]])  # a mirrored object has the same shape in another pose
+    scale = np.array([plain(x) for x in size[:]])
     if exact is not None:
         place, turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
         if np.abs(pose[:3, :3] - _rotation(turn)).max() <= _SAME_TURN:

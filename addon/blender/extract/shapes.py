@@ -10,6 +10,7 @@ import numpy as np
 
 from ...model.extents import half_extent
 from ...model.records import Array, Shape
+from ...model.report import Report
 from ..access import record_of
 from ..records import UNIT_SIZE, read_shape
 from .numbers import edited, edited_pose, plain, was_moved
@@ -17,29 +18,41 @@ from .numbers import edited, edited_pose, plain, was_moved
 Children = dict[tuple[bpy.types.Object, int], bpy.types.Object]
 
 
-def shape_children(objects: Iterable[bpy.types.Object]) -> Children:
-    """The collision children of bodies, by body and the number of the shape."""
-    return {
-        (obj.parent, record_of(obj).shape): obj
-        for obj in objects
-        if record_of(obj).role == "SHAPE" and obj.parent is not None and record_of(obj).shape >= 0
-    }
+def shape_children(objects: Iterable[bpy.types.Object], report: Report) -> Children:
+    """The collision children of bodies, by body and the number of the shape. Copies of them stand for nothing, and the
+    report says so."""
+    out: Children = {}
+    for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
+        record = record_of(obj)
+        if record.role != "SHAPE" or record.shape < 0 or obj.parent is None:
+            continue
+        key = (obj.parent, record.shape)
+        own = record.source_id.rpartition("/")[0] == record_of(obj.parent).source_id
+        if own and key not in out:
+            out[key] = obj
+        else:
+            report.warn("stranger", f"{obj.name!r} is a copy, or another body's collision shape, and was left out")
+    return out
 
 
 def body_shapes(
-    obj: bpy.types.Object, before: list[Shape], com: Array, children: Children, copied: bool
+    obj: bpy.types.Object, before: list[Shape], com: Array, children: Children, report: Report
 ) -> list[Shape]:
     """The shapes of a body's object; ``before`` are the document's. A collision child that was moved or scaled takes
     its shape along, and one that was deleted takes it away. (A copy of a body need not have copies of its children.)"""
     now = edited_shapes([read_shape(shape) for shape in record_of(obj).shapes], before)
+    is_copy = obj.name != record_of(obj).built_name
     out = []
     for number, (shape, kept) in enumerate(zip(now, record_of(obj).shapes, strict=True)):
         child = children.get((obj, number))
         if child is not None:
             out.append(_followed(shape, child, com))
-        elif copied or not kept.has_child:
+            continue
+        if not kept.has_child or is_copy:
             out.append(shape)
-        elif shape.visual:
+            continue
+        report.info("deleted", f"A collision shape of {obj.name!r} was deleted ({shape.type})", where=obj.name)
+        if shape.visual:
             out.append(replace(shape, collision=False))
     return out
 
@@ -53,13 +66,13 @@ def _followed(shape: Shape, child: bpy.types.Object, com: Array) -> Shape:
     pose[:3, 3] += com
     kept = np.abs(pose[:3, 3] - shape.pose[:3, 3]) < 1e-12
     pose[:3, 3] = np.where(kept, shape.pose[:3, 3], [plain(x) for x in pose[:3, 3]])
-    return replace(shape, pose=pose, size=_sized(shape, scale))
+    return _resized(replace(shape, pose=pose), scale)
 
 
 def mesh_was_edited(obj: bpy.types.Object) -> bool:
     """Whether the mesh no longer has the extent of the shapes that it was made for."""
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    if not shapes or any(shape.type in {"mesh", "plane", "axes", "multi_sphere"} for shape in shapes):
+    if not shapes or any(shape.type in _UNMEASURED for shape in shapes):
         return False
     halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
     low = np.min([at - half for at, half in halves], axis=0)
@@ -85,19 +98,40 @@ def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
     return now
 
 
-def scaled(shape: Shape, scale: Array) -> Shape:
-    """A shape under the scale of its body's object."""
+def scaled(shape: Shape, scale: Array, about: Array) -> Shape:
+    """A shape under the scale (3,) of its body's object, whose origin is the point ``about`` of the body."""
     pose = shape.pose.copy()
-    pose[:3, 3] *= scale
-    along = np.abs(shape.pose[:3, :3].T) @ scale  # the scale as the shape's own axes feel it
-    return replace(shape, size=_sized(shape, along), pose=pose)
+    pose[:3, 3] = about + scale * (pose[:3, 3] - about)
+    along = np.abs(shape.pose[:3, :3].T) @ np.abs(scale)  # the scale as the shape's own axes feel it
+    return _resized(replace(shape, pose=pose), along if scale[0] > 0.0 else -along)
 
 
-def _sized(shape: Shape, along: Array) -> dict[str, float]:
-    """A shape's size under a scale along its own axes; round ones take the larger of what applies."""
-    size = dict(shape.size)
-    across = float(max(along[0], along[1]))
-    for name, factor in {"x": along[0], "y": along[1], "z": along[2], "length": along[2], "radius": across}.items():
+def is_uneven(shape: Shape, scale: Array) -> bool:
+    """Whether a scale would make a round shape one that has no name here."""
+    along = np.abs(shape.pose[:3, :3].T) @ np.abs(scale)
+    round_ = along if shape.type in _BALLS else along[:2]
+    return shape.type in {*_BALLS, "capsule", "cylinder", "cone"} and float(np.ptp(round_)) > 1e-6 * float(along.max())
+
+
+def _resized(shape: Shape, along: Array) -> Shape:
+    """A shape under a scale along its own axes, all negative where it is turned inside out; round ones take the larger
+    of what applies."""
+    size, factors = dict(shape.size), np.abs(along)
+    by_name = {"x": factors[0], "y": factors[1], "z": factors[2], "length": factors[2], "radius": max(factors[:2])}
+    for name, factor in by_name.items():
         if name in size:
-            size[name] *= float(max(along) if shape.type == "sphere" else factor)
-    return size
+            size[name] *= float(max(factors) if shape.type in _BALLS else factor)
+    spheres = [(radius * float(max(factors)), *(float(x) for x in along * place)) for radius, *place in shape.spheres]
+    out = replace(shape, size=size, spheres=[(r, x, y, z) for r, x, y, z in spheres])
+    if along[0] < 0.0 and shape.type == "mesh":
+        out.size = {name: -value for name, value in size.items()}
+    elif along[0] < 0.0 and shape.type in _TIPPED:
+        out.pose = shape.pose @ np.diag([1.0, -1.0, -1.0, 1.0])
+    return out
+
+
+_BALLS = {"sphere", "hemisphere"}
+#: What is not the same upside down.
+_TIPPED = {"cone", "pyramid", "hemisphere"}
+#: Kinds whose mesh tells nothing by its size.
+_UNMEASURED = {"mesh", "plane", "axes", "multi_sphere", "hemisphere"}

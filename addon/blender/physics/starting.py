@@ -1,9 +1,12 @@
-"""How a run begins: stops are counted from where the joints stand, and the empties of joints of several degrees are,
-while Blender reads them, where it has to take their axes from.
+"""How a run begins: stops are counted from where the joints stand, and what Blender reads to build its simulation is in
+its place, whenever that is read.
 
-Blender counts everything from the pose in which it builds its simulation, about the axes that the empty has at that
-moment. Of a joint of several degrees that does not begin at zero these have moved on: the second axis of a universal
-joint goes with the first turn.
+Blender builds a simulation while its threads evaluate the objects in it. It reads each object's matrix before that is
+evaluated, or when no more than the object's own channels are in it, or when its parent's are too: under load, bodies
+and joints began now and then where their channels alone would have them (seen on all versions). Here the three are one.
+
+Stops are counted from the pose at that moment, about the axes that the empty has. Of a joint of several degrees that
+does not begin at zero these have moved on: the second axis of a universal joint goes with the first turn.
 """
 
 from __future__ import annotations
@@ -21,56 +24,107 @@ from .constraints import put_preload, put_stops
 from .generic import is_countable, start_motion
 from .plant import Plant, Undriven
 
-#: Empties that are nearer to where they have to be stay where they are.
+#: Empties that are nearer to where they have to be are there.
 _NEAR = 1e-5
 #: What a matrix is written to: kept one by one, since it does not come out of a matrix to the last bit.
 _CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "scale", "matrix_parent_inverse")
 
 
 class Beginning:
-    """The joints of a model on their marks, from ``hold`` to ``release``."""
+    """A model on its marks, from ``hold`` to ``release``."""
 
     def __init__(self, scene: bpy.types.Scene, plant: Plant) -> None:
-        self._plant = plant
+        self._scene, self._plant = scene, plant
         self._graphs = [layer.depsgraph for layer in scene.view_layers if layer.depsgraph is not None]
         self._moved: list[tuple[bpy.types.Object, list[Any]]] = []
+        self._tails: dict[str, Array] = {}
 
     def hold(self, poses: Array) -> None:
-        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put the empties in place."""
+        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put everything in its place."""
         for empty, value in zip(self._plant.empties, self._plant.coordinates(poses), strict=True):
             put_stops(empty, [value])
             preload = record_of(empty).joint.preload
             if preload is not None and preload.rigid_body_constraint is not None:
                 put_preload(record_of(empty).joint, float(value))
+        turned = {}
         for joint in self._plant.undriven:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and is_countable(record):
                 values = joint.coordinates(poses[None])[0].tolist()
                 put_stops(joint.empty, values)
-                self._place(joint, poses, values)
+                turned[joint.empty] = self._axes_at(joint, poses, values)
+        places: dict[bpy.types.Object, Array] = {}
+        try:
+            for obj in sorted(self._simulated(), key=lambda obj: obj.parent_type != "BONE"):  # parents first
+                places[obj] = self._place(obj, turned.get(obj), places)
+        except BaseException:
+            self.release()
+            raise
 
-    def _place(self, joint: Undriven, poses: Array, values: list[float]) -> None:
-        empty, record = joint.empty, record_of(joint.empty).joint
+    def _simulated(self) -> list[bpy.types.Object]:
+        """What of the model the scene's simulation reads: bodies, joints, motors."""
+        world = self._scene.rigidbody_world
+        held = (folder.objects for folder in (world.collection, world.constraints) if folder is not None)
+        mine = (obj for objects in held for obj in objects if record_of(obj).model == self._plant.rig)
+        return [obj for obj in mine if obj.type != "MESH" or self._is_seen(obj)]
+
+    def _is_seen(self, obj: bpy.types.Object) -> bool:
+        """Whether an object may be touched: Blender does not give a hidden one its mesh back before it needs it."""
+        return any(obj.visible_get(view_layer=layer) for layer in self._scene.view_layers)
+
+    def _axes_at(self, joint: Undriven, poses: Array, values: list[float]) -> Matrix | None:
+        """Where the empty of a joint of several degrees has to be for its axes; None where it is there."""
+        record = record_of(joint.empty).joint
         turn = constraint_turn(record)
         wanted = poses[joint.parent] @ joint.on_parent @ start_motion(record, values)
         wanted = wanted if turn is None else wanted @ turn
-        now = np.array(empty.matrix_world, dtype=np.float64)
-        if np.abs(wanted - now).max() < _NEAR:
-            return
-        self._moved.append((empty, [getattr(empty, channel).copy() for channel in _CHANNELS]))
-        # Blender reads it before its evaluation begins, or once its own matrix is known, or its parent's too, as its
-        # threads go: it has to be in place at all these moments, on the original, too, which is copied at the beginning
-        own, place = np.array(empty.matrix_basis), Matrix(wanted.tolist())
-        undone = np.array(empty.matrix_parent_inverse) @ own @ np.linalg.inv(now)
-        empty.matrix_parent_inverse = Matrix(undone.tolist())
-        empty.matrix_world = place
-        empty.matrix_basis = place
+        now = np.array(joint.empty.matrix_world, dtype=np.float64)
+        return Matrix(wanted.tolist()) if np.abs(wanted - now).max() >= _NEAR else None
+
+    def _place(self, obj: bpy.types.Object, wanted: Matrix | None, places: dict[bpy.types.Object, Array]) -> Array:
+        """Have an object's channels alone put it where it is, or where it has to be, and its parent nowhere else.
+        Returns where Blender will have it, to the last bit, and says so to what reads it too early: runs that begin
+        alike are alike."""
+        now = obj.matrix_world.copy()
+        self._moved.append((obj, [getattr(obj, channel).copy() for channel in _CHANNELS]))
+        obj.matrix_parent_inverse = obj.matrix_parent_inverse @ obj.matrix_basis @ now.inverted_safe()
+        obj.matrix_basis = now if wanted is None else wanted
+        place = _float32(obj.matrix_basis)
+        if obj.parent is not None:
+            place = _product(_product(self._parent_matrix(obj, places), _float32(obj.matrix_parent_inverse)), place)
+        channels = [getattr(obj, channel).copy() for channel in _CHANNELS]
+        obj.matrix_world = Matrix(place.tolist())  # sets the channels as well
+        for channel, value in zip(_CHANNELS, channels, strict=True):
+            setattr(obj, channel, value)
         for graph in self._graphs:
-            empty.evaluated_get(graph).matrix_world = place
+            obj.evaluated_get(graph).matrix_world = Matrix(place.tolist())
+        return place
+
+    def _parent_matrix(self, obj: bpy.types.Object, places: dict[bpy.types.Object, Array]) -> Array:
+        """What Blender multiplies an object's own matrices with: its parent's, or that of its bone's tail."""
+        parent = places.get(obj.parent, _float32(obj.parent.matrix_world))
+        if obj.parent_type != "BONE":
+            return parent
+        if obj.parent_bone not in self._tails:
+            bone = obj.parent.pose.bones[obj.parent_bone]
+            tail = _float32(bone.matrix)
+            tail[:3, 3] += tail[:3, 1] * np.float32(bone.bone.length)
+            self._tails[obj.parent_bone] = _product(parent, tail)
+        return self._tails[obj.parent_bone]
 
     def release(self) -> None:
-        """Put the empties back. Blender then evaluates the frame once more; its simulation does not read them again."""
-        for empty, values in self._moved:
+        """Put everything back. Blender then evaluates the frame once more; its simulation does not read it again."""
+        for obj, values in self._moved:
             for channel, value in zip(_CHANNELS, values, strict=True):
-                setattr(empty, channel, value)
+                setattr(obj, channel, value)
         self._moved = []
+
+
+def _float32(matrix: Matrix) -> Array:
+    return np.array(matrix, dtype=np.float32)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """The product of two matrices of 32-bit numbers, its terms added in the order in which Blender adds them."""
+    one, two, three, four = (np.multiply(a[:, k : k + 1], b[k : k + 1]) for k in range(4))
+    return np.add(one + two, three + four)

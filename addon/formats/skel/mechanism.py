@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...model.kinematics import CLOSES_LOOP
 from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
 from ...model.rotations import inverse
 from . import chains
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from .document import Skeleton
 
 MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
-#: What is noted in a joint's ``extra`` where it closes a loop of the skeleton.
-LOOP = "closes_loop"
 
 
 def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
@@ -179,7 +178,7 @@ def _joint(item: Placed, ends: Ends, by_name: dict[str, Body], path: str, reader
         line=item.line,
     )
     if item.element.tag == LOOP_JOINT or ends.closes:
-        joint.extra[LOOP] = True
+        joint.extra[CLOSES_LOOP] = True
     if item.element.tag == LOOP_JOINT:
         reader.note("info", "loop-joint", f"'{joint.name}' closes a loop; DART itself does not build it", item.element)
     return joint

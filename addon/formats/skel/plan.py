@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import Tree, spanning_tree
+from ...model.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ...model.records import Array, Body, Dof, Joint, Mechanism
 from ...model.report import Report
 from ..losses import Losses
@@ -17,7 +17,7 @@ from .geometry import same_pose
 from .groups import grouped
 from .joints import SIZES
 from .match import Match, matches
-from .mechanism import LOOP, loose_key
+from .mechanism import loose_key
 from .names import Unique, plain
 from .rows import actuator_of, coordinates, kept_numbers, mass_row, reversed_dofs, shape_rows
 from .table import INACTIVE_JOINT, KEPT, LOOP_JOINT, Row
@@ -143,7 +143,7 @@ class _Planner:
 
     def _tree(self) -> Tree:
         """The joints that DART builds: a tree without those that are known to close a loop."""
-        joints = [joint for joint in self.live if not joint.extra.get(LOOP)]
+        joints = [joint for joint in self.live if not joint.extra.get(CLOSES_LOOP)]
         return spanning_tree(replace(self.mechanism, bodies=self.bodies, joints=joints))
 
     def _poses(self) -> dict[str, Array]:

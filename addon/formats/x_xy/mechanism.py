@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...model.kinematics import CLOSES_LOOP
 from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
 from ...model.rotations import inverse
 from . import geometry, notes
@@ -258,6 +259,7 @@ class _Builder:
     def _whole_model(self) -> None:
         """What the note of the root adds."""
         note, out = self.model.note, self.mechanism
+        nested = len(out.joints)
         try:
             out.name = note.get("name", out.name)
             notes.apply(note.get("world", {}), out.world)
@@ -265,6 +267,8 @@ class _Builder:
                 getattr(out, name).extend(notes.restored(kind, item) for item in note.get(name, ()))
         except _ANYTHING_WRONG:
             self.remarks.warn("bad-note", "the note of the model does not fit any more; what did not is left out")
+        for joint in out.joints[nested:]:  # the file's own tree is that of its nested bodies
+            joint.extra[CLOSES_LOOP] = True
         here = {body.id for body in out.bodies}
         gone = [joint for joint in out.joints if not {joint.parent, joint.child} - {None} <= here]
         for joint in gone:

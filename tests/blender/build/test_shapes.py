@@ -132,6 +132,16 @@ def test_collision_shapes_that_differ_are_hidden_wire_children(blank: Any) -> No
     assert len(body.data.vertices) > 100, "the body shows the sphere alone"
 
 
+def whole(mechanism: Mechanism) -> Any:
+    """A model with its physics: its armature."""
+    import bpy
+
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    return rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
+
+
 def drop(rig: Any, frames: int = 240) -> Array:
     """Where the body comes to rest."""
     import bpy
@@ -174,18 +184,26 @@ def drop(rig: Any, frames: int = 240) -> Array:
 )
 def test_bodies_rest_on_what_they_collide_with(blank: Any, shapes: list[Shape], height: float) -> None:
     """Dropped on a plane at height 0: the centre of mass ends where the shapes hold it."""
-    import bpy
-
-    from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
-
     floor = Body("floor", "Floor", shapes=[Shape("plane")], immobile=True)
     thing = Body("one", "One", pose=at(0.3, 0.2, height + 0.3), shapes=shapes)
-    mechanism = Mechanism("Drop", World(), [floor, thing])
-    rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
-    rest = drop(rig)
+    rest = drop(whole(Mechanism("Drop", World(), [floor, thing])))
     assert rest[2, 3] == pytest.approx(height, abs=0.03)
     assert rest[2, 2] > 0.99, "it did not tip over"
+
+
+@pytest.mark.parametrize("how", ["object", "eye", "collection"])
+def test_hidden_bodies_collide_as_others_do(blank: Any, how: str) -> None:
+    floor = Body("floor", "Floor", shapes=[Shape("box", {"x": 9.0, "y": 9.0, "z": 1.0}, at(0, 0, -0.5))], immobile=True)
+    thing = Body("one", "One", pose=at(0, 0, 1), shapes=[Shape("ellipsoid", {"x": 2.0, "y": 2.0, "z": 1.0})])
+    rig = whole(Mechanism("Drop", World(), [floor, thing]))
+    for obj in objects_of(rig, "BODY").values():
+        if how == "object":
+            obj.hide_viewport = True
+        elif how == "eye":
+            obj.hide_set(True)
+    if how == "collection":
+        next(iter(objects_of(rig, "BODY").values())).users_collection[0].hide_viewport = True
+    assert drop(rig)[2, 3] == pytest.approx(0.5, abs=0.03)
 
 
 def test_clearing_physics_takes_it_from_the_children_too(blank: Any) -> None:
