@@ -18,6 +18,7 @@ from .model.describe import describe, summary
 from .model.gait import parse_input
 from .model.records import Mechanism, Source
 from .model.report import FormatError, Report
+from .model.upright import turned, upright_turn
 
 Command = Callable[[argparse.Namespace], None]
 
@@ -57,6 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     convert = _verb(verbs, "convert", _convert, "write a model or motion as another file", "convert old.jpm new.jm")
     convert.add_argument("source", type=Path, metavar="IN")
     convert.add_argument("target", type=Path, metavar="OUT")
+    convert.add_argument(
+        "--upright", action="store_true", help="turn the model as a whole so that its gravity is along -Z"
+    )
     known = sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
     convert.add_argument(
         "--to", metavar="FORMAT", choices=known, help=f"{', '.join(known)} (default: by OUT's ending, or IN's own)"
@@ -216,12 +220,16 @@ def _info(args: argparse.Namespace) -> None:
 def _convert(args: argparse.Namespace) -> None:
     if formats.is_motion(args.source):
         report = formats.save_motion(formats.load_motions(args.source), args.target, args.to)
+        label = ""
     else:
         mechanism = formats.load(args.source)
         report = Report(list(mechanism.report.entries))
+        if args.upright:
+            mechanism = turned(mechanism, upright_turn(mechanism))
         report.extend(formats.save(mechanism, args.target, args.to, args.meshes))
+        label = f"{formats.FORMATS[formats.format_id(mechanism, args.target, args.to)].label}, "
     _print_report(report)
-    _say(f"{args.target}: {args.target.stat().st_size} bytes")
+    _say(f"{args.target}: {label}{args.target.stat().st_size} bytes")
 
 
 def _import(args: argparse.Namespace) -> None:

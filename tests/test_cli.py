@@ -162,7 +162,29 @@ def test_converting_to_its_own_format_keeps_the_file(walker: Path, tmp_path: Pat
     target = tmp_path / "again.jm"
     assert run("convert", walker, target) == 0
     assert target.read_bytes() == walker.read_bytes()
-    assert capsys.readouterr().out.splitlines()[-1] == f"{target}: {len(WALKER)} bytes"
+    assert capsys.readouterr().out.splitlines()[-1] == f"{target}: Juice, {len(WALKER)} bytes"
+
+
+def test_what_an_ending_means_where_several_formats_have_it(walker: Path, tmp_path: Path, capsys: Any) -> None:
+    """Juice's old files end in .xml too, and x_xy's in nothing else."""
+    skel = '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"/></skeleton></world></skel>'
+    (tmp_path / "a.skel").write_text(skel)
+    for source, target, label in (("a.skel", "b.xml", "x_xy"), ("b.xml", "c.xml", "x_xy"), (walker, "w.xml", "Juice")):
+        assert run("convert", tmp_path / source, tmp_path / target) == 0
+        assert f": {label}" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_a_model_that_lies_on_its_side_is_turned_upright(tmp_path: Path, capsys: Any) -> None:
+    skel = """<skel version="1.0"><world name="w"><physics><gravity>0 -9.81 0</gravity></physics><skeleton name="s">
+    <body name="b"><transformation>1 2 3 0 0 0</transformation></body></skeleton></world></skel>"""
+    (tmp_path / "a.skel").write_text(skel)
+    assert run("convert", tmp_path / "a.skel", tmp_path / "lying.jm") == 0
+    assert "Juice's gravity is along -Z: of (0 -9.81 0) only 0 is written" in capsys.readouterr().out
+    assert run("convert", tmp_path / "a.skel", tmp_path / "standing.jm", "--upright") == 0
+    assert "gravity" not in capsys.readouterr().out
+    made = formats.load(tmp_path / "standing.jm")
+    assert made.world.gravity.tolist() == [0, 0, -9.81]
+    assert made.bodies[0].pose[:3, 3] == pytest.approx((1, -3, 2))
 
 
 def test_an_old_file_becomes_a_new_one(corpus: Path, tmp_path: Path, capsys: Any) -> None:

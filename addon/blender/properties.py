@@ -332,6 +332,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=_world_changed,
     )
     has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
+    has_collision: BoolProperty(description="Some bodies have children that they collide with")
     show_collision: BoolProperty(
         name="Collision Shapes",
         description="Show, as wires, what bodies collide with where that is not what they look like",

@@ -116,7 +116,7 @@ def save(
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
     report = Report()
-    row = _row(_format_id(mechanism, suffix, format))
+    row = _row(format_id(mechanism, name, format))
     text = _dumped(row, mechanism, suffix, report, mesh_folders, ignore_unit)
     # another format's code page is not this one's
     write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
@@ -138,7 +138,7 @@ def dumps(
 ) -> tuple[str, Report]:
     """The text of a model in a format (its own, if None is given), and what was lost in it. See ``save``."""
     report = Report()
-    row = _row(_format_id(mechanism, "", format))
+    row = _row(format_id(mechanism, "", format))
     return _dumped(row, mechanism, "", report, mesh_folders, ignore_unit), report
 
 
@@ -195,12 +195,14 @@ def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str],
     return report
 
 
-def _format_id(mechanism: Mechanism, suffix: str, format: str | None) -> str:
-    """The format asked for; else that of the extension, the mechanism's own where several share it."""
-    own = mechanism.source.format
+def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> str:
+    """What ``save`` writes: the format asked for; else that of the path's extension, where several share it the
+    mechanism's own, else the one that it is the first extension of."""
+    own, suffix = mechanism.source.format, PurePath(path).suffix.lower()
     if format:
         return format
-    fitting = [row.id for row in FORMATS.values() if suffix in row.extensions]
+    rows = [row for row in FORMATS.values() if suffix in row.extensions]
+    fitting = [row.id for row in sorted(rows, key=lambda row: row.extensions.index(suffix))]
     if own in FORMATS and (own in fitting or not suffix):
         return own
     return fitting[0] if fitting else suffix or own

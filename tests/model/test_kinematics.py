@@ -377,3 +377,18 @@ def test_all_joint_frames_at_once_are_those_of_each(seed: int) -> None:
     for joint in mechanism.joints:
         parent = held[joint.parent].pose if joint.parent else np.eye(4)
         np.testing.assert_allclose(frames[joint.id], parent @ joint.frame_parent, atol=1e-14)
+
+
+def test_a_joint_that_its_file_has_for_closing_a_loop_places_a_body_only_where_none_else_does() -> None:
+    """Whichever comes first in the file, or is reached first."""
+    from addon.model.kinematics import CLOSES_LOOP
+
+    def joint(name: str, parent: str | None, child: str, closes: bool = False) -> Joint:
+        return Joint(name, name, "revolute", parent, child, dofs=[Dof("rotation")], extra={CLOSES_LOOP: closes})
+
+    bodies = [Body(name, name) for name in "abc"]
+    joints = [joint("tail", "b", "c", True), joint("b", None, "b"), joint("a", None, "a"), joint("pin", "a", "c")]
+    tree = spanning_tree(Mechanism(bodies=bodies, joints=joints))
+    assert tree.loop_joints == {"tail"} and {link.joint.id for link in tree.links} == {"a", "b", "pin"}
+    alone = spanning_tree(Mechanism(bodies=bodies, joints=joints[:3]))
+    assert not alone.loop_joints and {link.joint.id for link in alone.links} == {"a", "b", "tail"}

@@ -141,6 +141,7 @@ def _keep_settings(
     model.erp = world.erp if world.erp is not None else 0.0
     model.cfm = world.cfm if world.cfm is not None else 0.0
     model.time_step = world.time_step or 0.0
+    model.has_collision = any(record_of(obj).shape >= 0 for obj in collection.all_objects)
     model.has_ground = options.ground and world.ground is not None
     behaviours: Behaviours | None = mechanism.behaviours
     if behaviours is not None:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import colorsys
-import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from ...model.extents import body_reach, scenery
 from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...model.records import Array, Body, Mechanism
+from ...model.report import FormatError
+from ...model.upright import UpAxis, upright_turn
 from ..joint_axes import main_axis
 from .bone_frames import aimed, clear_view, frame_of_layout, is_clear
 from .degrees import BoneDegrees, Layout, Place, chain_of
 from .starts import closing_positions
 
-UpAxis = Literal["AUTO", "Z", "Y", "-Z"]
-
+#: Places and turns beyond it, multiplied, are no 32-bit numbers any more.
+_FARTHEST = 1e15
 _HUES = 13  # more could not be told apart
-
-#: A turn about X (rad) that brings each up axis to Blender's Z.
-_TURN = {"Z": 0.0, "Y": math.pi / 2, "-Z": math.pi}
 
 
 @dataclass
@@ -74,6 +71,7 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) ->
     """Decide bones, colours and the upright turn for a mechanism; ``closed``: and where its joints begin, so that
     every loop fits."""
     bodies = {body.id: body for body in reversed(mechanism.bodies)}
+    _check_numbers(mechanism)
     tree = spanning_tree(mechanism)
     frames = joint_frames_world(mechanism)
     size = _size(mechanism)
@@ -83,22 +81,23 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) ->
     return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright, size, bodies, starts)
 
 
-def upright_turn(mechanism: Mechanism, up_axis: UpAxis) -> Array:
-    """The turn that stands the model up: by its gravity when ``AUTO``, as (4, 4)."""
-    if up_axis == "AUTO":
-        down = np.asarray(mechanism.world.gravity)
-        along = int(np.argmax(np.abs(down)))
-        up_axis = "Z"
-        if along == 1 and down[1] < 0:
-            up_axis = "Y"
-        elif along == 2 and down[2] > 0:
-            up_axis = "-Z"
-    angle = _TURN[up_axis]
-    out = np.eye(4)
-    if angle:
-        cos, sin = round(math.cos(angle), 15), round(math.sin(angle), 15)
-        out[1:3, 1:3] = [[cos, -sin], [sin, cos]]
-    return out
+def _check_numbers(mechanism: Mechanism) -> None:
+    """FormatError for a place or a turn that is beyond Blender's numbers, or so far out that its products are."""
+    for body in mechanism.bodies:
+        _check(f"body '{body.name}'", body.line, mechanism, body.pose, body.com, *(shape.pose for shape in body.shapes))
+    for joint in mechanism.joints:
+        starts = [dof.initial for dof in joint.dofs]
+        _check(f"joint '{joint.name}'", joint.line, mechanism, joint.frame_parent, joint.frame_child, *starts)
+
+
+def _check(where: str, line: int | None, mechanism: Mechanism, *numbers: Array) -> None:
+    if not all(np.abs(part).max(initial=0.0) < _FARTHEST for part in numbers):
+        raise FormatError(
+            f"{where} stands farther out than {_FARTHEST:g}, or nowhere",
+            path=mechanism.source.path,
+            line=line,
+            remedy="Blender cannot hold such numbers; correct them in the file.",
+        )
 
 
 def _size(mechanism: Mechanism) -> float:

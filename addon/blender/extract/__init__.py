@@ -65,6 +65,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
     mechanism.joints = _merge(base.joints, joints, reading.joint)
     before.settle(mechanism, reading.moved)
+    hung.rename_references(mechanism)
     _world(rig, mechanism)
     mechanism.behaviours = _behaviours(rig, base)
     return mechanism

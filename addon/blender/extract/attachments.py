@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import bpy
 import numpy as np
 
-from ...model.records import Array, Frame, Light
+from ...model.records import Array, Frame, Light, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of
@@ -29,6 +29,8 @@ class Attachments:
     coms: Mapping[str, Array]
     alive: Collection[str]
     report: Report
+    #: New names of frames, by their body (None for the world) and the old one.
+    renamed: dict[tuple[str | None, str], str] = field(default_factory=dict)
     #: Of each frame's object what its pose on its body was, and the frame as it is now.
     frames: dict[bpy.types.Object, tuple[Array, Frame]] = field(default_factory=dict)
 
@@ -60,6 +62,8 @@ class Attachments:
         return part.body is None or part.body in self.alive
 
     def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
+        if isinstance(part, Frame) and name != part.name:
+            self.renamed[part.body, part.name] = name
         part.name, before = name, part.pose
         on_frame = self.frames.get(obj.parent) if isinstance(part, Light) and obj.parent is not None else None
         if on_frame is not None:
@@ -73,6 +77,22 @@ class Attachments:
         else:
             self.frames[obj] = before, part
         return part
+
+
+    def rename_references(self, mechanism: Mechanism) -> None:
+        """Have joints, lights and restraints name the frames that they are at as these are called now."""
+        for joint in mechanism.joints if self.renamed else ():
+            self._rename(joint.extra, (joint.parent, joint.child))
+        for item in mechanism.restraints if self.renamed else ():
+            self._rename(item.extra, item.bodies or (None, None))
+        for light in mechanism.lights:
+            if "frame" in light.extra:
+                light.extra["frame"] = self.renamed.get((light.body, light.extra["frame"]), light.extra["frame"])
+
+    def _rename(self, extra: dict[str, Any], bodies: Sequence[str | None]) -> None:
+        frames = extra.get("frames")
+        if isinstance(frames, list) and len(frames) == len(bodies):
+            extra["frames"] = [self.renamed.get((b, f), f) for b, f in zip(bodies, frames, strict=True)]
 
 
 def _number(obj: bpy.types.Object) -> int:

@@ -38,8 +38,9 @@ def plain(value: float, unit: float = 1.0) -> float:
 
 
 def plain_angle(value: float) -> float:
-    """The angle (rad) with the fewest digits in degrees that Blender keeps as this one."""
-    return plain(value, math.radians(1.0))
+    """The angle (rad) with the fewest digits, in degrees or in radians, that Blender keeps as this one."""
+    degrees, radians = plain(value, math.radians(1.0)), plain(value)
+    return radians if len(f"{radians:.9g}") < len(f"{math.degrees(degrees):.9g}") else degrees
 
 
 def edited(now: float, before: float) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import EnumProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ... import formats
 from ...model.report import Report
+from ...model.upright import turned, upright_turn
 from ..access import record_of, settings
 from ..extract import extract
 from ..model_parts import rig_in
@@ -43,6 +44,11 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         description="The kind of file to write",
         items=[(row.id, row.label, f"Write a {row.label} file") for row in formats.FORMATS.values()],
     )
+    upright: BoolProperty(
+        name="Upright",
+        description="Write the model turned so that its gravity is along -Z, as Juice needs it, instead of in the axes "
+        "of the file that it came from",
+    )
     collection: StringProperty(
         name="Collection",
         description="The collection whose model is written; empty for the active model",
@@ -59,6 +65,8 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         rig = model_in(context)
+        if not self.properties.is_property_set("format") and rig is not None and settings(rig).format:
+            self.format = settings(rig).format
         if not self.filepath and rig is not None:
             name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
             self.filepath = name + formats.FORMATS[self.format].extensions[0]
@@ -76,11 +84,17 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.prop(self, "format")
+        layout.prop(self, "upright")
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
             mechanism = extract(self._collection(context))
+            if not self.properties.is_property_set("format"):
+                found = formats.format_id(mechanism, self.filepath)
+                self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
+            path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
+            if self.upright:
+                mechanism = turned(mechanism, upright_turn(mechanism))
             report: Report = mechanism.report
             report.extend(formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units()))
         except ERRORS as error:

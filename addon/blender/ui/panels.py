@@ -67,7 +67,7 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             _fact(layout, "Format", f"{row.label}{dialect}")
         if model.path:
             _fact(layout, "File", bpy.path.basename(model.path))
-        if any(record_of(obj).shape >= 0 for obj in parts(rig, "SHAPE")):
+        if model.has_collision:
             layout.prop(model, "show_collision")
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")

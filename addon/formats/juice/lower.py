@@ -31,7 +31,9 @@ def lowered(mechanism: Mechanism, report: Report) -> tuple[list[Body], list[Join
 
 def _world(mechanism: Mechanism, losses: Losses) -> None:
     if np.abs(mechanism.world.gravity[:2]).max() > _NOTHING:
-        losses.add("approximated-gravity", "gravity is written straight down", mechanism.name)
+        x, y, z = mechanism.world.gravity
+        message = f"Juice's gravity is along -Z: of ({x:g} {y:g} {z:g}) only {z:g} is written; turn the model upright"
+        losses.add("approximated-gravity", message, mechanism.name)
     if mechanism.motions:
         losses.add("dropped-motion", "motions are not written; save them as servo motion", mechanism.motions[0].name)
     if mechanism.world.time_step not in (None, TIME_STEP):

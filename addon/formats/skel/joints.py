@@ -38,12 +38,16 @@ _NAMES = {
     "free": ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z"),
 }
 _BLOCKS = {"ball", "free"}
+_NEVER_BUILT = {"screw", "translational2d"}
 
 
 def type_of(placed: Placed, reader: Reader) -> str:
     """The joint's type in SKEL's words; an unknown one is a weld, which keeps its bodies together."""
     own = placed.row["@type"]
     if own in SIZES:
+        if own in _NEVER_BUILT:
+            message = f"DART reads a {own} joint and stops where it should build {placed.label}"
+            reader.note("warning", "not-in-dart", message, placed.element)
         return own
     low = own.strip().lower().replace("-", "_")
     found = low if low in SIZES else ALIASES.get(low, "weld")

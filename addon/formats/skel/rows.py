@@ -15,6 +15,7 @@ from ...model.records import DOF_SIZE, Array, Body, Dof, Shape
 from ...model.rotations import rotation_matrix
 from ..losses import Losses
 from .mass import DERIVED
+from .shapes import IN_FILE
 from .table import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row
 
 #: The attributes of one coordinate and their defaults, as the records have them.
@@ -111,7 +112,7 @@ def actuator_of(dofs: list[Dof], own: str | None) -> str:
 def _geometry(shape: Shape, body: Body, losses: Losses) -> Row:
     size, type_ = shape.size, shape.type
     row: Row = {"transformation": shape.pose, "type": type_}
-    if type_ == "hemisphere":
+    if type_ == "hemisphere" and not shape.extra.get(IN_FILE):
         losses.add("approximated-shape", "a hemisphere is written as a sphere", body.name)
         row |= {"type": "sphere", f"{KEPT}/@type": "hemisphere"}
         type_ = "sphere"
@@ -130,7 +131,7 @@ def _geometry(shape: Shape, body: Body, losses: Losses) -> Row:
         row["spheres"] = tuple(tuple(float(x) for x in ball) for ball in shape.spheres)
     else:
         row[here + "radius"] = _above(size["radius"], body, losses)
-        if type_ != "sphere":
+        if type_ not in ("sphere", "hemisphere"):
             row[here + "height"] = _above(size["length"], body, losses)
     return row
 

@@ -12,6 +12,8 @@ from .geometry import along_z, pose_of
 from .read import Placed, Reader
 from .table import BALL, COLLISION, GEOMETRIES, GEOMETRY_FIELDS, KEPT, SHAPES, SOFT, VISUAL, Row
 
+#: Noted in the ``extra`` of a hemisphere that the document itself has, though DART knows none: it may stay.
+IN_FILE = "hemisphere_in_file"
 #: How the model calls what DART calls by another name.
 _LENGTHS = {"radius": "radius", "height": "length", "base_width": "x", "base_depth": "y"}
 _THREE = {"box": "size", "ellipsoid": "size", "mesh": "scale"}
@@ -53,7 +55,7 @@ def place_shape(element: etree._Element, reader: Reader) -> Placed:
         reader.note("warning", "zero-axis", "the normal of a plane is 0 0 0; 0 0 1 is taken", element)
         row["geometry/plane/normal"] = (0.0, 0.0, 1.0)
     if type_ == "hemisphere":
-        reader.note("info", "not-in-dart", "DART knows no hemisphere and stops at this file", element)
+        reader.note("warning", "not-in-dart", "DART knows no hemisphere and stops at this file", element)
     if table is SOFT and type_ == "box" and row["geometry/box/frags"] is None:
         reader.note("warning", "missing-frags", "a soft box has no <frags>; DART 6.20 refuses the file", element)
     color = row.get("color")
@@ -83,6 +85,8 @@ def shape_of(row: Row, table_tag: str) -> Shape:
         shape.mesh = row["geometry/mesh/file_name"]
     if type_ == "multi_sphere":
         shape.spheres = [*row["spheres"]]
+    if type_ == "hemisphere":
+        shape.extra[IN_FILE] = True
     if row.get("collidable") is False:
         shape.extra["collidable"] = False
     if row.get(f"{KEPT}/@type") in ("hemisphere",) and type_ == "sphere":

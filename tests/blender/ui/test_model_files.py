@@ -227,3 +227,42 @@ def test_the_menus_offer_every_format(blank: Any) -> None:
     assert "Juice (.jm)" in texts
     assert texts.count("Servo Motion (.xmdi)") == 2
     assert [e.format for e in Menu.layout.entries if e.idname == "export_scene.mechanism"] == list(formats.FORMATS)
+
+
+def test_export_takes_the_format_of_the_ending_or_the_models_own(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    text = '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"/></skeleton></world></skel>\n'
+    (tmp_path / "a.skel").write_text(text)
+    bpy.ops.import_scene.mechanism(filepath=str(tmp_path / "a.skel"))
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "b.skel"))
+    assert (tmp_path / "b.skel").read_text() == text
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "c.json"))
+    assert formats_of(tmp_path / "c.json") == "shift"
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "d.jm"))
+    assert formats_of(tmp_path / "d.jm") == "juice"
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "e.x_xy"), format="x_xy")
+    assert formats_of(tmp_path / "e.x_xy.xml") == "x_xy"
+
+
+def test_a_y_up_model_can_be_exported_upright(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon import formats
+
+    world = "<physics><gravity>0 -9.81 0</gravity></physics>"
+    (tmp_path / "a.skel").write_text(
+        f'<skel version="1.0"><world name="w">{world}<skeleton name="s"><body name="b"><transformation>1 2 3 0 0 0'
+        "</transformation></body></skeleton></world></skel>"
+    )
+    bpy.ops.import_scene.mechanism(filepath=str(tmp_path / "a.skel"))
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "b.jm"), upright=True)
+    made = formats.load(tmp_path / "b.jm")
+    assert made.world.gravity.tolist() == [0, 0, -9.81]
+    assert made.bodies[0].pose[:3, 3] == pytest.approx((1, -3, 2))
+
+
+def formats_of(path: Path) -> str:
+    from addon import formats
+
+    return formats.load(path).source.format

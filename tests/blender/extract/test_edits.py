@@ -1,0 +1,288 @@
+"""Edits of models of the other formats: what goes out is what was seen. Judged on the meshes that Blender shows."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.model.records import Array, Mechanism
+from tests.blender.mechanisms import objects_of
+
+
+def skel(shape: str, extra: str = "", offset: str = "0 0 1") -> str:
+    return f"""<skel version="1.0"><world name="w"><physics><gravity>0 0 -9.81</gravity></physics><skeleton name="s">
+    <body name="b"><transformation>1 2 3 0 0 0</transformation>
+        <inertia><mass>2</mass><offset>{offset}</offset><moment_of_inertia><ixx>1</ixx><iyy>2</iyy><izz>3</izz>
+        <ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></moment_of_inertia></inertia>
+        {extra}<visualization_shape><transformation>0.25 0 2 0 0 0</transformation>
+            <geometry>{shape}</geometry></visualization_shape>
+    </body>
+    <joint type="free" name="j"><parent>world</parent><child>b</child></joint>
+</skeleton></world></skel>
+"""
+
+
+BOX = "<box><size>1 0.5 2</size></box>"
+CONE = "<cone><radius>0.5</radius><height>1</height></cone>"
+HALF = "<hemisphere><radius>0.5</radius></hemisphere>"
+PYRAMID = "<pyramid><base_width>1</base_width><base_depth>0.5</base_depth><height>2</height></pyramid>"
+BALLS = (
+    "<multi_sphere><sphere><radius>0.5</radius><position>0 0 1</position></sphere>"
+    "<sphere><radius>0.25</radius><position>0.5 0 0</position></sphere></multi_sphere>"
+)
+
+
+def put(text: str, name: str = "b.skel") -> Any:
+    import bpy
+
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    rig = rig_in(build(formats.loads(text.encode(), name), bpy.context, BuildOptions(physics=False, gait=False)))
+    bpy.context.view_layer.update()
+    return rig
+
+
+def out(rig: Any) -> tuple[str, Mechanism]:
+    from addon.blender.extract import extract
+
+    mechanism = extract(rig.data.knuckle.collection)
+    return formats.dumps(mechanism)[0], mechanism
+
+
+def seen(rig: Any, name: str = "b") -> Array:
+    """Lowest and highest corner of a body as it is shown, in the file's axes."""
+    import bpy
+
+    bpy.context.view_layer.update()
+    graph = bpy.context.evaluated_depsgraph_get()
+    obj = next(each for each in objects_of(rig, "BODY").values() if each.knuckle.source_name == name)
+    shown = obj.evaluated_get(graph)
+    world = np.linalg.inv(np.array(rig.matrix_world)) @ np.array(shown.matrix_world)
+    points = np.array([[*vertex.co, 1.0] for vertex in shown.data.vertices]) @ world.T
+    return np.array([points[:, :3].min(axis=0), points[:, :3].max(axis=0)])
+
+
+@pytest.mark.parametrize("shape", [BOX, CONE, HALF, PYRAMID, BALLS], ids=["box", "cone", "half", "pyramid", "balls"])
+@pytest.mark.parametrize("scale", [(2, 2, 2), (-1, -1, -1), (1, 1, -1), (-1, 1, 1)])
+def test_a_scaled_or_mirrored_body_comes_back_as_it_was_seen(blank: Any, shape: str, scale: Any) -> None:
+    """About its centre of mass, which is where its object stands, and not about the body's own origin."""
+    rig = put(skel(shape))
+    assert out(rig)[0] == skel(shape)
+    (obj,) = objects_of(rig, "BODY").values()
+    obj.scale = scale
+    shown = seen(rig)
+    text, mechanism = out(rig)
+    assert mechanism.bodies[0].com.tolist() == [0, 0, 1]
+    back = seen(put(text))
+    assert np.abs(back - shown).max() < 1e-5
+    codes = [entry.code for entry in mechanism.report.entries]
+    assert "mesh-edited" not in codes
+
+
+def test_round_shapes_under_an_uneven_scale_are_told(blank: Any) -> None:
+    rig = put(skel("<sphere><radius>0.5</radius></sphere>"))
+    (obj,) = objects_of(rig, "BODY").values()
+    obj.scale = (1, 2, 1)
+    mechanism = out(rig)[1]
+    assert "uneven-scale" in [entry.code for entry in mechanism.report.entries]
+    assert mechanism.bodies[0].shapes[0].size == {"radius": 1.0}
+
+
+def test_moments_go_with_an_edited_mass(blank: Any) -> None:
+    rig = put(skel(BOX))
+    (obj,) = objects_of(rig, "BODY").values()
+    obj.knuckle.mass = 4.0
+    mechanism = out(rig)[1]
+    assert np.allclose(mechanism.bodies[0].inertia, np.diag([2, 4, 6]))
+
+
+def test_a_body_and_its_frame_move_together_once(blank: Any) -> None:
+    base = {"name": "base", "mass": 1.0, "center_of_mass": [0, 0, 1], "frames": [{"name": "tip", "T": [1, 0, 0]}]}
+    joint = {"name": "slide", "type": "Tx", "body_frame_pairs": [["fixed", "origin"], ["base", "origin"]]}
+    model = {"model_parameters": {"version": "0.2", "gravity": [0, 0, -9.81]}}
+    document = json.dumps({**model, "assemblies": [{"name": "a", "bodies": [base], "joints": [joint]}]})
+    rig = put(document, "a.json")
+    (obj,) = objects_of(rig, "BODY").values()
+    frame = next(each for each in rig.data.knuckle.collection.all_objects if each.knuckle.role == "FRAME")
+    obj.location.x += 2
+    import bpy
+
+    bpy.context.view_layer.update()
+    assert frame.matrix_world.translation.x == pytest.approx(3)
+    mechanism = out(rig)[1]
+    body, tip = mechanism.bodies[0], mechanism.frames[0]
+    assert (body.pose @ tip.pose)[0, 3] == pytest.approx(3)
+    frame.location.z += 0.5
+    assert np.allclose(out(rig)[1].frames[0].pose[:3, 3], (1, 0, 0.5))
+
+
+def test_a_joint_whose_child_is_the_world_survives_a_moved_body(blank: Any) -> None:
+    base = {"name": "base", "mass": 1.0}
+    joint = {"name": "j", "type": "Rz", "body_frame_pairs": [["base", "origin"], ["fixed", "origin"]]}
+    model = {"model_parameters": {"version": "0.2", "gravity": [0, 0, -9.81]}}
+    document = json.dumps({**model, "assemblies": [{"name": "a", "bodies": [base], "joints": [joint]}]})
+    rig = put(document, "a.json")
+    (obj,) = objects_of(rig, "BODY").values()
+    obj.location.x += 1
+    text, mechanism = out(rig)
+    assert mechanism.joints[0].active and '"active"' not in text
+
+
+# ---------------------------------------------------------------- collision shapes
+
+HULL = """<collision_shape><transformation>0 0 1 0 0 0</transformation>
+            <geometry><box><size>2 2 2</size></box></geometry></collision_shape>"""
+
+
+def children(rig: Any) -> list[Any]:
+    return [obj for obj in rig.data.knuckle.collection.all_objects if obj.knuckle.shape >= 0]
+
+
+def test_a_copy_that_takes_its_originals_place_keeps_its_collision_shapes(blank: Any) -> None:
+    import bpy
+
+    rig = put(skel(BOX, HULL))
+    (obj,) = objects_of(rig, "BODY").values()
+    copy = obj.copy()
+    obj.users_collection[0].objects.link(copy)
+    bpy.data.objects.remove(obj)
+    mechanism = out(rig)[1]
+    assert sorted(shape.collision for shape in mechanism.bodies[0].shapes) == [False, True]
+
+
+def test_a_deleted_collision_shape_collides_with_nothing_and_is_told(blank: Any) -> None:
+    import bpy
+
+    from addon.blender.physics.simulation import build_physics
+
+    rig = put(skel(BOX, HULL))
+    bpy.data.objects.remove(children(rig)[0])
+    build_physics(blank.scene, rig)
+    (obj,) = objects_of(rig, "BODY").values()
+    assert not any(obj.rigid_body.collision_collections)
+    assert "deleted" in [entry.code for entry in out(rig)[1].report.entries]
+
+
+def test_a_copied_collision_shape_is_told_and_left_out(blank: Any) -> None:
+    rig = put(skel(BOX, HULL))
+    (child,) = children(rig)
+    copy = child.copy()
+    copy.location.x += 5
+    child.users_collection[0].objects.link(copy)
+    text, mechanism = out(rig)
+    assert text == skel(BOX, HULL)
+    assert "stranger" in [entry.code for entry in mechanism.report.entries]
+
+
+def test_a_collision_shape_scales_with_its_body(blank: Any) -> None:
+    rig = put(skel(BOX, HULL))
+    (obj,) = objects_of(rig, "BODY").values()
+    obj.scale = (1, 1, 3)
+    touched = next(shape for shape in out(rig)[1].bodies[0].shapes if shape.collision)
+    assert touched.size == {"x": 2.0, "y": 2.0, "z": 6.0} and np.allclose(touched.pose[:3, 3], (0, 0, 1))
+
+
+# ---------------------------------------------------------------- deleted bodies
+
+ARM = """<skel version="1.0"><world name="w"><physics><gravity>0 0 -9.81</gravity></physics><skeleton name="s">
+{}
+{}
+</skeleton></world></skel>
+"""
+
+
+def link(name: str, at: float, parent: str, start: float) -> tuple[str, str]:
+    body = (
+        f'<body name="{name}"><transformation>{at} 0 0 0 0 0</transformation><inertia><mass>1</mass></inertia>'
+        f"<visualization_shape><transformation>0.5 0 0 0 0 0</transformation><geometry><box><size>1 0.1 0.1</size>"
+        f"</box></geometry></visualization_shape></body>"
+    )
+    joint = (
+        f'<joint type="revolute" name="to {name}"><parent>{parent}</parent><child>{name}</child>'
+        f"<axis><xyz>0 1 0</xyz></axis><init_pos>{start}</init_pos></joint>"
+    )
+    return body, joint
+
+
+@pytest.mark.parametrize("through_a_file", [False, True])
+def test_what_a_deleted_body_carried_stays_where_it_is_seen(blank: Any, tmp_path: Path, through_a_file: bool) -> None:
+    import bpy
+
+    links = [link("a", 0, "world", 0.3), link("b", 1, "a", 0.4), link("c", 2, "b", 0.5)]
+    rig = put(ARM.format("".join(body for body, _ in links), "".join(joint for _, joint in links)), "arm.skel")
+    before = seen(rig, "c")
+    bpy.data.objects.remove(next(obj for obj in objects_of(rig, "BODY").values() if obj.knuckle.source_name == "b"))
+    text, mechanism = out(rig)
+    assert {joint.name for joint in mechanism.joints} == {"to a"}
+    told = [entry.message for entry in mechanism.report.entries if entry.code == "deleted"]
+    assert len(told) == 3, "the body and its two joints"
+    if through_a_file:
+        (tmp_path / "less.skel").write_text(text)
+        text = (tmp_path / "less.skel").read_text()
+    assert np.abs(seen(put(text, "less.skel"), "c") - before).max() < 1e-5
+
+
+def test_a_restraint_of_a_deleted_body_is_told(blank: Any) -> None:
+    import bpy
+
+    bodies = [{"name": name, "mass": 1.0} for name in ("a", "b")]
+    joints = [{"name": f"to {n}", "type": "Tx", "body_frame_pairs": [["fixed", "origin"], [n, "origin"]]} for n in "ab"]
+    ends = [["a", "origin"], ["b", "origin"]]
+    spring = {"name": "rope", "type": "spring", "knot_points": [], "coefficients": [[1, 0]], "body_frame_pair": ends}
+    assembly = {"name": "x", "bodies": bodies, "joints": joints, "restraints": [spring]}
+    document = json.dumps({"model_parameters": {"version": "0.2"}, "assemblies": [assembly]})
+    rig = put(document, "x.json")
+    assert len(out(rig)[1].restraints) == 1
+    bpy.data.objects.remove(next(obj for obj in objects_of(rig, "BODY").values() if obj.knuckle.source_name == "b"))
+    mechanism = out(rig)[1]
+    assert not mechanism.restraints
+    assert any("rope" in entry.message for entry in mechanism.report.entries if entry.code == "deleted")
+
+
+def test_a_renamed_frame_is_renamed_wherever_it_is_named(blank: Any) -> None:
+    base = {"name": "base", "mass": 1.0, "frames": [{"name": "tip", "T": [1, 0, 0]}]}
+    joints = [
+        {"name": "j", "type": "Rz", "body_frame_pairs": [["fixed", "origin"], ["base", "tip"]]},
+    ]
+    lights = [{"name": "lamp", "type": "point", "parent": ["a:base", "tip"]}]
+    document = {"model_parameters": {"version": "0.2"}, "fixed": {"lights": lights, "frames": []}}
+    text = json.dumps({**document, "assemblies": [{"name": "a", "bodies": [base], "joints": joints}]})
+    rig = put(text, "a.json")
+    frame = next(obj for obj in rig.data.knuckle.collection.all_objects if obj.knuckle.role == "FRAME")
+    frame.name = "nose"
+    written = out(rig)[0]
+    assert '"tip"' not in written and written.count('"nose"') == 3
+
+
+# ---------------------------------------------------------------- what Blender cannot hold
+
+
+@pytest.mark.parametrize("number", ["1e300", "1e20"])
+def test_a_body_beyond_blenders_numbers_is_refused_by_name(blank: Any, number: str) -> None:
+    import bpy
+
+    from addon.model.report import FormatError
+
+    text = skel(BOX).replace("1 2 3 0 0 0", f"{number} 2 3 0 0 0")
+    before = {obj.name for obj in bpy.data.objects}
+    with pytest.raises(FormatError, match="body 'b'.*Blender"):
+        put(text)
+    assert {obj.name for obj in bpy.data.objects} == before
+
+
+def test_a_stop_in_plain_radians_is_written_so(blank: Any) -> None:
+    body, joint = link("a", 0, "world", 0)
+    joint = joint.replace("</axis>", "<limit><lower>-1</lower><upper>1</upper></limit></axis>")
+    rig = put(ARM.format(body, joint), "arm.skel")
+    empty = next(obj for obj in rig.data.knuckle.collection.all_objects if obj.knuckle.role == "JOINT")
+    empty.knuckle.joint.dofs[0].upper = 0.9
+    assert "<upper>0.9</upper>" in out(rig)[0]
+    empty.knuckle.joint.dofs[0].upper = math.radians(40)
+    assert f"<upper>{math.radians(40)!r}</upper>" in out(rig)[0]
