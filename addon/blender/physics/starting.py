@@ -1,9 +1,10 @@
-"""How a run begins: stops are counted from where the joints stand, and what Blender reads to build its simulation is in
-its place, whenever that is read.
+"""How a run begins: stops are counted from where the joints stand, and joints are in their place whenever Blender reads
+them to build its simulation.
 
 Blender builds a simulation while its threads evaluate the objects in it. It reads each object's matrix before that is
-evaluated, or when no more than the object's own channels are in it, or when its parent's are too: under load, bodies
-and joints began now and then where their channels alone would have them (seen on all versions). Here the three are one.
+evaluated, or when no more than the object's own channels are in it, or when its parent's are too: under load, what
+hangs on bones began now and then where its channels alone would have it. For the empties of joints and motors the
+three are made one here. Bodies cannot be helped so: one that was touched has, for a moment, no mesh to be built from.
 
 Stops are counted from the pose at that moment, about the axes that the empty has. Of a joint of several degrees that
 does not begin at zero these have moved on: the second axis of a universal joint goes with the first turn.
@@ -53,24 +54,18 @@ class Beginning:
                 values = joint.coordinates(poses[None])[0].tolist()
                 put_stops(joint.empty, values)
                 turned[joint.empty] = self._axes_at(joint, poses, values)
-        places: dict[bpy.types.Object, Array] = {}
         try:
-            for obj in sorted(self._simulated(), key=lambda obj: obj.parent_type != "BONE"):  # parents first
-                places[obj] = self._place(obj, turned.get(obj), places)
+            for empty in self._empties():
+                self._place(empty, turned.get(empty))
         except BaseException:
             self.release()
             raise
 
-    def _simulated(self) -> list[bpy.types.Object]:
-        """What of the model the scene's simulation reads: bodies, joints, motors."""
-        world = self._scene.rigidbody_world
-        held = (folder.objects for folder in (world.collection, world.constraints) if folder is not None)
-        mine = (obj for objects in held for obj in objects if record_of(obj).model == self._plant.rig)
-        return [obj for obj in mine if obj.type != "MESH" or self._is_seen(obj)]
-
-    def _is_seen(self, obj: bpy.types.Object) -> bool:
-        """Whether an object may be touched: Blender does not give a hidden one its mesh back before it needs it."""
-        return any(obj.visible_get(view_layer=layer) for layer in self._scene.view_layers)
+    def _empties(self) -> list[bpy.types.Object]:
+        """The joints and motors of the model that the scene's simulation reads."""
+        held = self._scene.rigidbody_world.constraints
+        objects = held.objects if held is not None else ()
+        return [obj for obj in objects if obj.type == "EMPTY" and record_of(obj).model == self._plant.rig]
 
     def _axes_at(self, joint: Undriven, poses: Array, values: list[float]) -> Matrix | None:
         """Where the empty of a joint of several degrees has to be for its axes; None where it is there."""
@@ -81,28 +76,26 @@ class Beginning:
         now = np.array(joint.empty.matrix_world, dtype=np.float64)
         return Matrix(wanted.tolist()) if np.abs(wanted - now).max() >= _NEAR else None
 
-    def _place(self, obj: bpy.types.Object, wanted: Matrix | None, places: dict[bpy.types.Object, Array]) -> Array:
-        """Have an object's channels alone put it where it is, or where it has to be, and its parent nowhere else.
-        Returns where Blender will have it, to the last bit, and says so to what reads it too early: runs that begin
-        alike are alike."""
+    def _place(self, obj: bpy.types.Object, wanted: Matrix | None) -> None:
+        """Have an empty's channels alone put it where it is, or where it has to be, and its parent nowhere else. Where
+        that is to the last bit is said to what reads it too early: runs that begin alike are alike."""
         now = obj.matrix_world.copy()
         self._moved.append((obj, [getattr(obj, channel).copy() for channel in _CHANNELS]))
         obj.matrix_parent_inverse = obj.matrix_parent_inverse @ obj.matrix_basis @ now.inverted_safe()
         obj.matrix_basis = now if wanted is None else wanted
         place = _float32(obj.matrix_basis)
         if obj.parent is not None:
-            place = _product(_product(self._parent_matrix(obj, places), _float32(obj.matrix_parent_inverse)), place)
+            place = _product(_product(self._parent_matrix(obj), _float32(obj.matrix_parent_inverse)), place)
         channels = [getattr(obj, channel).copy() for channel in _CHANNELS]
         obj.matrix_world = Matrix(place.tolist())  # sets the channels as well
         for channel, value in zip(_CHANNELS, channels, strict=True):
             setattr(obj, channel, value)
         for graph in self._graphs:
             obj.evaluated_get(graph).matrix_world = Matrix(place.tolist())
-        return place
 
-    def _parent_matrix(self, obj: bpy.types.Object, places: dict[bpy.types.Object, Array]) -> Array:
+    def _parent_matrix(self, obj: bpy.types.Object) -> Array:
         """What Blender multiplies an object's own matrices with: its parent's, or that of its bone's tail."""
-        parent = places.get(obj.parent, _float32(obj.parent.matrix_world))
+        parent = _float32(obj.parent.matrix_world)
         if obj.parent_type != "BONE":
             return parent
         if obj.parent_bone not in self._tails:
