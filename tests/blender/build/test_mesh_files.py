@@ -250,9 +250,9 @@ def test_whatever_an_obj_says_blender_reads_nothing_outside(blank: Any, tmp_path
     (model / "in.mtl").write_bytes(b"newmtl x\nmap_Kd ../trap.png\nmap_Bump " + str(tmp_path).encode() + b"/trap.png\n")
     for head in [*heads, b"mtllib in.mtl"]:
         (model / "a.obj").write_bytes(head + b"\n" + samples.obj())
-        data, materials = harmless(model / "a.obj", [model])
-        assert data.count(b"mtllib") == 1
-        assert b"trap" not in materials
+        made = harmless(model / "a.obj", [model], (), {})
+        assert made.data.count(b"mtllib") == 1
+        assert b"trap" not in made.materials
         with files_of(model, Report()) as files:
             assert files.mesh(shape("a.obj"), BODY) is not None
 
