@@ -175,8 +175,14 @@ def test_there_is_an_end_to_the_mtls_of_an_obj(tmp_path: Path, monkeypatch: pyte
 
 def test_pictures_have_names_of_ours_and_options_all_their_numbers(tmp_path: Path) -> None:
     put(tmp_path, "my look.png", b"x")
-    lines = ["map_Kd -s 2 -o 1 2 -t 5 -clamp on my look.png", "map_Ks -t 1 0 x my look.png",
-             "norm -bm 0.5 ./MY LOOK.png", "map_Ke -bm x -mm 0 1 my look.png \\", "map_d gone.png", "Kd 1 0 0 \\ "]  # fmt: skip
+    lines = [
+        "map_Kd -s 2 -o 1 2 -t 5 -clamp on my look.png",
+        "map_Ks -t 1 0 x my look.png",
+        "norm -bm 0.5 ./MY LOOK.png",
+        "map_Ke -bm x -mm 0 1 my look.png \\",
+        "map_d gone.png",
+        "Kd 1 0 0 \\ ",
+    ]
     put(tmp_path, "a.mtl", "\n".join(lines).encode())
     names: dict[Path, str] = {}
     made = harmless(put(tmp_path, "a.obj", samples.obj()), [], (), names)
