@@ -14,8 +14,13 @@ ADDON = (__package__ or "").rpartition(".")[0]
 def mesh_folders() -> tuple[str, ...]:
     """The folders, absolute, in which meshes may be looked for beside the model's own."""
     found = _preferences()
-    folders = [bpy.path.abspath(row.path) for row in found.mesh_folders if row.path] if found is not None else []
-    return tuple(dict.fromkeys(os.path.normpath(folder) for folder in folders if os.path.isabs(folder)))
+    folders = [row.path for row in found.mesh_folders] if found is not None else []
+    return tuple(dict.fromkeys(os.path.normpath(folder) for folder in folders if is_absolute(folder)))
+
+
+def is_absolute(folder: str) -> bool:
+    """Whether a folder is the same whichever .blend is open: ``//`` means the folder of that, perhaps a stranger's."""
+    return os.path.isabs(folder) and not folder.startswith("//")
 
 
 def ignore_collada_units() -> bool:

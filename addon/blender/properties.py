@@ -92,7 +92,9 @@ class KnuckleShape(bpy.types.PropertyGroup):
     pose: FloatVectorProperty(name="Pose", size=16)
     visual: BoolProperty(name="Visual", default=True)
     collision: BoolProperty(name="Collision", default=True)
-    collidable: BoolProperty(description="False: it would collide, but its file switches it off", default=True)
+    collidable: BoolProperty(
+        description="False: it would collide, but its file switches it off, or its mesh is missing", default=True
+    )
     has_child: BoolProperty(description="A child of the body stands for it: what tells that the child was deleted")
     has_color: BoolProperty()
     color: FloatVectorProperty(name="Colour", size=4, subtype="COLOR", min=0.0, max=1.0)

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from ..model.records import Array
 from ..model.report import Report
 from .files import decode, read_bytes
-from .mesh_files import MeshTrouble, as_trouble
+from .mesh_files import MeshTrouble, as_trouble, library_at_hand
 
 Single = NDArray[np.float32]
 
 #: More places for geometry than any mesh has: nodes that name nodes can multiply without bound.
 _MOST_VISITS = 100_000
-_MOST_CORNERS = 50_000_000
+_MOST_CORNERS = 20_000_000
 #: Libraries that hold nothing to draw. What is wrong in them shall not matter.
 _IDLE = {"animations", "animation_clips", "cameras", "lights", "force_fields", "physics_materials", "physics_models"}
 _IDLE |= {"physics_scenes", "articulated_systems", "kinematics_models", "kinematics_scenes", "joints", "formulas"}
@@ -37,9 +37,9 @@ _IDLE_PARTS |= {f"library_{name}" for name in _IDLE}
 
 @dataclass
 class Surface:
-    """Polygons of one material. ``points`` (n, 3); ``corners`` (m,) indices of points, polygon after polygon;
-    ``counts`` (k,) how many corners each has; ``normals`` (m, 3) per corner, unit length, or None. ``color`` RGBA as
-    the file has it, or None."""
+    """Polygons of one material. ``points`` (n, 3), those that are used; ``corners`` (m,) indices of points, polygon
+    after polygon; ``counts`` (k,) how many corners each has; ``normals`` (m, 3) per corner, unit length, or None.
+    ``color`` RGBA as the file has it, or None."""
 
     points: Array
     corners: NDArray[np.int64]
@@ -53,13 +53,9 @@ def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
     """The surfaces of a file in its own axes; MeshTrouble where it has none or
     cannot be read. ``ignore_unit`` False: in metres, by the file's <unit>."""
     root = _parse(path)
-    try:
+    with library_at_hand("Collada files need pycollada", path):
         from collada import Collada
         from collada.common import DaeBrokenRefError, DaeUnsupportedError
-    except ImportError as error:
-        raise MeshTrouble(
-            f"Collada files need pycollada ({error})", path=str(path), remedy="Install Knuckle again from its zip."
-        ) from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
@@ -108,8 +104,9 @@ def _placed(document: Any, base: Single) -> Iterator[tuple[Any, Single, dict[str
     """Every piece of geometry, with its pose (4, 4) in the scene, which itself stands at ``base``, and its materials by
     the names it calls them; all of the library as it is where there is no scene."""
     if document.scene is None:
+        by_id = {each.id: each for each in document.materials}
         for geometry in document.geometries:
-            yield geometry, base, {each.id: each for each in document.materials}
+            yield geometry, base, by_id
         return
     waiting = [(node, base) for node in reversed(document.scene.nodes)]
     visits = 0
@@ -136,20 +133,39 @@ def _placed(document: Any, base: Single) -> Iterator[tuple[Any, Single, dict[str
 
 
 def _surfaces(document: Any, base: Single) -> Iterator[Surface]:
-    total = 0
+    pieces: dict[int, _Piece | None] = {}
+    visits = corners = 0
     for geometry, pose, materials in _placed(document, base):
         for primitive in geometry.primitives:
-            if primitive.vertex_index is None or not len(primitive.vertex_index) or not hasattr(primitive, "normal"):
-                continue  # nothing, or lines
-            surface = _surface(primitive, pose, materials)
-            total += len(surface.corners)
-            if total > _MOST_CORNERS:
+            visits += 1
+            if visits > _MOST_VISITS:
+                raise MeshTrouble(f"this Collada file has more than {_MOST_VISITS} pieces")
+            if id(primitive) not in pieces:
+                pieces[id(primitive)] = _piece(primitive)
+            piece = pieces[id(primitive)]
+            if piece is None:
+                continue
+            corners += len(piece.corners)
+            if corners > _MOST_CORNERS:
                 raise MeshTrouble(f"this Collada file has more than {_MOST_CORNERS} corners")
-            if len(surface.corners):
-                yield surface
+            yield _surface(piece, pose, *_material(primitive, materials))
 
 
-def _surface(primitive: Any, pose: Single, materials: dict[str, Any]) -> Surface:
+@dataclass
+class _Piece:
+    """Polygons as the file has them, wherever they stand: as a ``Surface``, normals as ``normals[normal_corners]``."""
+
+    points: Single
+    corners: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    normals: Array | None
+    normal_corners: NDArray[np.int64]
+
+
+def _piece(primitive: Any) -> _Piece | None:
+    """The polygons of a primitive with the points that they use and no others; None where there are none."""
+    if primitive.vertex_index is None or not len(primitive.vertex_index) or not hasattr(primitive, "normal"):
+        return None  # nothing, or lines
     corners = np.asarray(primitive.vertex_index, dtype=np.int64).ravel()
     if hasattr(primitive, "vcounts"):
         counts = np.asarray(primitive.vcounts, dtype=np.int64)
@@ -157,32 +173,31 @@ def _surface(primitive: Any, pose: Single, materials: dict[str, Any]) -> Surface
         counts = np.full(len(corners) // 3, 3)
     if counts.sum() != len(corners) or counts.min() < 0 or corners.min() < 0 or corners.max() >= len(primitive.vertex):
         raise MeshTrouble("polygons of this Collada file name points that are not there")
-    normals = _normals(primitive, pose, len(corners))
     keep = np.repeat(counts >= 3, counts)
+    used, index = np.unique(corners[keep], return_inverse=True)
+    if not len(used):
+        return None
+    points = np.asarray(primitive.vertex, dtype=np.float32)[used]
+    normals, normal_corners = None, np.empty(0, dtype=np.int64)
+    if primitive.normal is not None and primitive.normal_index is not None:
+        named = np.asarray(primitive.normal_index, dtype=np.int64).ravel()
+        if len(named) == len(corners) and named.min() >= 0 and named.max() < len(primitive.normal):
+            used, normal_corners = np.unique(named[keep], return_inverse=True)
+            normals = np.asarray(primitive.normal, dtype=np.float64)[used]
+    return _Piece(points, index.reshape(-1), counts[counts >= 3], normals, normal_corners.reshape(-1))
+
+
+def _surface(piece: _Piece, pose: Single, material: str, color: tuple[float, float, float, float] | None) -> Surface:
+    """A piece where it stands, its normals turned with their planes."""
     # single precision, term by term, as DART's reader does it: moments of inertia are then the same to the last digit
-    x, y, z = np.asarray(primitive.vertex, dtype=np.float32).T
+    x, y, z = piece.points.T
     points = np.stack([x * row[0] + y * row[1] + z * row[2] + row[3] for row in pose[:3]], axis=1)
-    name, color = _material(primitive, materials)
-    return Surface(
-        points.astype(np.float64),
-        corners[keep],
-        counts[counts >= 3],
-        normals[keep] if normals is not None else None,
-        name,
-        color,
-    )
-
-
-def _normals(primitive: Any, pose: Single, count: int) -> Array | None:
-    """A normal (count, 3) for each corner, turned with its plane; None where the file has none."""
-    if primitive.normal is None or primitive.normal_index is None:
-        return None
-    index = np.asarray(primitive.normal_index, dtype=np.int64).ravel()
-    if len(index) != count or index.min() < 0 or index.max() >= len(primitive.normal):
-        return None
-    normals = np.asarray(primitive.normal, dtype=np.float64) @ np.linalg.pinv(pose[:3, :3].astype(np.float64))
-    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.asarray((normals / np.where(lengths > 0.0, lengths, 1.0))[index])
+    turned = None
+    if piece.normals is not None:
+        normals = piece.normals @ np.linalg.pinv(pose[:3, :3].astype(np.float64))
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        turned = np.asarray((normals / np.where(lengths > 0.0, lengths, 1.0))[piece.normal_corners])
+    return Surface(points.astype(np.float64), piece.corners, piece.counts, turned, material, color)
 
 
 def _material(primitive: Any, materials: dict[str, Any]) -> tuple[str, tuple[float, float, float, float] | None]:

@@ -12,7 +12,7 @@ from ..model.records import Array, Body, Mechanism
 from ..model.report import Report
 from .collada import read_collada
 from .files import check_size, read_bytes
-from .mesh_files import MeshTrouble, as_trouble, find_mesh
+from .mesh_files import MeshTrouble, as_trouble, find_mesh, library_at_hand
 from .skel.mass import DERIVED, complete
 
 #: The kinds of mesh files that are read, by the ends of their names.
@@ -40,8 +40,8 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
     kind = kind_of(path)
     if kind == ".dae":
         surfaces = read_collada(path, ignore_unit)
-        points = [surface.points[np.unique(surface.corners)] for surface in surfaces if len(surface.corners)]
-        low, high = (np.min([p.min(axis=0) for p in points], axis=0), np.max([p.max(axis=0) for p in points], axis=0))
+        low = np.min([surface.points.min(axis=0) for surface in surfaces], axis=0)
+        high = np.max([surface.points.max(axis=0) for surface in surfaces], axis=0)
     else:
         low, high = _bounds(path, kind)
     low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
@@ -52,12 +52,8 @@ def _bounds(path: Path, kind: str) -> Array:
     """The least and the greatest coordinates (2, 3) of a file that trimesh reads."""
     with as_trouble():
         data = read_bytes(path)
-    try:
+    with library_at_hand("the size of a mesh needs trimesh", path):
         import trimesh
-    except ImportError as error:
-        raise MeshTrouble(
-            f"the size of a mesh needs trimesh ({error})", path=str(path), remedy="Install Knuckle again from its zip."
-        ) from error
     try:
         # from memory, so that nothing the file names can be opened; as it is, no vertex merged or moved
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, skip_materials=True)

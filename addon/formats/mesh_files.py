@@ -56,6 +56,15 @@ def as_trouble() -> Iterator[None]:
         raise MeshTrouble(f"the file cannot be read: {error.strerror or error}", path=str(error.filename)) from error
 
 
+@contextmanager
+def library_at_hand(need: str, path: Path) -> Iterator[None]:
+    """Has a library that cannot be imported become a MeshTrouble; ``need`` says what needs which."""
+    try:
+        yield
+    except ImportError as error:
+        raise MeshTrouble(f"{need} ({error})", path=str(path), remedy="Install Knuckle again from its zip.") from error
+
+
 def is_network(name: str) -> bool:
     """Whether a name leads out to another machine: an address, or a share."""
     plain = name.strip().replace("\\", "/")

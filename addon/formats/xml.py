@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 from xml.parsers import expat
 
 from lxml import etree
@@ -24,6 +25,8 @@ LONGEST_TEXT = 20
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
+#: The beginning of a document type with an internal subset; the names before that may hold any sign between quotes.
+_SUBSET = re.compile(r"<!DOCTYPE(?:[^>\[\"']|\"[^\"]*\"|'[^']*')*\[")
 _OPAQUE = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -133,8 +136,8 @@ def _parse(text: str, deepest: int) -> etree._Element:
 
 def _parse_deep(text: str, deepest: int) -> etree._Element | None:
     """What ``_parse_flat`` gives of elements and attributes, for what is nested deeper than libxml2 takes at all, 2048
-    levels; None for what is no XML or too deep here as well. Expat resolves nothing from outside by itself, and there
-    are no definitions left in the text."""
+    levels; None for what is no XML or too deep here as well. Entities are refused where they are defined, and where
+    they lead outside, though none should be left in the text: expat would expand them."""
     parser = expat.ParserCreate("utf-8")
     tree = etree.TreeBuilder()
     level = 0
@@ -151,6 +154,10 @@ def _parse_deep(text: str, deepest: int) -> etree._Element | None:
         level -= 1
         tree.end(tag)
 
+    def refuse(*_entity: object) -> NoReturn:
+        raise ValueError("an entity")
+
+    parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, tree.data
     try:
         parser.Parse(text.encode("utf-8", "replace"), True)
@@ -179,8 +186,7 @@ def _refuse_definitions(text: str, path: str) -> None:
     while position >= 0:
         end = _end_of_opaque(text, position)
         if end is None:
-            subset = re.compile(r"<!DOCTYPE[^>\[]*\[").match(text, position)
-            if subset:
+            if _SUBSET.match(text, position):
                 raise FormatError(
                     "the document type defines entities, which are never read",
                     path=path,

@@ -163,6 +163,9 @@ def test_entities_are_never_resolved(tmp_path: Path) -> None:
         "<!DOCTYPE Model [" + "".join(f'<!ENTITY a{i + 1} "{f"&a{i};" * 10}">' for i in range(20)) + "]>",
         f'<!DOCTYPE Model [<!ENTITY a9 SYSTEM "{secret.as_uri()}">]>',
         "<?xml version='1.0'?>\n<!-- <Model> -->\n<!DOCTYPE Model SYSTEM 'x' [<!ENTITY % a9 'x'>]>",
+        "<!DOCTYPE Model SYSTEM \">\" [<!ENTITY a9 'x'>]>",
+        "<!DOCTYPE Model PUBLIC '>' \"<!--'>\" [<!ENTITY a9 'x'>]>",
+        "<!DOCTYPE Model SYSTEM '[>\"'\n [<!ENTITY a9 'x'>]>".replace("\n", " "),
     ]
     for bomb in bombs:
         start = time.process_time()
@@ -171,6 +174,17 @@ def test_entities_are_never_resolved(tmp_path: Path) -> None:
         assert error.where == "!DOCTYPE"
         assert error.line == bomb.count("\n") + 1
         assert time.process_time() - start < 1
+
+
+def test_what_is_read_for_its_depth_has_no_entities_either() -> None:
+    from addon.formats.xml import _parse_deep
+
+    assert _parse_deep("<!DOCTYPE a SYSTEM 'x'><a b='1'/>", 10) is not None
+    for entity in ("<!ENTITY e 'x'>", "<!ENTITY e SYSTEM 'file:///etc/hostname'>", "<!ENTITY % e 'x'>"):
+        assert _parse_deep(f"<!DOCTYPE a [{entity}]><a/>", 10) is None
+    deep = "<body name='&e;'>" * 2500 + "</body>" * 2500
+    bomb = f"<!DOCTYPE x_xy SYSTEM \">\" [<!ENTITY e 'lol'>]><x_xy><worldbody>{deep}</worldbody></x_xy>"
+    assert "entities" in refusal(bomb).message
 
 
 def test_a_document_type_elsewhere_is_not_fetched_and_its_entities_are_letters() -> None:

@@ -15,6 +15,7 @@ from addon import formats
 from addon.formats.collada import read_collada
 from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import MeshTrouble
+from addon.formats.wavefront import harmless
 from addon.model.records import Mechanism
 from addon.model.report import Report
 from tests import mesh_samples as samples
@@ -125,6 +126,74 @@ def test_nodes_that_multiply_are_stopped(tmp_path: Path) -> None:
     with pytest.raises(MeshTrouble, match="nodes"):
         mesh_box(put(tmp_path, "many.dae", data))
     assert time.monotonic() - start < 5.0
+
+
+def test_points_that_no_polygon_uses_are_not_multiplied(tmp_path: Path) -> None:
+    """A long list of points in a thousand places."""
+    unused = 50_000
+    nodes = "".join(
+        f'<node id="n{k}"><instance_node url="#n{k - 1}"/><instance_node url="#n{k - 1}"/></node>' for k in range(1, 11)
+    )
+    text = samples.dae(node='<instance_node url="#n10"/>').decode()
+    library = f'<library_nodes><node id="n0"><instance_geometry url="#g"/></node>{nodes}</library_nodes>'
+    text = text.replace("<library_visual", library + "<library_visual", 1).replace("</float_array>", " 9" * 3 * unused)
+    text = text.replace('count="12">', f'count="{12 + 3 * unused}">').replace(" 9<tech", " 9</float_array><tech")
+    text = text.replace('source="#a" count="4"', f'source="#a" count="{4 + unused}"')
+    surfaces = read_collada(put(tmp_path, "many.dae", text.encode()))
+    assert len(surfaces) == 1025
+    assert {len(surface.points) for surface in surfaces} == {4}
+    assert mesh_box(tmp_path / "many.dae").tolist() == [*samples.EDGES]
+
+
+def test_places_of_many_pieces_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path, "a.dae", samples.dae())
+    for limit in ("_MOST_CORNERS", "_MOST_VISITS"):
+        with monkeypatch.context() as patch, pytest.raises(MeshTrouble, match="more than 0"):
+            patch.setattr(f"addon.formats.collada.{limit}", 0)
+            read_collada(path)
+
+
+# ---- materials of .obj files
+
+
+def test_one_mtl_by_many_names_is_read_once(tmp_path: Path) -> None:
+    names = ["paint.mtl", "./paint.mtl", "PAINT.mtl", *(f"{'x/../' * k}paint.mtl" for k in range(1, 50))]
+    put(tmp_path, "paint.mtl", b"newmtl a\nKd 1 0 0\n")
+    made = harmless(put(tmp_path, "a.obj", "".join(f"mtllib {name}\n" for name in names).encode()), [], (), {})
+    assert made.materials.count(b"newmtl") == 1
+
+
+def test_there_is_an_end_to_the_mtls_of_an_obj(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(9):
+        put(tmp_path, f"{number}.mtl", b"newmtl a\nKd 1 0 0\n")
+    path = put(tmp_path, "a.obj", b"".join(b"mtllib %d.mtl\n" % number for number in range(9)))
+    monkeypatch.setattr("addon.formats.wavefront._MOST_BYTES", 60)
+    assert harmless(path, [], (), {}).materials.count(b"newmtl") == 3
+    monkeypatch.setattr("addon.formats.wavefront._MOST_LIBRARIES", 2)
+    assert harmless(path, [], (), {}).materials.count(b"newmtl") == 2
+
+
+def test_pictures_have_names_of_ours_and_options_all_their_numbers(tmp_path: Path) -> None:
+    put(tmp_path, "my look.png", b"x")
+    lines = [
+        "map_Kd -s 2 -o 1 2 -t 5 -clamp on my look.png",
+        "map_Ks -t 1 0 x my look.png",
+        "norm -bm 0.5 ./MY LOOK.png",
+        "map_Ke -bm x -mm 0 1 my look.png \\",
+        "map_d gone.png",
+        "Kd 1 0 0 \\ ",
+    ]
+    put(tmp_path, "a.mtl", "\n".join(lines).encode())
+    names: dict[Path, str] = {}
+    made = harmless(put(tmp_path, "a.obj", samples.obj()), [], (), names)
+    assert made.materials.decode().splitlines() == [
+        "map_Kd -s 2 1 1 -o 1 2 0 0.png",
+        "norm -bm 0.5 0.png",
+        "map_Ke -bm 1 0.png",
+        "Kd 1 0 0",
+    ]
+    assert names == {(tmp_path / "my look.png").resolve(): "0.png"}
+    assert made.pictures == [*names]
 
 
 def test_the_libraries_are_not_imported_before_they_are_needed() -> None:

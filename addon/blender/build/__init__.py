@@ -6,6 +6,7 @@ yet and linking them once: Blender evaluates the whole scene at every link, mode
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from ...model.report import Report
 from .. import preferences, properties
 from ..access import record_of, settings
 from ..animation.gait import put_gait
+from ..datablocks import latest, remove_since
 from ..document import keep_document
 from ..physics import handlers
 from ..physics.inertia import report_inertia
@@ -80,10 +82,10 @@ def build(
     allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders
     complete_masses(mechanism, report, allowed, preferences.ignore_collada_units(), tell_missing=False)
     decided = plan(mechanism, options.up_axis, options.assemble)
-    before, kept = _datablocks(), _scene_state(scene)
+    before, kept = latest(_KINDS), _scene_state(scene)
     try:
         with properties.quiet():
-            rig, folders, bone_names = _make_objects(context, decided, options)
+            rig, folders, bone_names = _make_objects(decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
             has_gait = options.gait and mechanism.behaviours is not None
@@ -100,17 +102,15 @@ def build(
         _keep_report(rig, report)
         context.view_layer.update()
     except BaseException:
-        _remove_new(before)
+        remove_since(before, _KINDS)
         _put_back(scene, kept)
         raise
     return collection
 
 
-def _make_objects(
-    context: bpy.types.Context, decided: Plan, options: BuildOptions
-) -> tuple[bpy.types.Object, Folders, list[str]]:
+def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Object, Folders, list[str]]:
     mechanism = decided.mechanism
-    rig, bone_names = make_rig(context, decided)
+    rig, bone_names = make_rig(decided)
     folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
     with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
         shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
@@ -131,7 +131,8 @@ def _keep_settings(
     model = settings(rig)
     model.collection, model.rig, model.version = collection, rig, properties.VERSION
     source = mechanism.source
-    model.format, model.dialect, model.path = source.format, source.dialect, source.path
+    model.format, model.dialect = source.format, source.dialect
+    model.path = os.path.abspath(source.path) if source.path else ""  # meshes beside it are found from anywhere
     if source.text:
         name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name
         keep_document(rig, name, source.text, source.encoding)
@@ -181,17 +182,8 @@ def _keep_report(rig: bpy.types.Object, report: Report) -> None:
         line.line, line.where = entry.line or 0, entry.where
 
 
+#: What an import makes.
 _KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
-
-
-def _datablocks() -> dict[str, set[int]]:
-    return {kind: {block.as_pointer() for block in getattr(bpy.data, kind)} for kind in _KINDS}
-
-
-def _remove_new(before: dict[str, set[int]]) -> None:
-    """Leave nothing half made: remove every datablock that came since."""
-    new = [block for kind in _KINDS for block in getattr(bpy.data, kind) if block.as_pointer() not in before[kind]]
-    bpy.data.batch_remove(new)
 
 
 @dataclass

@@ -17,16 +17,21 @@ from .plan import Plan
 
 
 def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, folders: Folders) -> None:
-    """Make the children. Each stands where its shape does, so that its own origin and
-    axes are what Blender's primitive collision shapes count from."""
+    """Make the children. Each stands where its shape does, so that its own origin and axes are what Blender's primitive
+    collision shapes count from. A mesh that cannot be had has none and does not collide: a box of no meaning in its
+    place would push things about."""
     for body in plan.bodies.values():
         if own_mesh_collides(body.shapes):
             continue
         for number, shape in enumerate(body.shapes):
-            if collides(shape):
+            if not collides(shape):
+                continue
+            record = record_of(bodies[body.id]).shapes[number]
+            record.collidable = not shelf.is_missing(replace(shape, visual=False), body)  # as what it collides with
+            if record.collidable:
                 folder = folders.beside("Collision", body.assembly, body.active)
                 folder.objects.link(_child(bodies[body.id], body, number, shelf, plan))
-                record_of(bodies[body.id]).shapes[number].has_child = True
+                record.has_child = True
 
 
 def _child(parent: bpy.types.Object, body: Body, number: int, shelf: MeshShelf, plan: Plan) -> bpy.types.Object:

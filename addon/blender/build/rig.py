@@ -14,11 +14,12 @@ from ..access import armature_of, bone_record
 from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
+from ..workshop import at_work, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
 
 
-def make_rig(context: bpy.types.Context, plan: Plan) -> tuple[bpy.types.Object, list[str]]:
+def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     """The armature object, in no collection yet, and the names its bones got, in the order of the plan.
 
     Edit mode evaluates its whole scene twice, so the bones are made in a scene of their own."""
@@ -27,7 +28,7 @@ def make_rig(context: bpy.types.Context, plan: Plan) -> tuple[bpy.types.Object, 
     rig.matrix_world = Matrix(plan.upright.tolist())
     rig.show_in_front = True
     data.display_type = "STICK"
-    names = _edit_bones(context, rig, plan.bones)
+    names = _edit_bones(rig, plan.bones)
     for name, bone in zip(names, plan.bones, strict=True):
         record = bone_record(data.bones[name])
         record.built_name = name
@@ -41,30 +42,21 @@ def make_rig(context: bpy.types.Context, plan: Plan) -> tuple[bpy.types.Object, 
     return rig, names
 
 
-def _edit_bones(context: bpy.types.Context, rig: bpy.types.Object, bones: Sequence[BonePlan]) -> list[str]:
-    workshop = bpy.data.scenes.new("Knuckle Workshop")
-    try:
-        workshop.collection.objects.link(rig)
-        layer = workshop.view_layers[0]
-        layer.objects.active = rig
-        with context.temp_override(
-            scene=workshop, view_layer=layer, object=rig, active_object=rig, selected_objects=[rig]
-        ):
-            bpy.ops.object.mode_set(mode="EDIT")
-            made = []
-            for bone in bones:
-                edit = armature_of(rig).edit_bones.new(_fit_name(bone.name))
-                edit.tail = (0.0, bone.length, 0.0)
-                edit.matrix = Matrix(bone.matrix.tolist())
-                edit.use_deform = False
-                made.append(edit)
-            for edit, bone in zip(made, bones, strict=True):
-                if bone.parent is not None:
-                    edit.parent = made[bone.parent]
-            names = [edit.name for edit in made]
-            bpy.ops.object.mode_set(mode="OBJECT")
-    finally:
-        bpy.data.scenes.remove(workshop)
+def _edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan]) -> list[str]:
+    with workshop([rig]) as scene, at_work(scene, [rig]):
+        bpy.ops.object.mode_set(mode="EDIT")
+        made = []
+        for bone in bones:
+            edit = armature_of(rig).edit_bones.new(_fit_name(bone.name))
+            edit.tail = (0.0, bone.length, 0.0)
+            edit.matrix = Matrix(bone.matrix.tolist())
+            edit.use_deform = False
+            made.append(edit)
+        for edit, bone in zip(made, bones, strict=True):
+            if bone.parent is not None:
+                edit.parent = made[bone.parent]
+        names = [edit.name for edit in made]
+        bpy.ops.object.mode_set(mode="OBJECT")
     return names
 
 

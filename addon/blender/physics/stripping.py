@@ -11,14 +11,13 @@ are taken out cleanly when the simulation is built anew; after that, bodies are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import bpy
 
+from ..workshop import Objects, at_work, workshop
 from .world import rebuild_simulation
-
-Objects = Sequence[bpy.types.Object]
 
 
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
@@ -47,18 +46,10 @@ def _unlink(objects: Objects, collection: bpy.types.Collection | None) -> None:
 @contextmanager
 def _at_work(objects: Objects) -> Iterator[None]:
     """Objects selected in a scene of their own, the first active (and visible, as operators want it)."""
-    workshop = bpy.data.scenes.new("Knuckle Workshop")
-    layer = workshop.view_layers[0]
     first = objects[0]
     hidden, first.hide_viewport = first.hide_viewport, False
     try:
-        for obj in objects:
-            workshop.collection.objects.link(obj)
-        layer.objects.active = first
-        with bpy.context.temp_override(
-            scene=workshop, view_layer=layer, object=first, active_object=first, selected_objects=objects
-        ):
+        with workshop(objects) as scene, at_work(scene, objects):
             yield
     finally:
         first.hide_viewport = hidden
-        bpy.data.scenes.remove(workshop)

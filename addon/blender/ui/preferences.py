@@ -8,14 +8,14 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
-from ..preferences import ADDON
+from ..preferences import ADDON, is_absolute
 from .common import Result
 
 
 def _absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:
     """The file browser gives paths relative to the .blend; a folder here is meant for all files."""
     path = bpy.path.abspath(self.path)
-    if path and os.path.isabs(path) and os.path.normpath(path) != self.path:
+    if is_absolute(path) and os.path.normpath(path) != self.path:
         self.path = os.path.normpath(path)
 
 
@@ -53,7 +53,7 @@ class KnucklePreferences(bpy.types.AddonPreferences):
             layout.label(text="Meshes are read from the model's own folder only", icon="INFO")
         for index, folder in enumerate(self.mesh_folders):
             row = layout.row(align=True)
-            row.alert = bool(folder.path) and not os.path.isdir(folder.path)
+            row.alert = bool(folder.path) and not (is_absolute(folder.path) and os.path.isdir(folder.path))
             row.prop(folder, "path", text="")
             row.operator(KNUCKLE_OT_mesh_folder_remove.bl_idname, text="", icon="REMOVE").index = index
 

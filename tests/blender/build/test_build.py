@@ -347,6 +347,21 @@ def test_a_scene_that_is_animated_keeps_its_rate_and_the_report_says_so(blank: A
     assert blank.scene.frame_end >= 1 + 2 * 24
 
 
+def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is extracted again, elsewhere, finds the meshes beside the file."""
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    (tmp_path / "models").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for path, kept in (("models/arm.skel", str(tmp_path / "models/arm.skel")), ("", "")):
+        mechanism = Mechanism("Arm", bodies=[Body("one", "One")])
+        mechanism.source.path = path
+        rig = rig_in(build(mechanism, blank, BuildOptions(gait=False)))
+        monkeypatch.chdir(tmp_path / "models")
+        assert rig.data.knuckle.path == kept
+
+
 @pytest.mark.parametrize(
     "stage", ["make_bodies", "make_joints", "_adapt_scene", "build_physics", "pose_bones", "put_gait", "_keep_report"]
 )

@@ -118,7 +118,6 @@ def test_a_broken_file_is_told_and_leaves_nothing(blank: Any, tmp_path: Path, na
     before, report = counts(), Report()
     with files_of(tmp_path, report) as files:
         assert files.mesh(shape(name), BODY) is None
-        assert counts() == before
     assert [(entry.severity, entry.code) for entry in report.entries] == [("warning", "mesh-unreadable")]
     assert name in report.entries[0].message
     assert "Foot" in report.entries[0].message
@@ -151,6 +150,29 @@ def test_a_missing_mesh_is_told_once_with_all_its_bodies_and_places(blank: Any, 
     assert "Edit > Preferences > Add-ons > Knuckle > Mesh Folders" in message
 
 
+def test_a_line_of_the_report_names_a_few_bodies(blank: Any, tmp_path: Path) -> None:
+    report = Report()
+    with files_of(tmp_path, report) as files:
+        for number in range(7):
+            files.mesh(shape("gone.obj"), Body(f"b{number}", f"B{number}"))
+    assert report.entries[0].message.startswith("a box stands for the mesh of B0, B1, B2 and 4 more: gone.obj")
+
+
+def test_many_files_are_read_in_one_scene(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scene made, and datablocks removed, cost as much as there are datablocks."""
+    from addon.blender.build import importers
+
+    made = []
+    monkeypatch.setattr(importers, "workshop", lambda real=importers.workshop: made.append(1) or real())
+    with files_of(tmp_path, Report()) as files:
+        for number in range(4):
+            (tmp_path / f"{number}.stl").write_bytes(samples.stl())
+            (tmp_path / f"broken {number}.stl").write_bytes(samples.BROKEN["short.stl"])
+            assert files.mesh(shape(f"{number}.stl"), BODY) is not None
+            assert files.mesh(shape(f"broken {number}.stl"), BODY) is None
+    assert made == [1]
+
+
 def test_the_users_scene_stays_as_it_was(blank: Any, tmp_path: Path) -> None:
     import bpy
 
@@ -164,7 +186,11 @@ def test_the_users_scene_stays_as_it_was(blank: Any, tmp_path: Path) -> None:
     with files_of(tmp_path, Report()) as files:
         for name in samples.SAMPLES:
             files.mesh(shape(name), BODY)
-        assert [each.name for each in bpy.data.objects] == ["mine"]
+        assert bpy.context.scene == scene
+        assert [*scene.objects] == [obj]
+        assert bpy.data.objects.new("mesh", None).name == "mesh"  # no name is taken meanwhile
+        bpy.data.objects.remove(bpy.data.objects["mesh"])
+    assert [each.name for each in bpy.data.objects] == ["mine"]
     assert bpy.context.scene == scene
     assert bpy.context.view_layer == layer
     assert layer.objects.active == obj
@@ -195,6 +221,17 @@ def painted(folder: Path, library: str, **extra: Any) -> list[Any]:
     return list(files.mesh(shape("a.obj", **extra), BODY).materials)
 
 
+def put_picture(path: Path) -> None:
+    import bpy
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = bpy.data.images.new("x", 2, 2)
+    image.filepath_raw, image.file_format = str(path), "PNG"
+    image.pixels = [0.0, 1.0, 0.0, 1.0] * 4
+    image.save()
+    bpy.data.images.remove(image)
+
+
 def color(material: Any) -> tuple[float, ...]:
     shader = material.node_tree.nodes["Principled BSDF"]
     return tuple(round(part, 3) for part in shader.inputs["Base Color"].default_value)[:3]
@@ -216,10 +253,7 @@ def test_an_obj_reads_no_material_and_no_picture_outside(blank: Any, tmp_path: P
     for folder in (model, outside):
         folder.mkdir()
         (folder / "paint.mtl").write_bytes(RED)
-        image = bpy.data.images.new("x", 2, 2)
-        image.filepath_raw, image.file_format = str(folder / f"{folder.name}.png"), "PNG"
-        image.save()
-        bpy.data.images.remove(image)
+        put_picture(folder / f"{folder.name}.png")
     (model / "paint.mtl").unlink()
     for spelled in ("../outside/paint.mtl", str(outside / "paint.mtl"), "..\\outside\\paint.mtl"):
         assert not any(color(each) == (1.0, 0.0, 0.0) for each in painted(model, spelled) if each is not None)
@@ -232,6 +266,45 @@ def test_an_obj_reads_no_material_and_no_picture_outside(blank: Any, tmp_path: P
     assert [Path(bpy.path.abspath(image.filepath)).resolve() for image in bpy.data.images] == [
         (model / "model.png").resolve()
     ]
+
+
+def test_no_option_eats_a_part_of_a_pictures_path(blank: Any, tmp_path: Path) -> None:
+    """Where a file gives fewer numbers than Blender skips, words of the path would be skipped instead."""
+    import bpy
+
+    model, outside = tmp_path / "model", tmp_path / "outside/secret.png"
+    put_picture(outside)
+    for head in ("x ", "x y ", "3 x "):
+        put_picture(Path(f"{model / head}{outside}"))
+    options = ("-t 1 0", "-t 1", "-o 1 0", "-s 1", "-t", "-bm", "-mm 1", "-clamp", "-boost 1 -t 2", "-t 1 0 -s 1")
+    for option in options:
+        for head in ("x ", "x y ", "3 x "):
+            (model / "in.mtl").write_text(f"newmtl Paint\nmap_Kd {option} {head}{outside}\n")
+            painted(model, "in.mtl")
+    found = {Path(bpy.path.abspath(image.filepath)) for image in bpy.data.images}
+    assert found
+    assert all(path.is_relative_to(model) for path in found)
+
+
+def test_pictures_are_shown_where_they_lie_and_once_each(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    put_picture(tmp_path / "my look.png")
+    (tmp_path / "in.mtl").write_text("newmtl Paint\nmap_Kd -s 2 my look.png\nmap_Ks -o 0.5 0.25 my look.png\n")
+    users = []
+    with files_of(tmp_path, Report()) as files:
+        for name in ("a.obj", "b.obj"):
+            (tmp_path / name).write_bytes(samples.obj("mtllib in.mtl\nvt 0 0\nusemtl Paint\n"))
+            users.append(bpy.data.objects.new(name, files.mesh(shape(name), BODY)))
+    image = bpy.data.images["my look.png"]
+    assert [*bpy.data.images] == [image]
+    assert Path(bpy.path.abspath(image.filepath)) == (tmp_path / "my look.png").resolve()
+    assert image.pixels[:4] == (0.0, 1.0, 0.0, 1.0)
+    for user in users:
+        nodes = user.data.materials[0].node_tree.nodes
+        assert {node.image for node in nodes if node.type == "TEX_IMAGE"} == {image}
+        scales = {tuple(node.inputs["Scale"].default_value) for node in nodes if node.type == "MAPPING"}
+        assert (2.0, 1.0, 1.0) in scales
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux which files are read")
@@ -250,9 +323,9 @@ def test_whatever_an_obj_says_blender_reads_nothing_outside(blank: Any, tmp_path
     (model / "in.mtl").write_bytes(b"newmtl x\nmap_Kd ../trap.png\nmap_Bump " + str(tmp_path).encode() + b"/trap.png\n")
     for head in [*heads, b"mtllib in.mtl"]:
         (model / "a.obj").write_bytes(head + b"\n" + samples.obj())
-        data, materials = harmless(model / "a.obj", [model])
-        assert data.count(b"mtllib") == 1
-        assert b"trap" not in materials
+        made = harmless(model / "a.obj", [model], (), {})
+        assert made.data.count(b"mtllib") == 1
+        assert b"trap" not in made.materials
         with files_of(model, Report()) as files:
             assert files.mesh(shape("a.obj"), BODY) is not None
 
@@ -277,6 +350,57 @@ def test_a_collada_file_keeps_its_normals_and_materials(blank: Any, tmp_path: Pa
         normals = np.array([corner.vector[:] for corner in mesh.corner_normals])
         assert np.abs(normals - (0, 0, 1)).max() < 1e-3
         assert mesh.materials[0].name == "Red"
+
+
+#: Two normals, and a corner for each: indices of points and normals.
+NORMALS = (
+    '<source id="n"><float_array id="na" count="6">0 0 1 1 0 0</float_array><technique_common><accessor source="#na" '
+    'count="2" stride="3"><param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>'
+    '</accessor></technique_common></source><vertices id="points">'
+)
+
+
+def with_normals(counts: str, corners: str) -> bytes:
+    text = samples.dae(faces="polylist").decode().replace('<vertices id="points">', NORMALS)
+    start, end = text.index("<vcount>"), text.index("</polylist>")
+    normals = '<input semantic="NORMAL" source="#n" offset="1"/>'
+    text = f"{text[:start]}{normals}<vcount>{counts}</vcount><p>{corners}</p>{text[end:]}"
+    return text.replace('polylist count="4"', f'polylist count="{len(counts.split())}"').encode()
+
+
+@pytest.mark.parametrize(
+    ("counts", "corners"),
+    [
+        ("3", "0 1 0 1 0 1"),
+        ("3", "0 1 0 1 1 1"),
+        ("4", "0 1 1 1 0 1 1 1"),
+        ("3 3 3", "0 1 0 1 0 1 0 1 1 1 2 1 3 0 3 1 3 0"),
+        ("3 3 3", "0 1 1 1 2 1 0 0 1 0 2 0 0 1 1 0 3 1"),
+        ("2 3 4", "0 1 1 1 0 1 1 0 2 1 0 0 1 0 1 0 3 0"),
+        ("5 3", "0 1 0 1 1 1 2 1 3 1 0 0 1 0 3 0"),
+    ],
+)  # fmt: skip
+def test_polygons_that_are_none_cost_neither_the_rest_nor_blenders_life(
+    blank: Any, tmp_path: Path, counts: str, corners: str
+) -> None:
+    (tmp_path / "odd.dae").write_bytes(with_normals(counts, corners))
+    numbers = np.array(corners.split(), dtype=int).reshape(-1, 2)
+    parts = np.split(numbers, np.cumsum([int(count) for count in counts.split()])[:-1])
+    sound = [part for part in parts if len(part) >= 3 and len(set(part[:, 0])) == len(part)]
+    report = Report()
+    with files_of(tmp_path, report) as files:
+        mesh = files.mesh(shape("odd.dae"), BODY)
+        assert (mesh is None) == (not sound)
+        if mesh is not None:
+            points, normals = points_of(mesh).tolist(), np.array([(0.0, 0.0, 1.0), (1.0, 0.0, 0.0)])
+            known = {frozenset(samples.POINTS[i] for i in part[:, 0]): normals[part[:, 1]] for part in sound[::-1]}
+            assert len(mesh.polygons) == len(known)
+            for polygon in mesh.polygons:
+                given = known[frozenset(tuple(points[index]) for index in polygon.vertices)]
+                found = [mesh.corner_normals[loop].vector[:] for loop in polygon.loop_indices]
+                assert np.abs(np.array(found) - given).max() < 1e-3
+            assert not mesh.attributes.get("knuckle normal")
+    assert [entry.code for entry in report.entries] == ([] if sound else ["mesh-unreadable"])
 
 
 def test_the_unit_of_collada_files_is_ignored_unless_it_is_wanted(blank: Any, tmp_path: Path) -> None:

@@ -255,6 +255,40 @@ def out(rig: Any) -> tuple[str, Mechanism]:
     return formats.dumps(mechanism)[0], mechanism
 
 
+def test_a_missing_collision_mesh_collides_with_nothing(blank: Any) -> None:
+    """A box of no meaning in its place, or the visible mesh, would push things about."""
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.extract import extract
+    from addon.blender.model_parts import rig_in
+
+    seen, gone = Shape("sphere", {"radius": 0.2}, collision=False), Shape("mesh", mesh="gone.obj", visual=False)
+    for extra, kind in (([], None), ([Shape("cone", {"radius": 1.0, "length": 1.0}, visual=False)], "COMPOUND")):
+        mechanism = Mechanism("Shapes", World(), [Body("one", "One", shapes=[seen, gone, *extra])])
+        collection = build(mechanism, blank, BuildOptions(gait=False))
+        (body,) = objects_of(rig_in(collection), "BODY").values()
+        assert len(objects_of(rig_in(collection), "SHAPE")) == len(extra)
+        assert [shape.has_child for shape in body.knuckle.shapes] == [False, False] + [True] * len(extra)
+        assert any(body.rigid_body.collision_collections) == (kind is not None)
+        assert kind is None or body.rigid_body.collision_shape == kind
+        told = [entry.message for entry in mechanism.report.entries if entry.code == "collision-mesh-missing"]
+        assert len(told) == 1
+        assert told[0].startswith("nothing collides in place of the collision mesh of One: gone.obj")
+        assert "mesh-missing" not in [entry.code for entry in mechanism.report.entries]
+        kept = [shape.type for shape in extract(collection).bodies[0].shapes if shape.collision]
+        assert kept == ["mesh", *(shape.type for shape in extra)]
+
+
+def test_a_mesh_that_is_seen_and_collides_is_told_of_as_both(blank: Any) -> None:
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    shapes = [Shape("mesh", mesh="gone.obj"), Shape("sphere", {"radius": 0.2}, collision=False)]
+    mechanism = Mechanism("Shapes", World(), [Body("one", "One", shapes=shapes)])
+    assert not children_of(rig_in(build(mechanism, blank, BuildOptions(gait=False))))
+    codes = [entry.code for entry in mechanism.report.entries]
+    assert (codes.count("mesh-missing"), codes.count("collision-mesh-missing")) == (1, 1)
+
+
 def test_a_collision_child_that_is_moved_and_scaled_takes_its_shape_along(blank: Any) -> None:
     rig = skel_model()
     assert out(rig)[0] == SKEL

@@ -64,6 +64,21 @@ def test_only_absolute_folders_count(enabled: Any, tmp_path: Path) -> None:
     assert preferences.mesh_folders() == (str(tmp_path / "meshes"),)
 
 
+@pytest.mark.filterwarnings("ignore:.*blend relative")
+def test_the_folder_of_a_strangers_blend_is_not_allowed(enabled: Any, tmp_path: Path) -> None:
+    """A row kept from when there was no .blend that it could be relative to."""
+    import bpy
+
+    from addon.blender import preferences
+
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    for path in ("//", "//meshes"):
+        bpy.context.preferences.addons[NAME].preferences.mesh_folders.add()["path"] = path
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "stranger.blend"), check_existing=False)
+    assert [row.path for row in bpy.context.preferences.addons[NAME].preferences.mesh_folders] == ["//", "//meshes"]
+    assert preferences.mesh_folders() == ()
+
+
 def test_a_model_gets_the_moments_of_meshes_in_these_folders(enabled: Any, blank: Any, tmp_path: Path) -> None:
     from addon.blender.build import BuildOptions, build
 

@@ -1,0 +1,36 @@
+"""Which datablocks came since a moment, so that what was begun can be taken back. Blender numbers them as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+
+def latest(kinds: Sequence[str]) -> int:
+    """The moment now: the number of the newest datablock of these kinds, which are names in ``bpy.data``."""
+    return max((int(_numbers(kind).max(initial=0)) for kind in kinds), default=0)
+
+
+def made_since(moment: int, kinds: Sequence[str]) -> list[Any]:
+    """The datablocks of these kinds, those of the moment's or fewer, that came after it."""
+    found: list[Any] = []
+    for kind in kinds:
+        blocks = getattr(bpy.data, kind)
+        found += [blocks[int(index)] for index in np.flatnonzero(_numbers(kind) > moment)]
+    return found
+
+
+def remove_since(moment: int, kinds: Sequence[str]) -> None:
+    """Leave nothing half made: remove what came after the moment."""
+    bpy.data.batch_remove(made_since(moment, kinds))
+
+
+def _numbers(kind: str) -> NDArray[np.int32]:
+    blocks = getattr(bpy.data, kind)
+    found = np.empty(len(blocks), dtype=np.int32)
+    blocks.foreach_get("session_uid", found)
+    return found
