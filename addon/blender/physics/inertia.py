@@ -21,7 +21,7 @@ from ..model_parts import parts
 from .collision import collision_children
 
 #: Differences that are worth a word, and a warning.
-_TOLD, _WARNED = 0.01, 0.1
+_TOLD, _WARNED = 0.01, 1.0
 #: What Blender takes for a shape that it has no mesh for: a cube of this edge.
 _NO_EXTENT = 1.0
 

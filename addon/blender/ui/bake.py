@@ -29,7 +29,7 @@ class KNUCKLE_OT_bake_gait(NeedsModel):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if settings(rig).document is not None else "The mechanism came without a gait"
+        return "" if settings(rig).format == "juice" else "The mechanism came without a gait"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         if not self.properties.is_property_set("frame_start"):

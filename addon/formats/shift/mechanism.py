@@ -220,7 +220,8 @@ class _Builder:
         for chord, (distance, angle) in errors.items():
             joint = joints[chord]
             severity = "warning" if max(distance, angle) > OPEN else "info"
-            message = f"joint '{joint.name}' closes a loop, which is open by {distance:.3g} and {angle:.3g} rad there"
+            wide = f"{distance:.3g} (length) and {angle:.3g} rad"
+            message = f"joint '{joint.name}' closes a loop, which the file leaves open by {wide} there"
             self.reader.report.add(severity, "loop", message, joint.line, self.made.joints[chord, 0].where)  # type: ignore[arg-type]
         if any(link.carrier is None for link in tree.links) or not self.result.bodies:
             return
