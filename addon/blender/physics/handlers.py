@@ -15,14 +15,18 @@ from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from .constraints import put_constraint
 from .servo import ServoRun
-from .simulation import LEAST_MASS, build_physics, is_simulated, put_friction
+from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
 from .starting import Beginning
+from .stripping import part_with_lost
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
 _holds: list[Standstill | Beginning] = []
+#: How many bodies and constraints the worlds of scenes had, and whether one is being looked after now.
+_sizes: dict[str, tuple[int, int]] = {}
+_busy: set[str] = set()
 
 
 @persistent
@@ -33,8 +37,9 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     first frame the cache is dropped: what changed since, in keys or controls, must be in the next run."""
     _release()
     world = scene.rigidbody_world
-    if world is None or not world.enabled:
+    if world is None or not world.enabled or scene.name in _busy:
         return
+    _look_after(scene)
     frame = scene.frame_current
     last, _last[scene.name] = _last.get(scene.name), frame
     if world.point_cache.is_baked:
@@ -61,7 +66,27 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             _runs[rig.name].step(frame)
 
 
+def _look_after(scene: bpy.types.Scene) -> None:
+    """See to what the user's deletions left in the scene's world, before Blender takes a step with it."""
+    world = scene.rigidbody_world
+    size = _size(world)
+    if _sizes.get(scene.name) != size and not world.point_cache.is_baked:
+        _busy.add(scene.name)
+        try:
+            part_with_lost(scene)
+        finally:
+            _busy.discard(scene.name)
+    _sizes[scene.name] = _size(world)
+
+
+def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, int]:
+    bodies, constraints = (0 if c is None else len(c.objects) for c in (world.collection, world.constraints))
+    return bodies, constraints
+
+
 def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
+    if not is_whole(scene, rig):
+        build_physics(scene, rig)
     run = _runs[rig.name] = ServoRun(scene, rig)
     run.begin(first_frame(scene))
     reset_cache(scene)
@@ -101,7 +126,7 @@ def drive_changed(armature: bpy.types.Armature) -> None:
     if rig is None:
         return
     for scene in rig.users_scene:
-        if armature_settings(armature).drive != "KEYS" and not is_simulated(rig):
+        if armature_settings(armature).drive != "KEYS" and not (is_simulated(rig) and is_whole(scene, rig)):
             build_physics(scene, rig)
         if scene.rigidbody_world is None:
             continue
@@ -113,8 +138,14 @@ def joint_changed(empty: bpy.types.Object) -> None:
     """A joint's record was edited: derive its bone's limits and its constraint anew."""
     limit_bone_of(empty)
     rig = rig_of(empty)
-    if rig is not None and empty.rigid_body_constraint is not None:
+    if rig is None:
+        return
+    if empty.rigid_body_constraint is not None:
         put_constraint(empty, settings(rig))
+    elif is_simulated(rig):
+        for scene in rig.users_scene:
+            if scene.rigidbody_world is not None and not is_whole(scene, rig):  # it floated, and has a spring now
+                build_physics(scene, rig)
 
 
 def world_changed(armature: bpy.types.Armature) -> None:
@@ -144,6 +175,8 @@ def forget(*_args: Any) -> None:
     _runs.clear()
     _last.clear()
     _holds.clear()
+    _sizes.clear()
+    _busy.clear()
 
 
 @persistent

@@ -7,6 +7,9 @@ takes many at once: an empty keeps its constraint, which without its two bodies 
 The order matters. In Blender's simulation, constraints and bodies point at each other, and neither looks whether the
 other is still there when it is freed: Blender crashes, later and elsewhere. Constraints that have lost their objects
 are taken out cleanly when the simulation is built anew; after that, bodies are free to go.
+
+The user deletes in any order, and what is hidden or cannot be selected stays behind. ``part_with_lost`` is what makes
+that safe: such constraints leave the world, and it takes no further step until it is built anew.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from contextlib import contextmanager
 
 import bpy
 
-from .world import rebuild_simulation
+from ..access import record_of
+from .world import rebuild_simulation, rewind_simulation
 
 Objects = Sequence[bpy.types.Object]
 
@@ -36,6 +40,38 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     if bodies:
         with _at_work(bodies):
             bpy.ops.rigidbody.objects_remove()
+
+
+def part_with_lost(scene: bpy.types.Scene) -> bool:
+    """Take constraints of models out of a scene's world whose bodies were deleted, and the parts of deleted bodies'
+    shapes. Whether there were any: the run is over then."""
+    world = scene.rigidbody_world
+    widows = [empty for empty in _members(world.constraints) if _is_widow(empty)]
+    orphans = [obj for obj in _members(world.collection) if is_orphan(obj)]
+    if not widows and not orphans:
+        return False
+    _unlink(widows, world.constraints)
+    _unlink(orphans, world.collection)
+    rewind_simulation(scene)
+    return True
+
+
+def _members(collection: bpy.types.Collection | None) -> list[bpy.types.Object]:
+    return [] if collection is None else collection.objects[:]
+
+
+def _is_widow(empty: bpy.types.Object) -> bool:
+    constraint = empty.rigid_body_constraint
+    if constraint is None or record_of(empty).model is None:
+        return False
+    return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
+
+
+def is_orphan(obj: bpy.types.Object) -> bool:
+    """Whether an object is the collision shape of a body that was deleted."""
+    if record_of(obj).shape < 0 or record_of(obj).model is None:
+        return False
+    return obj.parent is None or not obj.parent.users_collection
 
 
 def _unlink(objects: Objects, collection: bpy.types.Collection | None) -> None:
