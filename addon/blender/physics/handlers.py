@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from ...model.report import Report
 from .. import properties
 from ..access import armature_settings, record_of, settings
 from ..animation.gait import settings_curves
@@ -18,7 +19,7 @@ from .servo import ServoRun
 from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
 from .starting import Beginning
-from .stripping import part_with_lost
+from .stripping import forget_simulations, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
@@ -47,6 +48,8 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     if frame == scene.frame_start:
         follow_scene(scene)
     start = first_frame(scene)
+    if frame > start:
+        note_simulated(scene)
     if frame <= start:
         for rig in _driven(scene):
             _begin(scene, rig)
@@ -73,7 +76,8 @@ def _look_after(scene: bpy.types.Scene) -> None:
     if _sizes.get(scene.name) != size and not world.point_cache.is_baked:
         _busy.add(scene.name)
         try:
-            part_with_lost(scene)
+            if part_with_lost(scene):
+                _runs.clear()  # they command motors that are gone
         finally:
             _busy.discard(scene.name)
     _sizes[scene.name] = _size(world)
@@ -84,9 +88,19 @@ def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, int]:
     return bodies, constraints
 
 
+def _tell(rig: bpy.types.Object, report: Report) -> None:
+    """Add to a model's report what is new to it."""
+    lines = settings(rig).report
+    known = {(line.code, line.where) for line in lines}
+    for entry in report.entries:
+        if (entry.code, entry.where) not in known:
+            line = lines.add()
+            line.severity, line.code, line.message, line.where = entry.severity, entry.code, entry.message, entry.where
+
+
 def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
     if not is_whole(scene, rig):
-        build_physics(scene, rig)
+        _tell(rig, build_physics(scene, rig))
     run = _runs[rig.name] = ServoRun(scene, rig)
     run.begin(first_frame(scene))
     reset_cache(scene)
@@ -183,6 +197,7 @@ def forget(*_args: Any) -> None:
 def after_load(*_args: Any) -> None:
     """A file that was saved in the middle of a run does not have the run in it: it opens at the run's beginning."""
     forget()
+    forget_simulations()
     for scene in bpy.data.scenes:
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):

@@ -15,9 +15,7 @@ from ...model.records import Array
 Measured = dict[bpy.types.ID, Array]
 
 
-def lowest_point(
-    obj: bpy.types.Object, children: Sequence[bpy.types.Object], pose: Array, measured: Measured
-) -> float:
+def lowest_point(obj: bpy.types.Object, children: Sequence[bpy.types.Object], pose: Array, measured: Measured) -> float:
     """Height of the lowest point that a body at a world pose (4, 4) collides with; infinity where it touches nothing.
     ``children`` are the parts of a compound."""
     body = obj.rigid_body

@@ -219,6 +219,8 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
     They cost as much per step as the joints themselves, so a model gets them when servos first drive it."""
     for empty in plant.empties:
         joint = record_of(empty).joint
+        if not _has_both_ends(plant, joint):
+            continue
         if joint.motor is None:
             joint.motor = _motor(plant.rig, empty, _MOTOR_SUFFIX)
         _join(scene, joint.motor)
@@ -230,7 +232,7 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
     its rest wherever a run begins."""
     for empty in plant.empties:
         joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
-        if not joint.dofs[0].stiffness > 0.0:
+        if not (joint.dofs[0].stiffness > 0.0 and _has_both_ends(plant, joint)):
             continue
         if joint.preload is None:
             joint.preload = _motor(plant.rig, empty, _PRELOAD_SUFFIX)
@@ -238,6 +240,11 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
         _join(scene, joint.preload)
         if constraint is None or (constraint.object2, constraint.object1) != ends_of(joint, anchor):
             put_motor(joint.preload, joint, anchor)  # not in the middle of a run: it takes the push away
+
+
+def _has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
+    """Whether physics has what a joint is between: the anchor may have been deleted."""
+    return all(end is not None and end.rigid_body is not None for end in ends_of(joint, settings(plant.rig).anchor))
 
 
 def _join(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
@@ -257,7 +264,7 @@ def _motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.t
     motor.parent, motor.parent_type, motor.parent_bone = empty.parent, empty.parent_type, empty.parent_bone
     motor.matrix_parent_inverse = empty.matrix_parent_inverse
     motor.matrix_basis = _motor_matrix(empty)
-    motor.hide_select = True
+    # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
     child_collection(rig, "Joints").objects.link(motor)
     return motor
 

@@ -14,7 +14,7 @@ from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .limits import tell_of_limits
-from .stripping import is_orphan, part_with_lost, strip_physics
+from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
 #: Blender refuses less.
@@ -50,6 +50,14 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     model = settings(rig)
     tell_of_limits(joints, report)
     held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
+    for empty in filter(is_spent, held):
+        report.warn(
+            "constraint-lost",
+            "What this joint held to was deleted during a run: physics leaves it out until the file is saved and "
+            "opened again",
+            where=empty.name,
+        )
+    held = [empty for empty in held if not is_spent(empty)]
     if any(record_of(empty).joint.at_world for empty in held):
         ensure_anchor(rig, world)
     for empty in held:

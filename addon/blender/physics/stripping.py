@@ -9,7 +9,8 @@ other is still there when it is freed: Blender crashes, later and elsewhere. Con
 are taken out cleanly when the simulation is built anew; after that, bodies are free to go.
 
 The user deletes in any order, and what is hidden or cannot be selected stays behind. ``part_with_lost`` is what makes
-that safe: such constraints leave the world, and it takes no further step until it is built anew.
+that safe: such constraints leave the world, which is built anew before anything is written to them. They are freed
+when Blender copies them for that, and bodies of the old simulation still ask them who they hold.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ from contextlib import contextmanager
 import bpy
 
 from ..access import record_of
-from .world import rebuild_simulation, rewind_simulation
+from ..model_parts import parts
+from .world import rebuild_simulation
 
 Objects = Sequence[bpy.types.Object]
+
+_simulated: set[str] = set()
+_spent: set[int] = set()
 
 
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
@@ -52,8 +57,43 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
         return False
     _unlink(widows, world.constraints)
     _unlink(orphans, world.collection)
-    rewind_simulation(scene)
+    rebuild_simulation(scene)
+    motors = [empty for empty in widows if record_of(empty).role == "NONE"]
+    if scene.name in _simulated:
+        _spent.update(empty.session_uid for empty in widows if empty not in motors)
+    _set_aside(motors)
     return True
+
+
+def _set_aside(motors: Objects) -> None:
+    """Have motors be nobody's, in no collection. They are not removed: Blender has freed their constraint in its
+    simulation, and would do it again. No file gets them."""
+    for rig in {record_of(motor).model for motor in motors}:
+        for joint in (record_of(empty).joint for empty in parts(rig, "JOINT")):
+            for name in ("motor", "preload"):
+                if getattr(joint, name) in motors:
+                    setattr(joint, name, None)
+    for motor in motors:
+        record_of(motor).model = None
+        for folder in motor.users_collection:
+            folder.objects.unlink(motor)
+
+
+def note_simulated(scene: bpy.types.Scene) -> None:
+    """Blender takes a step with a scene's world: its constraints are in a simulation from now on."""
+    _simulated.add(scene.name)
+
+
+def is_spent(empty: bpy.types.Object) -> bool:
+    """Whether an empty's constraint was in a simulation in which its body was deleted. It still points there, which
+    nothing mends but reading it from a file: in the world again, it crashed Blender every third time."""
+    return empty.session_uid in _spent
+
+
+def forget_simulations() -> None:
+    """Another file was opened."""
+    _simulated.clear()
+    _spent.clear()
 
 
 def _members(collection: bpy.types.Collection | None) -> list[bpy.types.Object]:
