@@ -26,7 +26,8 @@ from .world import rebuild_simulation
 
 Objects = Sequence[bpy.types.Object]
 
-_simulated: set[str] = set()
+#: Scenes and empties by their ``session_uid``: no two of a session have the same, and another file's have others.
+_simulated: set[int] = set()
 _spent: set[int] = set()
 
 
@@ -59,7 +60,7 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
     _unlink(orphans, world.collection)
     rebuild_simulation(scene)
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
-    if scene.name in _simulated:
+    if scene.session_uid in _simulated:
         _spent.update(empty.session_uid for empty in widows if empty not in motors)
     _set_aside(motors)
     return True
@@ -81,19 +82,13 @@ def _set_aside(motors: Objects) -> None:
 
 def note_simulated(scene: bpy.types.Scene) -> None:
     """Blender takes a step with a scene's world: its constraints are in a simulation from now on."""
-    _simulated.add(scene.name)
+    _simulated.add(scene.session_uid)
 
 
 def is_spent(empty: bpy.types.Object) -> bool:
     """Whether an empty's constraint was in a simulation in which its body was deleted. It still points there, which
     nothing mends but reading it from a file: in the world again, it crashed Blender every third time."""
     return empty.session_uid in _spent
-
-
-def forget_simulations() -> None:
-    """Another file was opened."""
-    _simulated.clear()
-    _spent.clear()
 
 
 def _members(collection: bpy.types.Collection | None) -> list[bpy.types.Object]:

@@ -197,10 +197,10 @@ def standing(*shapes: Any, pose: Any = None) -> Any:
 
     from addon.blender.build import BuildOptions, build
     from addon.blender.model_parts import rig_in
-    from addon.model.records import Body, Ground, Mechanism, World
+    from addon.model.records import Body, Mechanism, World
 
     thing = Body("one", "One", pose=np.eye(4) if pose is None else pose, shapes=list(shapes))
-    mechanism = Mechanism("Stand", World(ground=Ground()), [thing])
+    mechanism = Mechanism("Stand", World(ground=0.0), [thing])
     return rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
 
 
