@@ -19,7 +19,7 @@ from .servo import ServoRun
 from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
 from .starting import Beginning
-from .stripping import note_simulated, part_with_lost
+from .stripping import forget_simulations, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
@@ -197,6 +197,7 @@ def forget(*_args: Any) -> None:
 def after_load(*_args: Any) -> None:
     """A file that was saved in the middle of a run does not have the run in it: it opens at the run's beginning."""
     forget()
+    forget_simulations()
     for scene in bpy.data.scenes:
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
@@ -210,6 +211,7 @@ _HANDLERS = (
     ("frame_change_pre", before_frame),
     ("frame_change_post", after_frame),
     ("load_post", after_load),
+    ("load_factory_startup_post", after_load),
     ("undo_post", forget),
     ("redo_post", forget),
 )

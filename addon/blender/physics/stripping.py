@@ -22,13 +22,14 @@ import bpy
 
 from ..access import record_of
 from ..model_parts import parts
-from .world import rebuild_simulation
+from .world import rebuild_simulation, rewind_simulation
 
 Objects = Sequence[bpy.types.Object]
 
-#: Scenes and empties by their ``session_uid``: no two of a session have the same, and another file's have others.
+#: Scenes and empties by their ``session_uid``, which they keep until another file is opened.
 _simulated: set[int] = set()
 _spent: set[int] = set()
+_busy: set[int] = set()
 
 
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
@@ -37,7 +38,11 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
-    clean = rebuild_simulation(scene)
+    _busy.add(scene.session_uid)  # these constraints have to stay where they are
+    try:
+        clean = rebuild_simulation(scene)
+    finally:
+        _busy.discard(scene.session_uid)
     _unlink(empties, world.constraints)
     _unlink(bodies, world.collection)
     if not clean:
@@ -52,6 +57,8 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
     """Take constraints of models out of a scene's world whose bodies were deleted, and the parts of deleted bodies'
     shapes. Whether there were any: the run is over then."""
     world = scene.rigidbody_world
+    if scene.session_uid in _busy:
+        return False
     widows = [empty for empty in _members(world.constraints) if _is_widow(empty)]
     orphans = [obj for obj in _members(world.collection) if is_orphan(obj)]
     if not widows and not orphans:
@@ -59,6 +66,7 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
     _unlink(widows, world.constraints)
     _unlink(orphans, world.collection)
     rebuild_simulation(scene)
+    rewind_simulation(scene)
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
     if scene.session_uid in _simulated:
         _spent.update(empty.session_uid for empty in widows if empty not in motors)
@@ -100,6 +108,12 @@ def _is_widow(empty: bpy.types.Object) -> bool:
     if constraint is None or record_of(empty).model is None:
         return False
     return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
+
+
+def forget_simulations() -> None:
+    """Another file was opened."""
+    _simulated.clear()
+    _spent.clear()
 
 
 def is_orphan(obj: bpy.types.Object) -> bool:

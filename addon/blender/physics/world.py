@@ -137,14 +137,20 @@ def rebuild_simulation(scene: bpy.types.Scene) -> bool:
         return False
     before = scene.frame_current, scene.frame_subframe
     reset_cache(scene)
-    first = first_frame(scene)
-    # back at the first, since Blender goes on from the frame at which it was last: what is changed after this comes
-    # into another simulation, and not into this one while that runs
-    for frame in (first, first + 1, first):
+    for frame in (first_frame(scene), first_frame(scene) + 1):
         scene.frame_set(frame)
     reset_cache(scene)
     scene.frame_set(before[0], subframe=before[1])
     return True
+
+
+def rewind_simulation(scene: bpy.types.Scene) -> None:
+    """Have Blender simulate nothing more before a run begins anew, and its simulation with it: it goes on from the
+    frame at which it was last, and only by one."""
+    before = scene.frame_current, scene.frame_subframe
+    scene.frame_set(first_frame(scene))
+    reset_cache(scene)
+    scene.frame_set(before[0], subframe=before[1])
 
 
 def _is_ours(scene: bpy.types.Scene) -> bool:
