@@ -206,8 +206,6 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
     """Remove them; returns how many objects went. Bodies that the user kept lose their physics and stay."""
     world = scene.rigidbody_world
     lost = leftovers(scene)
-    if lost:
-        part_with_lost(scene)
     mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
     held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
     bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]

@@ -65,10 +65,10 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
         return False
     _unlink(widows, world.constraints)
     _unlink(orphans, world.collection)
-    rebuild_simulation(scene)
-    rewind_simulation(scene)
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
     if scene.session_uid in _simulated:
+        rebuild_simulation(scene)
+        rewind_simulation(scene)
         _spent.update(empty.session_uid for empty in widows if empty not in motors)
     _set_aside(motors)
     return True
