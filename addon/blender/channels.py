@@ -16,6 +16,7 @@ from ..model.naming import servo_names as names_of
 from ..model.records import DOF_SIZE, Array, DofKind
 from .access import armature_of, bone_record, record_of
 from .model_parts import file_name, joint_bones, parts, renamed_bones
+from .records import start_of
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,7 @@ def servo_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
         for dof in record.joint.dofs:
             kind = cast(DofKind, dof.kind)
             size = DOF_SIZE[kind]
-            starts = [dof.position] if size == 1 else list(dof.start)[:size]
-            if dof.assembled:
-                starts = list(dof.begins)[:size]
-            for number, start in enumerate(starts):
+            for number, start in enumerate(start_of(dof)):
                 at, index = len(made), dof.channel_index if size == 1 else number
                 bone = chain[dof.step]
                 made.append(

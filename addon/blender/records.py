@@ -66,6 +66,14 @@ def read_dof(record: KnuckleDof) -> Dof:
     return dof
 
 
+def start_of(record: KnuckleDof) -> list[float]:
+    """The coordinates at which a degree of freedom begins: the file's, or those at which its loops close."""
+    size = DOF_SIZE[record.kind]
+    if record.assembled:
+        return list(record.begins)[:size]
+    return [record.position] if size == 1 else list(record.start)[:size]
+
+
 def stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
     """Lower and upper stop of a record, ours or Blender's; None where there is none."""
     if isinstance(dof, Dof):

@@ -10,6 +10,7 @@ import bmesh
 import numpy as np
 
 from ...model.records import Array, Shape
+from ..boxes import box
 from ..materials import Color
 
 _SEGMENTS = 32
@@ -45,13 +46,6 @@ def primitive(shape: Shape, plane: float = 1.0) -> Surface:
     if shape.type == "multi_sphere" and shape.spheres:
         return _hull_of_balls(shape.spheres)
     return _flat(np.zeros((0, 3)), [])
-
-
-def box(x: float, y: float, z: float) -> tuple[Array, Polygons]:
-    """Corners (8, 3) and faces of a box about the origin with these edges."""
-    corners = np.array([(i, j, k) for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)])
-    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    return corners * (x, y, z), faces
 
 
 def _flat(vertices: Array, polygons: Polygons) -> Surface:

@@ -72,7 +72,7 @@ def is_anchor(obj: bpy.types.Object) -> bool:
 def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
     """The model's anchor, made or put back where it is missing."""
     anchor = settings(rig).anchor
-    if anchor is None:
+    if anchor is None or not anchor.users_collection:
         anchor = settings(rig).anchor = bpy.data.objects.new(rig.name + _SUFFIX, _cross(rig.name + _SUFFIX))
         anchor.parent = rig
         record_of(anchor).role = "SHAPE"

@@ -37,6 +37,13 @@ class Recording:
     frames: Array
     poses: Array
     values: Array
+    lifts: Array  # (n,): by how much physics had raised the model
+
+    def unlifted(self) -> Array:
+        """The same poses with the armature where the user has it: keys have to lead to the bodies from there."""
+        poses = self.poses.copy()
+        poses[:, -1, 2, 3] -= self.lifts
+        return poses
 
     def worst_gap(self) -> float:
         """The largest distance by which any joint's two sides came apart (length units)."""
@@ -65,7 +72,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
     steps = _steps_per_frame(scene, rig)
-    poses, values = [], []
+    poses, values, lifts = [], [], []
     with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
         try:
             reset_cache(scene)
@@ -77,13 +84,14 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                 values.append(plant.coordinates(pose))
                 if number % steps == 0:
                     poses.append(pose)
+                    lifts.append(settings(rig).lift)
                     yield len(poses), len(frames)
         finally:
             reset_cache(scene)
             scene.frame_set(before[0], subframe=before[1])
     track = np.array(values).reshape(len(values), len(plant.joints))
     track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
-    return Recording(plant, frames, np.array(poses), track[::steps])
+    return Recording(plant, frames, np.array(poses), track[::steps], np.array(lifts))
 
 
 def _work_through(steps: Steps[T], progress: Progress | None) -> T:
@@ -162,8 +170,9 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
 def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
     """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees."""
     boned = servo_channels(rig)
+    poses = recording.unlifted()
     return {
-        item.joint.id: (recording.frames, _without_jumps(item.joint, item.coordinates(recording.poses)), LINEAR)
+        item.joint.id: (recording.frames, _without_jumps(item.joint, item.coordinates(poses)), LINEAR)
         for item in recording.plant.undriven
         if item.joint.id in boned
     }
@@ -184,18 +193,11 @@ def _without_jumps(joint: Joint, values: Array) -> Array:
     return values
 
 
-def _to_model(rig: bpy.types.Object) -> Array:
-    """From the world, where physics may have lifted the model, to the model's frame."""
-    stand = np.array(rig.matrix_world, dtype=np.float64)
-    stand[2, 3] -= settings(rig).lift
-    return np.linalg.inv(stand)
-
-
 def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
     """Channels of the bones that carry roots, by name: locations (n, 3) and quaternions (n, 4)."""
     bodies = recording.plant.bodies
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
-    to_model = _to_model(rig)
+    to_model = np.linalg.inv(recording.unlifted()[:, -1])
     paths: dict[str, tuple[Array | None, Array]] = {}
     for bone in armature_of(rig).bones:
         if not bone_record(bone).root or bone.name not in place:

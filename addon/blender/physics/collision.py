@@ -34,7 +34,10 @@ def put_collision(
     for child in parts_of:
         if child not in linked:
             world.collection.objects.link(child)
-        _put_shape(child.rigid_body, primitive_type(shapes[record_of(child).shape].type))
+        part = child.rigid_body
+        _put_shape(part, primitive_type(shapes[record_of(child).shape].type))
+        # as a part it needs neither; left behind by its body it would fall and be in the way, unseen
+        part.type, part.collision_collections = "PASSIVE", [False] * 20
     kind = "COMPOUND" if parts_of else own_collision_type(record_of(obj))
     body = obj.rigid_body
     if kind is None or not (parts_of or _has_extent(obj)):

@@ -19,7 +19,7 @@ from ...model.records import DOF_SIZE, Array, Dof
 from ...model.rotations import rotation_matrix
 from ..joint_axes import constraint_turn
 from ..properties import KnuckleJoint
-from ..records import read_dofs, stops
+from ..records import read_dofs, start_of, stops
 
 #: An axis that leans this far (sine) towards one of the constraint's needs that one free.
 _ALONG = 1e-3
@@ -221,10 +221,10 @@ def _block_springs(dof: Dof, turn: Array) -> Iterator[tuple[str, tuple[float, fl
 
 
 def springs_away_from_rest(joint: KnuckleJoint) -> bool:
-    """Whether any spring of a joint is not at rest where the file begins."""
+    """Whether any spring of a joint is not at rest where the joint begins."""
     pairs = (
         pair
-        for dof in read_dofs(joint)
-        for pair in zip(dof.parts or [dof] * dof.initial.size, dof.initial, strict=True)
+        for dof, record in zip(read_dofs(joint), joint.dofs, strict=True)
+        for pair in zip(dof.parts or [dof] * DOF_SIZE[dof.kind], start_of(record), strict=True)
     )
     return any(part.stiffness > 0.0 and abs(part.rest - start) > _SMALL for part, start in pairs)

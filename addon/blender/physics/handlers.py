@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from ...model.report import Report
 from .. import properties
 from ..access import armature_settings, record_of, settings
 from ..animation.gait import settings_curves
@@ -15,14 +16,18 @@ from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from .constraints import put_constraint
 from .servo import ServoRun
-from .simulation import LEAST_MASS, build_physics, is_simulated, put_friction
+from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
 from .starting import Beginning
+from .stripping import forget_simulations, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
 _holds: list[Standstill | Beginning] = []
+#: How many bodies and constraints the worlds of scenes had, and whether one is being looked after now.
+_sizes: dict[str, tuple[int, int]] = {}
+_busy: set[str] = set()
 
 
 @persistent
@@ -33,8 +38,9 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     first frame the cache is dropped: what changed since, in keys or controls, must be in the next run."""
     _release()
     world = scene.rigidbody_world
-    if world is None or not world.enabled:
+    if world is None or not world.enabled or scene.name in _busy:
         return
+    _look_after(scene)
     frame = scene.frame_current
     last, _last[scene.name] = _last.get(scene.name), frame
     if world.point_cache.is_baked:
@@ -42,6 +48,8 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     if frame == scene.frame_start:
         follow_scene(scene)
     start = first_frame(scene)
+    if frame > start:
+        note_simulated(scene)
     if frame <= start:
         for rig in _driven(scene):
             _begin(scene, rig)
@@ -61,7 +69,38 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             _runs[rig.name].step(frame)
 
 
+def _look_after(scene: bpy.types.Scene) -> None:
+    """See to what the user's deletions left in the scene's world, before Blender takes a step with it."""
+    world = scene.rigidbody_world
+    size = _size(world)
+    if _sizes.get(scene.name) != size and not world.point_cache.is_baked:
+        _busy.add(scene.name)
+        try:
+            if part_with_lost(scene):
+                _runs.clear()  # they command motors that are gone
+        finally:
+            _busy.discard(scene.name)
+    _sizes[scene.name] = _size(world)
+
+
+def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, int]:
+    bodies, constraints = (0 if c is None else len(c.objects) for c in (world.collection, world.constraints))
+    return bodies, constraints
+
+
+def _tell(rig: bpy.types.Object, report: Report) -> None:
+    """Add to a model's report what is new to it."""
+    lines = settings(rig).report
+    known = {(line.code, line.where) for line in lines}
+    for entry in report.entries:
+        if (entry.code, entry.where) not in known:
+            line = lines.add()
+            line.severity, line.code, line.message, line.where = entry.severity, entry.code, entry.message, entry.where
+
+
 def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
+    if not is_whole(scene, rig):
+        _tell(rig, build_physics(scene, rig))
     run = _runs[rig.name] = ServoRun(scene, rig)
     run.begin(first_frame(scene))
     reset_cache(scene)
@@ -101,7 +140,7 @@ def drive_changed(armature: bpy.types.Armature) -> None:
     if rig is None:
         return
     for scene in rig.users_scene:
-        if armature_settings(armature).drive != "KEYS" and not is_simulated(rig):
+        if armature_settings(armature).drive != "KEYS" and not (is_simulated(rig) and is_whole(scene, rig)):
             build_physics(scene, rig)
         if scene.rigidbody_world is None:
             continue
@@ -113,8 +152,14 @@ def joint_changed(empty: bpy.types.Object) -> None:
     """A joint's record was edited: derive its bone's limits and its constraint anew."""
     limit_bone_of(empty)
     rig = rig_of(empty)
-    if rig is not None and empty.rigid_body_constraint is not None:
+    if rig is None:
+        return
+    if empty.rigid_body_constraint is not None:
         put_constraint(empty, settings(rig))
+    elif is_simulated(rig):
+        for scene in rig.users_scene:
+            if scene.rigidbody_world is not None and not is_whole(scene, rig):  # it floated, and has a spring now
+                build_physics(scene, rig)
 
 
 def world_changed(armature: bpy.types.Armature) -> None:
@@ -144,12 +189,15 @@ def forget(*_args: Any) -> None:
     _runs.clear()
     _last.clear()
     _holds.clear()
+    _sizes.clear()
+    _busy.clear()
 
 
 @persistent
 def after_load(*_args: Any) -> None:
     """A file that was saved in the middle of a run does not have the run in it: it opens at the run's beginning."""
     forget()
+    forget_simulations()
     for scene in bpy.data.scenes:
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
@@ -163,6 +211,7 @@ _HANDLERS = (
     ("frame_change_pre", before_frame),
     ("frame_change_post", after_frame),
     ("load_post", after_load),
+    ("load_factory_startup_post", after_load),
     ("undo_post", forget),
     ("redo_post", forget),
 )

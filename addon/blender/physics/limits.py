@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import bpy
-import numpy as np
 
 from ...model.report import Report
 from ..access import record_of
 from ..properties import KnuckleJoint
-from ..records import read_dofs
+from ..records import start_of
 from .anchor import is_held
 from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
 
@@ -51,10 +50,10 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
     if "screw" in kinds:
         yield "screw-not-simulated", "Physics lets this screw turn and slide each by itself"
     if has_stops(joint) and kinds not in (["rotation"], ["translation"]):
-        start = np.concatenate([dof.initial for dof in read_dofs(joint)])
+        start = [number for dof in joint.dofs for number in start_of(dof)]
         if not is_countable(joint):
             yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
-        elif not is_exact(joint, start.tolist()):
+        elif not is_exact(joint, start):
             yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
     if springs_left_out(joint):
         yield "spring-not-simulated", "Physics ignores springs and dampers on axes that are not at right angles"

@@ -25,8 +25,10 @@ from .constraints import put_motor
 UNLIMITED = 1e9
 _MOTOR_SUFFIX = " Motor"
 _PRELOAD_SUFFIX = " Spring"
-#: Parents and children of joints' empties, as physics has them.
-_Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
+#: Parents and children of joints' empties; None is the world.
+_Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object | None]]
+#: Where bodies, and the world as None, are among the poses.
+_Places = dict[bpy.types.Object | None, int]
 
 
 @dataclass
@@ -49,14 +51,14 @@ class Plant:
     bodies: list[bpy.types.Object]
     balls: Balls
     undriven: list[Undriven]
-    _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order
+    _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
     _buffer: NDArray[np.float32]
 
     def poses(self) -> Array:
         """World poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
         stand = np.array(self.rig.matrix_world, dtype=np.float64)[None]
         if self._holder is not None:
-            self._holder.objects.foreach_get("matrix_world", self._buffer)
+            self._holder.all_objects.foreach_get("matrix_world", self._buffer)
             bodies = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
         else:
             bodies = np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)
@@ -112,14 +114,14 @@ class Undriven:
         return joint_coordinates(self.joint, inverse(here) @ there)
 
 
-def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object], place: dict[str, int]) -> Undriven:
+def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None], place: _Places) -> Undriven:
     record = record_of(empty)
     turn = constraint_turn(record.joint)
     frame = design_pose(empty) if turn is None else design_pose(empty) @ inverse(turn)
     joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
     parent, child = sides
     on_parent, on_child = (inverse(design_pose(side)) @ frame for side in (parent, child))
-    return Undriven(empty, joint, place[parent.name], place[child.name], on_parent, on_child)
+    return Undriven(empty, joint, place[parent], place[child], on_parent, on_child)
 
 
 def _carried(poses: Array, points: Array) -> Array:
@@ -128,12 +130,12 @@ def _carried(poses: Array, points: Array) -> Array:
 
 def gather(rig: bpy.types.Object) -> Plant:
     """The plant of a model as it stands."""
-    bodies, anchor = parts(rig, "BODY"), settings(rig).anchor
-    place = {obj.name: number for number, obj in enumerate([*bodies, *([anchor] if anchor is not None else [])])}
+    bodies = parts(rig, "BODY")
+    place: _Places = {obj: number for number, obj in enumerate(bodies)}
+    place[None] = len(bodies)  # the world goes where the armature goes
     joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
-    both = {empty: ends_of(record_of(empty).joint, anchor) for empty in joints}
-    ends = {empty: [end for end in both[empty] if end is not None and end.name in place] for empty in joints}
-    held = [empty for empty in joints if len(ends[empty]) == 2]
+    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
+    held = [empty for empty in joints if all(end in place for end in ends[empty])]
     servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
     balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
     dofs = [record_of(empty).joint.dofs[0] for empty in servos]
@@ -157,7 +159,7 @@ def gather(rig: bpy.types.Object) -> Plant:
             for empty in held
             if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
         ],
-        next((c for c in _collections(bodies) if c.objects[:] == bodies), None),
+        next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
 
@@ -168,13 +170,15 @@ def force_limit(dof: KnuckleDof, format_: str) -> float:
     return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
 
 
-def _collections(bodies: list[bpy.types.Object]) -> tuple[bpy.types.Collection, ...]:
-    return bodies[0].users_collection if bodies else ()
+def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
+    """The collections of a model, whatever the user calls them now."""
+    top = settings(rig).collection
+    return [] if top is None else top.children_recursive
 
 
-def _sides(empties: list[bpy.types.Object], ends: _Ends, place: dict[str, int]) -> NDArray[np.intp]:
+def _sides(empties: list[bpy.types.Object], ends: _Ends, place: _Places) -> NDArray[np.intp]:
     """Places of the parents and children of joints, (n, 2)."""
-    return np.array([[place[end.name] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
+    return np.array([[place[end] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
 
 
 def _frames(empties: list[bpy.types.Object], ends: _Ends) -> Array:
@@ -193,8 +197,11 @@ def servo_possible(joint: KnuckleJoint) -> bool:
     return is_held(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
 
 
-def design_pose(obj: bpy.types.Object) -> Array:
-    """Where an object stands in the model's frame when nothing is posed: its local matrix, unscaled."""
+def design_pose(obj: bpy.types.Object | None) -> Array:
+    """Where an object stands in the model's frame when nothing is posed: its local matrix, unscaled. None is the
+    world."""
+    if obj is None:
+        return np.eye(4)
     return np.array(obj.matrix_basis.normalized(), dtype=np.float64)
 
 
@@ -212,10 +219,11 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
     They cost as much per step as the joints themselves, so a model gets them when servos first drive it."""
     for empty in plant.empties:
         joint = record_of(empty).joint
+        if not _has_both_ends(plant, joint):
+            continue
         if joint.motor is None:
             joint.motor = _motor(plant.rig, empty, _MOTOR_SUFFIX)
-        if joint.motor.rigid_body_constraint is None:
-            scene.rigidbody_world.constraints.objects.link(joint.motor)
+        _join(scene, joint.motor)
         put_motor(joint.motor, joint, settings(plant.rig).anchor)
 
 
@@ -224,15 +232,26 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
     its rest wherever a run begins."""
     for empty in plant.empties:
         joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
-        if not joint.dofs[0].stiffness > 0.0:
+        if not (joint.dofs[0].stiffness > 0.0 and _has_both_ends(plant, joint)):
             continue
         if joint.preload is None:
             joint.preload = _motor(plant.rig, empty, _PRELOAD_SUFFIX)
         constraint = joint.preload.rigid_body_constraint
-        if constraint is None:
-            scene.rigidbody_world.constraints.objects.link(joint.preload)
+        _join(scene, joint.preload)
         if constraint is None or (constraint.object2, constraint.object1) != ends_of(joint, anchor):
             put_motor(joint.preload, joint, anchor)  # not in the middle of a run: it takes the push away
+
+
+def _has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
+    """Whether physics has what a joint is between: the anchor may have been deleted."""
+    return all(end is not None and end.rigid_body is not None for end in ends_of(joint, settings(plant.rig).anchor))
+
+
+def _join(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
+    """Have an empty be a constraint of the scene's world, which it leaves when it loses a body."""
+    held = scene.rigidbody_world.constraints.objects
+    if empty.name not in held:
+        held.link(empty)
 
 
 def _motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
@@ -245,7 +264,7 @@ def _motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.t
     motor.parent, motor.parent_type, motor.parent_bone = empty.parent, empty.parent_type, empty.parent_bone
     motor.matrix_parent_inverse = empty.matrix_parent_inverse
     motor.matrix_basis = _motor_matrix(empty)
-    motor.hide_select = True
+    # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
     child_collection(rig, "Joints").objects.link(motor)
     return motor
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import bpy
 import numpy as np
 
-from ...model.extents import half_extent
 from ...model.gait import Gait, feedback_angles
 from ...model.records import Array
 from ...model.report import FormatError
@@ -20,8 +19,9 @@ from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
-from ..records import read_shape
 from .anchor import stands
+from .collision import collision_children
+from .lowest import Measured, lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
@@ -117,21 +117,11 @@ class ServoRun:
         would shoot it out."""
         if self.drive == "KEYS" or not settings(self.rig).has_ground:
             return
+        children, measured = collision_children(self.rig), Measured()
         bodies = zip(self.plant.bodies, self.plant.poses()[:-1], strict=True)
-        lowest = min((self._lowest(obj, pose) for obj, pose in bodies), default=0.0)
+        lowest = min((lowest_point(obj, children.get(obj, ()), pose, measured) for obj, pose in bodies), default=0.0)
         if lowest < -1e-4:
             lift(self.rig, -float(lowest))
-
-    def _lowest(self, obj: bpy.types.Object, pose: Array) -> float:
-        """Height of the lowest point of a body's solid shapes; infinity where it has none."""
-        lowest = math.inf
-        for record in record_of(obj).shapes:
-            if record.collision:
-                shape = read_shape(record)
-                world = pose @ shape.pose
-                world[:3, 3] -= pose[:3, :3] @ np.array(record_of(obj).com)  # the object stands at its centre of mass
-                lowest = min(lowest, float(world[2, 3] - half_extent(shape, world[:3, :3])[2]))
-        return lowest
 
     def set_drive(self, drive: str) -> None:
         """Let the bodies follow their bones, or physics."""

@@ -7,13 +7,14 @@ import numpy as np
 
 from ...model.report import Report
 from ..access import armature_settings, record_of, settings
+from ..boxes import box
 from ..model_parts import child_collection, parts, rigs_in
 from ..properties import KnuckleJoint, quiet
 from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .limits import tell_of_limits
-from .stripping import strip_physics
+from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
 #: Blender refuses less.
@@ -31,6 +32,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     What has them already is set up anew from the records, so that it also mends a model after an edit."""
     report = Report()
     world = ensure_world(scene, rig, report)
+    part_with_lost(scene)
     bodies, joints = [obj for obj in parts(rig, "BODY") if record_of(obj).active], parts(rig, "JOINT")
     children = collision_children(rig)
     friction = contact_friction(rig, bodies)
@@ -48,6 +50,14 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     model = settings(rig)
     tell_of_limits(joints, report)
     held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
+    for empty in filter(is_spent, held):
+        report.warn(
+            "constraint-lost",
+            "What this joint held to was deleted during a run: physics leaves it out until the file is saved and "
+            "opened again",
+            where=empty.name,
+        )
+    held = [empty for empty in held if not is_spent(empty)]
     if any(record_of(empty).joint.at_world for empty in held):
         ensure_anchor(rig, world)
     for empty in held:
@@ -65,6 +75,20 @@ def _needs_constraint(joint: KnuckleJoint, welded: set[bpy.types.Object]) -> boo
     if not is_held(joint) or floats(joint):
         return False
     return any(end is not None and end not in welded for end in (joint.parent, joint.child))
+
+
+def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Whether a scene's world has all constraints of a model, and the anchor where they need it: the user may have
+    deleted that, or given a floating joint a spring."""
+    world = scene.rigidbody_world
+    if world is None or world.collection is None or world.constraints is None:
+        return False
+    records = {empty: record_of(empty).joint for empty in parts(rig, "JOINT")}
+    welded = welded_to_world(records.values())
+    needed = [empty for empty, joint in records.items() if _needs_constraint(joint, welded)]
+    linked, anchor = set(world.constraints.objects), settings(rig).anchor
+    anchored = anchor is not None and anchor.name in world.collection.objects
+    return all(empty in linked and (anchored or not records[empty].at_world) for empty in needed)
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
@@ -107,10 +131,10 @@ def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.type
     """A large passive box whose top is at height 0, one for all models of the scene."""
     if any(record_of(obj).is_ground for obj in world.collection.objects):
         return
-    half, deep = 1e5, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
-    corners = [(x, y, z) for x in (-half, half) for y in (-half, half) for z in (-deep / 2, deep / 2)]
+    wide, deep = 2e5, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
+    corners, faces = box(wide, wide, deep)
     mesh = bpy.data.meshes.new(_GROUND)
-    mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+    mesh.from_pydata(corners.tolist(), [], faces)
     ground = bpy.data.objects.new(_GROUND, mesh)
     ground.location = (0.0, 0.0, -deep / 2)
     record_of(ground).role = "SHAPE"
@@ -136,6 +160,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     world = scene.rigidbody_world
     if world is None:
         return
+    part_with_lost(scene)
     heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
@@ -181,14 +206,21 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
     """Remove them; returns how many objects went. Bodies that the user kept lose their physics and stay."""
     world = scene.rigidbody_world
     lost = leftovers(scene)
-    held = [c.objects[:] for c in (world.collection, world.constraints) if c is not None] if lost else []
-    mine = [obj for objects in held for obj in objects if record_of(obj).model in lost]
-    bodies = [obj for obj in mine if obj.rigid_body is not None]
-    empties = [obj for obj in mine if obj.rigid_body_constraint is not None]
-    if mine:
+    mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
+    held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
+    bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]
+    empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
+    if bodies or empties:
         strip_physics(scene, bodies, empties)
-    gone = [obj for obj in mine if record_of(obj).is_ground or is_anchor(obj) or record_of(obj).role == "NONE"]
-    bpy.data.batch_remove([*gone, *(obj.data for obj in gone if obj.data is not None)])
+    gone = [obj for obj in mine if _is_helper(obj)]
+    shapes = {obj.data for obj in gone if obj.data is not None}
+    bpy.data.batch_remove(gone)
+    bpy.data.batch_remove([mesh for mesh in shapes if not mesh.users])  # bodies that look alike share theirs
     for rig in lost:
         clear_world(scene, rig)
     return len(gone)
+
+
+def _is_helper(obj: bpy.types.Object) -> bool:
+    """Whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with it."""
+    return record_of(obj).is_ground or is_anchor(obj) or record_of(obj).role == "NONE" or is_orphan(obj)

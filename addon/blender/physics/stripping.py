@@ -7,6 +7,10 @@ takes many at once: an empty keeps its constraint, which without its two bodies 
 The order matters. In Blender's simulation, constraints and bodies point at each other, and neither looks whether the
 other is still there when it is freed: Blender crashes, later and elsewhere. Constraints that have lost their objects
 are taken out cleanly when the simulation is built anew; after that, bodies are free to go.
+
+The user deletes in any order, and what is hidden or cannot be selected stays behind. ``part_with_lost`` is what makes
+that safe: such constraints leave the world, which is built anew before anything is written to them. They are freed
+when Blender copies them for that, and bodies of the old simulation still ask them who they hold.
 """
 
 from __future__ import annotations
@@ -16,8 +20,15 @@ from contextlib import contextmanager
 
 import bpy
 
+from ..access import record_of
+from ..model_parts import parts
 from ..workshop import Objects, at_work, workshop
-from .world import rebuild_simulation
+from .world import rebuild_simulation, rewind_simulation
+
+#: Scenes and empties by their ``session_uid``, which they keep until another file is opened.
+_simulated: set[int] = set()
+_spent: set[int] = set()
+_busy: set[int] = set()
 
 
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
@@ -26,7 +37,11 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
-    clean = rebuild_simulation(scene)
+    _busy.add(scene.session_uid)  # these constraints have to stay where they are
+    try:
+        clean = rebuild_simulation(scene)
+    finally:
+        _busy.discard(scene.session_uid)
     _unlink(empties, world.constraints)
     _unlink(bodies, world.collection)
     if not clean:
@@ -35,6 +50,76 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     if bodies:
         with _at_work(bodies):
             bpy.ops.rigidbody.objects_remove()
+
+
+def part_with_lost(scene: bpy.types.Scene) -> bool:
+    """Take constraints of models out of a scene's world whose bodies were deleted, and the parts of deleted bodies'
+    shapes. Whether there were any: the run is over then."""
+    world = scene.rigidbody_world
+    if scene.session_uid in _busy:
+        return False
+    widows = [empty for empty in _members(world.constraints) if _is_widow(empty)]
+    orphans = [obj for obj in _members(world.collection) if is_orphan(obj)]
+    if not widows and not orphans:
+        return False
+    _unlink(widows, world.constraints)
+    _unlink(orphans, world.collection)
+    motors = [empty for empty in widows if record_of(empty).role == "NONE"]
+    if scene.session_uid in _simulated:
+        rebuild_simulation(scene)
+        rewind_simulation(scene)
+        _spent.update(empty.session_uid for empty in widows if empty not in motors)
+    _set_aside(motors)
+    return True
+
+
+def _set_aside(motors: Objects) -> None:
+    """Have motors be nobody's, in no collection. They are not removed: Blender has freed their constraint in its
+    simulation, and would do it again. No file gets them."""
+    for rig in {record_of(motor).model for motor in motors}:
+        for joint in (record_of(empty).joint for empty in parts(rig, "JOINT")):
+            for name in ("motor", "preload"):
+                if getattr(joint, name) in motors:
+                    setattr(joint, name, None)
+    for motor in motors:
+        record_of(motor).model = None
+        for folder in motor.users_collection:
+            folder.objects.unlink(motor)
+
+
+def note_simulated(scene: bpy.types.Scene) -> None:
+    """Blender takes a step with a scene's world: its constraints are in a simulation from now on."""
+    _simulated.add(scene.session_uid)
+
+
+def is_spent(empty: bpy.types.Object) -> bool:
+    """Whether an empty's constraint was in a simulation in which its body was deleted. It still points there, which
+    nothing mends but reading it from a file: in the world again, it crashed Blender every third time."""
+    return empty.session_uid in _spent
+
+
+def _members(collection: bpy.types.Collection | None) -> list[bpy.types.Object]:
+    return [] if collection is None else collection.objects[:]
+
+
+def _is_widow(empty: bpy.types.Object) -> bool:
+    constraint = empty.rigid_body_constraint
+    if constraint is None or record_of(empty).model is None:
+        return False
+    return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
+
+
+def forget_simulations() -> None:
+    """Another file was opened."""
+    _simulated.clear()
+    _spent.clear()
+
+
+def is_orphan(obj: bpy.types.Object) -> bool:
+    """Whether an object is the collision shape of a body that was deleted."""
+    if record_of(obj).shape < 0 or record_of(obj).model is None:
+        return False
+    return obj.parent is None or not obj.parent.users_collection
 
 
 def _unlink(objects: Objects, collection: bpy.types.Collection | None) -> None:

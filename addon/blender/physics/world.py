@@ -144,6 +144,15 @@ def rebuild_simulation(scene: bpy.types.Scene) -> bool:
     return True
 
 
+def rewind_simulation(scene: bpy.types.Scene) -> None:
+    """Have Blender simulate nothing more before a run begins anew, and its simulation with it: it goes on from the
+    frame at which it was last, and only by one."""
+    before = scene.frame_current, scene.frame_subframe
+    scene.frame_set(first_frame(scene))
+    reset_cache(scene)
+    scene.frame_set(before[0], subframe=before[1])
+
+
 def _is_ours(scene: bpy.types.Scene) -> bool:
     """Whether the scene's world was made for one of our models."""
     return any(settings(rig).before.made_world for rig in rigs_in(scene))

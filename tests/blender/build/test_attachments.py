@@ -131,6 +131,23 @@ def test_assemblies_are_nested_collections_and_what_is_off_is_excluded(blank: An
     assert hand.rigid_body is None, "what is off takes no part in physics"
 
 
+def test_bodies_in_nested_collections_are_read_at_one_stroke(blank: Any) -> None:
+    """The quick way and the slow one give the same poses, whatever the user calls the collections."""
+    from addon.blender.physics.plant import gather
+
+    rig = put(document())
+    for collection in rig.data.knuckle.collection.children_recursive:
+        collection.name = f"My {collection.name}"
+    rig.pose.bones["shoulder"].rotation_euler.z = 0.25
+    blank.view_layer.update()
+    plant = gather(rig)
+    assert plant._holder is not None
+    found = plant.poses()
+    plant._holder = None
+    assert np.array_equal(found, plant.poses())
+    assert np.array_equal(found[:-1], [world_of(obj) for obj in plant.bodies])
+
+
 def test_an_assembly_that_is_off_is_excluded_as_a_whole(blank: Any) -> None:
     rig = put(document(arm_on=False))
     shown = {obj.knuckle.source_name for obj in blank.view_layer.objects if obj.knuckle.role == "BODY"}

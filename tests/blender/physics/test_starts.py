@@ -186,3 +186,69 @@ def test_a_bone_may_be_renamed(blank: Any) -> None:
     assert plays_own_gait(rig)
     assert servo_names(rig)[joint_id] == ("Axle",)
     assert {part.id: part.name for part in extract(rig.data.knuckle.collection).joints}[joint_id] == "Axle"
+
+
+# ---------------------------------------------------------------- how low it begins
+
+
+def standing(*shapes: Any, pose: Any = None) -> Any:
+    """The armature of a model of one body with these shapes, on a ground at height 0, limp at its first frame."""
+    import bpy
+
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+    from addon.model.records import Body, Mechanism, World
+
+    thing = Body("one", "One", pose=np.eye(4) if pose is None else pose, shapes=list(shapes))
+    mechanism = Mechanism("Stand", World(ground=0.0), [thing])
+    return rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
+
+
+def lift_of(rig: Any) -> float:
+    import bpy
+
+    rig.data.knuckle.drive = "LIMP"
+    bpy.context.scene.frame_set(1)
+    return rig.data.knuckle.lift
+
+
+def tilted(angle: float, height: float = 0.0) -> Any:
+    out = np.eye(4)
+    cos, sin = np.cos(angle), np.sin(angle)
+    out[1:3, 1:3] = [[cos, -sin], [sin, cos]]
+    out[2, 3] = height
+    return out
+
+
+def test_a_model_is_raised_by_what_its_shapes_reach_into_the_ground(blank: Any) -> None:
+    """By formulas; what is drawn with corners is not rounder than that."""
+    import bpy
+
+    from addon.model.records import Shape
+
+    slant = 0.5
+    wheel = Shape("cylinder", {"radius": 1.0, "length": 0.4})
+    for shape, pose, reach, near in (
+        (Shape("box", {"x": 1.0, "y": 2.0, "z": 3.0}), tilted(slant), np.sin(slant) + 1.5 * np.cos(slant), 1e-4),
+        (wheel, tilted(slant), np.sin(slant) + 0.2 * np.cos(slant), 1e-3),
+        (wheel, tilted(np.pi / 2), 1.0, 1e-3),
+        (Shape("sphere", {"radius": 0.7}), tilted(slant), 0.7, 1e-3),
+        (Shape("capsule", {"radius": 0.5, "length": 2.0}), tilted(slant), 0.5 + np.cos(slant), 1e-3),
+        (Shape("cone", {"radius": 0.5, "length": 2.0}), tilted(np.pi), 1.0, 1e-3),
+        (Shape("cone", {"radius": 0.5, "length": 2.0}), tilted(np.pi / 2), 0.5, 1e-3),
+        (Shape("multi_sphere", spheres=[(0.25, 0.0, 0.0, 1.0), (0.5, 0.0, 0.0, -1.0)]), tilted(0.0), 1.5, 5e-3),
+        (Shape("pyramid", {"x": 2.0, "y": 2.0, "length": 1.0}), tilted(0.0), 0.5, 1e-4),
+    ):
+        assert lift_of(standing(shape, pose=pose)) == pytest.approx(reach, abs=near), shape.type
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+def test_a_collision_shape_is_measured_where_the_user_has_moved_it(blank: Any) -> None:
+    from addon.model.records import Shape
+
+    seen = Shape("sphere", {"radius": 3.0}, collision=False)
+    rig = standing(seen, Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0}, visual=False), pose=tilted(0.0, 0.2))
+    (child,) = [obj for obj in rig.data.knuckle.collection.all_objects if obj.knuckle.shape >= 0]
+    child.location.z -= 2.0
+    child.scale.z = 3.0
+    assert lift_of(rig) == pytest.approx(2.0 + 1.5 - 0.2, abs=1e-4)

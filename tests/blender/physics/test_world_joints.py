@@ -427,3 +427,56 @@ def test_what_floats_needs_no_anchor(blank: Any) -> None:
     heights = play(blank.scene, 61, lambda: world_of(links(rig)[0])[2, 3])
     assert heights[0] - heights[-1] == pytest.approx(G / 2, rel=0.03)
     assert bone_of(rig, mechanism.joints[0].id).rotation_mode == "QUATERNION"
+
+
+@pytest.mark.parametrize("hung", [False, True], ids=["alone", "beside what hangs on the world"])
+def test_what_floats_is_baked_where_it_went(blank: Any, hung: bool) -> None:
+    from addon.blender.physics.bake import bake
+    from addon.blender.physics.simulation import clear_physics
+
+    mechanism = skel()
+    mechanism.joints[0].dofs[0].kind = mechanism.joints[0].type = "free"
+    if hung:
+        (other,) = skel().bodies[:1]
+        (joint,) = skel().joints[:1]
+        other.id = other.name = joint.child = "hung"
+        joint.id = joint.name = "hook"
+        other.pose = other.pose.copy()
+        other.pose[0, 3] += 5.0
+        mechanism.bodies.append(other)
+        mechanism.joints.append(joint)
+    rig = put(mechanism, physics=True)
+    rig.location, rig.rotation_euler = (3, -2, 5), (0.2, 0, 1.1)
+    rig.data.knuckle.drive = "LIMP"
+    path = np.array(play(blank.scene, 61, lambda: [world_of(link) for link in links(rig)]))
+    assert path[0, 0, 2, 3] - path[-1, 0, 2, 3] == pytest.approx(G / 2, rel=0.03)
+    bake(blank.scene, rig, 61)
+    clear_physics(blank.scene, rig)
+    assert np.abs(np.array(play(blank.scene, 61, lambda: [world_of(link) for link in links(rig)])) - path).max() < 0.005
+
+
+@pytest.mark.parametrize("hung", [False, True], ids=["alone", "beside what hangs on the world"])
+def test_what_floats_and_was_raised_to_the_ground_is_baked_on_it(blank: Any, hung: bool) -> None:
+    """A box that begins with its middle at the ground rests half its length above it."""
+    from addon.blender.physics.bake import bake
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    mechanism = skel()
+    mechanism.bodies, mechanism.joints = mechanism.bodies[:1], mechanism.joints[:1]
+    mechanism.joints[0].dofs[0].kind = mechanism.joints[0].type = "free"
+    mechanism.bodies[0].pose[2, 3] = 0.0
+    if hung:
+        mechanism.bodies.append(skel().bodies[1])
+        mechanism.bodies[1].pose = np.eye(4)
+        mechanism.bodies[1].pose[:3, 3] = 5, 0, 8
+        mechanism.joints.append(Joint("hook", "hook", "weld", None, mechanism.bodies[1].id))
+    rig = put(mechanism, physics=True)
+    rig.data.knuckle.has_ground = True
+    build_physics(blank.scene, rig)
+    rig.data.knuckle.drive = "LIMP"
+    upper = next(obj for obj in objects_of(rig, "BODY").values() if obj.knuckle.source_name == "upper")
+    heights = play(blank.scene, 30, lambda: world_of(upper)[2, 3])
+    assert heights[5] == pytest.approx(LENGTH / 2, abs=0.01)
+    bake(blank.scene, rig, 30)
+    clear_physics(blank.scene, rig)
+    assert np.abs(np.array(play(blank.scene, 30, lambda: world_of(upper)[2, 3])) - heights).max() < 0.005
