@@ -23,7 +23,34 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
         if is_held(record_of(empty).joint):
             for code, message in _limits(record_of(empty).joint):
                 report.warn(code, message, where=empty.name)
-    _tell_of_masses([empty for empty in joints if is_held(record_of(empty).joint)], report)
+    held = [empty for empty in joints if is_held(record_of(empty).joint)]
+    _tell_of_masses(held, report)
+    _tell_of_many(
+        [empty for empty in joints if record_of(empty).joint.active and _has_speed(record_of(empty).joint)],
+        "starts-at-rest",
+        "Joints that have a velocity in the file begin at rest under physics",
+        report,
+    )
+    _tell_of_many(
+        [empty for empty in held if _has_lone_damper(record_of(empty).joint)],
+        "weak-damper",
+        "A damper without a spring brakes too little while gravity slows its joint as well",
+        report,
+    )
+
+
+def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report: Report) -> None:
+    """One warning for all joints of which the same is to be said."""
+    if empties:
+        report.warn(code, f"{what} ({len(empties)} here)", where=empties[0].name)
+
+
+def _has_speed(joint: KnuckleJoint) -> bool:
+    return any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
+
+
+def _has_lone_damper(joint: KnuckleJoint) -> bool:
+    return any(dof.damping > 0.0 and not dof.stiffness for dof in [*joint.dofs, *joint.parts])
 
 
 def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:
