@@ -7,15 +7,15 @@ left behind; never rely on objects from another test, and never run Blender test
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.references import CORPUS
+
 ROOT = Path(__file__).resolve().parents[1]
-CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", ROOT.parent / "shared" / "corpus"))
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,9 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     if settings(rig).version >= 2:  # before, they had no objects
         frames, lights = ([obj for obj in parts(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
         mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
+    else:
+        mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
+        mechanism.lights = [light for light in base.lights if hung.is_carried(light)]
     mechanism.bodies = _merge(base.bodies, bodies, reading.body)
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
     mechanism.joints = _merge(base.joints, joints, reading.joint)

@@ -46,19 +46,20 @@ class Attachments:
         originals = [deepcopy(base[_number(obj)]) for obj in new]
         out = []
         for number, part in enumerate(base):
-            if not self._is_carried(part):
+            if not self.is_carried(part):
                 continue
             if number in holders:
                 out.append(self._now(holders[number], part, file_name(holders[number])))
             else:
                 self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
         for obj, original in zip(new, originals, strict=True):
-            if self._is_carried(original):
+            if self.is_carried(original):
                 self.report.info("added", f"{type(original).__name__} {obj.name!r} is new", where=original.body or "")
                 out.append(self._now(obj, original, obj.name))
         return out
 
-    def _is_carried(self, part: Frame | Light) -> bool:
+    def is_carried(self, part: Frame | Light) -> bool:
+        """Whether what a frame or light is on is still there."""
         return part.body is None or part.body in self.alive
 
     def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
