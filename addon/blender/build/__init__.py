@@ -115,7 +115,7 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
     with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
         shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
         bodies = make_bodies(decided, hook, folders, shelf)
-        make_collision(decided, bodies, shelf, folders)
+        settings(rig).has_collision = make_collision(decided, bodies, shelf, folders)
     make_joints(decided, hook, bodies, folders)
     make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
@@ -142,7 +142,6 @@ def _keep_settings(
     model.erp = world.erp if world.erp is not None else 0.0
     model.cfm = world.cfm if world.cfm is not None else 0.0
     model.time_step = world.time_step or 0.0
-    model.has_collision = any(record_of(obj).shape >= 0 for obj in collection.all_objects)
     model.has_ground = options.ground and world.ground is not None
     behaviours: Behaviours | None = mechanism.behaviours
     if behaviours is not None:

@@ -16,10 +16,11 @@ from .meshes import MeshShelf
 from .plan import Plan
 
 
-def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, folders: Folders) -> None:
-    """Make the children. Each stands where its shape does, so that its own origin and axes are what Blender's primitive
+def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, folders: Folders) -> bool:
+    """Make the children; whether there are any. Each stands where its shape does, so that its own origin and axes are what Blender's primitive
     collision shapes count from. A mesh that cannot be had has none and does not collide: a box of no meaning in its
     place would push things about."""
+    made = False
     for body in plan.bodies.values():
         if own_mesh_collides(body.shapes):
             continue
@@ -31,7 +32,8 @@ def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshS
             if record.collidable:
                 folder = folders.beside("Collision", body.assembly, body.active)
                 folder.objects.link(_child(bodies[body.id], body, number, shelf, plan))
-                record.has_child = True
+                record.has_child = made = True
+    return made
 
 
 def _child(parent: bpy.types.Object, body: Body, number: int, shelf: MeshShelf, plan: Plan) -> bpy.types.Object:
