@@ -17,9 +17,9 @@ from .plan import Plan
 
 
 def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, folders: Folders) -> bool:
-    """Make the children; whether there are any. Each stands where its shape does, so that its own origin and axes are what Blender's primitive
-    collision shapes count from. A mesh that cannot be had has none and does not collide: a box of no meaning in its
-    place would push things about."""
+    """Make the children; whether there are any. Each stands where its shape does, so that its own origin and axes are
+    what Blender's primitive collision shapes count from. A mesh that cannot be had has none and does not collide: a box
+    of no meaning in its place would push things about."""
     made = False
     for body in plan.bodies.values():
         if own_mesh_collides(body.shapes):
