@@ -303,6 +303,20 @@ def key(rig: Any, joint: str | int, keys: Iterable[tuple[float, float]], interpo
             point.interpolation = interpolation
 
 
+def four_bar() -> str:
+    """A crank, a coupler and a rocker on a heavy base; hinge 11 is driven, 14 closes the loop."""
+    return model(
+        body(1, (0, 0, 2), (2, 0.2, 0.2), mass=1e4),
+        body(2, (-1, 0, 2.5), (0.2, 0.2, 1)),
+        body(3, (0, 0, 3), (2, 0.2, 0.2)),
+        body(4, (1, 0, 2.5), (0.2, 0.2, 1)),
+        joint(11, 1, 2, (-1, 0, 2), (0, 90, 0), force=100),
+        joint(12, 2, 3, (-1, 0, 3), (0, 90, 0), force=0),
+        joint(13, 4, 3, (1, 0, 3), (0, 90, 0), force=0),
+        joint(14, 1, 4, (1, 0, 2), (0, 90, 0), force=0),
+    )
+
+
 def play(scene: Any, frames: int, look: Callable[[], Any], start: int = 1) -> list[Any]:
     """Step the scene frame by frame from its start and look at each frame."""
     seen = []

@@ -49,7 +49,10 @@ class Attachments:
             if not self.is_carried(part):
                 continue
             if number in holders:
-                out.append(self._now(holders[number], part, file_name(holders[number])))
+                name = file_name(holders[number])
+                if isinstance(part, Frame) and name != part.name:
+                    self.renamed[part.body, part.name] = name
+                out.append(self._now(holders[number], part, name))
             else:
                 self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
         for obj, original in zip(new, originals, strict=True):
@@ -63,8 +66,6 @@ class Attachments:
         return part.body is None or part.body in self.alive
 
     def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
-        if isinstance(part, Frame) and name != part.name:
-            self.renamed[part.body, part.name] = name
         part.name, before = name, part.pose
         on_frame = self.frames.get(obj.parent) if isinstance(part, Light) and obj.parent is not None else None
         if on_frame is not None:
@@ -78,7 +79,6 @@ class Attachments:
         else:
             self.frames[obj] = before, part
         return part
-
 
     def rename_references(self, mechanism: Mechanism) -> None:
         """Have joints, lights and restraints name the frames that they are at as these are called now."""

@@ -28,7 +28,9 @@ from .plant import Plant, Undriven
 #: Empties that are nearer to where they have to be are there.
 _NEAR = 1e-5
 #: What a matrix is written to: kept one by one, since it does not come out of a matrix to the last bit.
-_CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "scale", "matrix_parent_inverse")
+_VECTORS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+
+_Channels = dict[str, Any]
 
 
 class Beginning:
@@ -37,7 +39,7 @@ class Beginning:
     def __init__(self, scene: bpy.types.Scene, plant: Plant) -> None:
         self._scene, self._plant = scene, plant
         self._graphs = [layer.depsgraph for layer in scene.view_layers if layer.depsgraph is not None]
-        self._moved: list[tuple[bpy.types.Object, list[Any]]] = []
+        self._moved: list[tuple[bpy.types.Object, _Channels]] = []
         self._tails: dict[str, Array] = {}
 
     def hold(self, poses: Array) -> None:
@@ -80,16 +82,15 @@ class Beginning:
         """Have an empty's channels alone put it where it is, or where it has to be, and its parent nowhere else. Where
         that is to the last bit is said to what reads it too early: runs that begin alike are alike."""
         now = obj.matrix_world.copy()
-        self._moved.append((obj, [getattr(obj, channel).copy() for channel in _CHANNELS]))
+        self._moved.append((obj, _channels(obj)))
         obj.matrix_parent_inverse = obj.matrix_parent_inverse @ obj.matrix_basis @ now.inverted_safe()
         obj.matrix_basis = now if wanted is None else wanted
         place = _float32(obj.matrix_basis)
         if obj.parent is not None:
             place = _product(_product(self._parent_matrix(obj), _float32(obj.matrix_parent_inverse)), place)
-        channels = [getattr(obj, channel).copy() for channel in _CHANNELS]
+        channels = _channels(obj)
         obj.matrix_world = Matrix(place.tolist())  # sets the channels as well
-        for channel, value in zip(_CHANNELS, channels, strict=True):
-            setattr(obj, channel, value)
+        _put_channels(obj, channels)
         for graph in self._graphs:
             obj.evaluated_get(graph).matrix_world = Matrix(place.tolist())
 
@@ -108,9 +109,18 @@ class Beginning:
     def release(self) -> None:
         """Put everything back. Blender then evaluates the frame once more; its simulation does not read it again."""
         for obj, values in self._moved:
-            for channel, value in zip(_CHANNELS, values, strict=True):
-                setattr(obj, channel, value)
+            _put_channels(obj, values)
         self._moved = []
+
+
+def _channels(obj: bpy.types.Object) -> _Channels:
+    return {name: getattr(obj, name)[:] for name in _VECTORS} | {"parent": obj.matrix_parent_inverse.copy()}
+
+
+def _put_channels(obj: bpy.types.Object, channels: _Channels) -> None:
+    for name in _VECTORS:
+        setattr(obj, name, channels[name])
+    obj.matrix_parent_inverse = channels["parent"]
 
 
 def _float32(matrix: Matrix) -> Array:

@@ -259,6 +259,11 @@ def test_a_renamed_frame_is_renamed_wherever_it_is_named(blank: Any) -> None:
     frame.name = "nose"
     written = out(rig)[0]
     assert '"tip"' not in written and written.count('"nose"') == 3
+    copy = frame.copy()
+    copy.name = "ear"
+    frame.users_collection[0].objects.link(copy)
+    written = out(rig)[0]
+    assert written.count('"ear"') == 1 and written.count('"nose"') == 3, "nobody is at the copy"
 
 
 # ---------------------------------------------------------------- what Blender cannot hold

@@ -16,6 +16,7 @@ from tests.blender.mechanisms import (
     clockwork_motor,
     coordinate,
     curves_of,
+    four_bar,
     joint,
     key,
     model,
@@ -139,16 +140,7 @@ def test_what_hangs_on_a_ball_joint_turns_as_it_did(blank: Any) -> None:
 def test_a_loop_that_physics_kept_closed_is_closed_on_keys(blank: Any) -> None:
     from tests.blender.mechanisms import gap
 
-    text = model(
-        body(1, (0, 0, 2), (2, 0.2, 0.2), mass=1e4),
-        body(2, (-1, 0, 2.5), (0.2, 0.2, 1)),
-        body(3, (0, 0, 3), (2, 0.2, 0.2)),
-        body(4, (1, 0, 2.5), (0.2, 0.2, 1)),
-        joint(11, 1, 2, (-1, 0, 2), (0, 90, 0), force=100),
-        joint(12, 2, 3, (-1, 0, 3), (0, 90, 0), force=0),
-        joint(13, 4, 3, (1, 0, 3), (0, 90, 0), force=0),
-        joint(14, 1, 4, (1, 0, 2), (0, 90, 0), force=0),
-    )
+    text = four_bar()
     rig, document = put(text), XmlModel(text)
     key(rig, 11, [(1, 0.0), (60, 0.8)])
     rig.data.knuckle.drive = "SERVO"

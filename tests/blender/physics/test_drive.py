@@ -15,6 +15,7 @@ from tests.blender.mechanisms import (
     clockwork_motor,
     coordinate,
     curves_of,
+    four_bar,
     gap,
     joint,
     key,
@@ -288,16 +289,7 @@ def test_two_models_in_one_scene_are_driven_each_by_its_own(blank: Any) -> None:
 
 def test_a_loop_of_hinges_stays_closed(blank: Any) -> None:
     """A four-bar, its crank driven: the joint that closes it comes apart by next to nothing."""
-    text = model(
-        body(1, (0, 0, 2), (2, 0.2, 0.2), mass=1e4),
-        body(2, (-1, 0, 2.5), (0.2, 0.2, 1)),
-        body(3, (0, 0, 3), (2, 0.2, 0.2)),
-        body(4, (1, 0, 2.5), (0.2, 0.2, 1)),
-        joint(11, 1, 2, (-1, 0, 2), (0, 90, 0), force=100),
-        joint(12, 2, 3, (-1, 0, 3), (0, 90, 0), force=0),
-        joint(13, 4, 3, (1, 0, 3), (0, 90, 0), force=0),
-        joint(14, 1, 4, (1, 0, 2), (0, 90, 0), force=0),
-    )
+    text = four_bar()
     rig, document = put(text), XmlModel(text)
     key(rig, 11, [(1, 0.0), (60, 0.8)])
     rig.data.knuckle.drive = "SERVO"
