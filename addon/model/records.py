@@ -219,30 +219,6 @@ class Assembly:
 
 
 @dataclass
-class Trajectory:
-    """The keys of one servo: times in seconds, values in rad or length units, both shape (n,)."""
-
-    name: str
-    times: Array
-    values: Array
-    interpolation: Literal["linear", "constant"] = "linear"
-
-
-@dataclass
-class Motion:
-    """A named set of trajectories with the attributes that its file gave it."""
-
-    name: str
-    trajectories: list[Trajectory] = field(default_factory=list)
-    attributes: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def duration(self) -> float:
-        """Time of the last key (s); 0 for an empty motion."""
-        return max((float(t.times[-1]) for t in self.trajectories if len(t.times)), default=0.0)
-
-
-@dataclass
 class Source:
     """Where a mechanism came from. ``text`` is the whole document as read: it is what an unedited
     save gives back."""
@@ -252,6 +228,54 @@ class Source:
     path: str = ""
     text: str = ""
     encoding: str = ""  # how the text stood in the file; UTF-8 where nothing says so
+
+
+@dataclass
+class Trajectory:
+    """The keys of one servo: times in seconds, ascending, and values in rad or length units, both shape (n,).
+
+    ``held`` (n,) tells key by key whether its value holds until the next key instead of going straight to it; None:
+    all or none, as ``interpolation`` says. ``unit``, where the file names one, is what the values are in: rad or m."""
+
+    name: str
+    times: Array
+    values: Array
+    interpolation: Literal["linear", "constant"] = "linear"
+    held: NDArray[np.bool_] | None = None
+    unit: Literal["", "rad", "m"] = ""
+
+    def holds(self) -> NDArray[np.bool_]:
+        """Whether each key's value holds until the next, (n,)."""
+        if self.held is not None:
+            return self.held
+        return np.full(len(self.times), self.interpolation == "constant")
+
+    def at(self, times: Array) -> Array:
+        """The values at times (m,): straight or held between keys, those of the outer keys beyond them. ValueError
+        where there are no keys."""
+        if not len(self.times):
+            raise ValueError(f"servo {self.name!r} has no keys")
+        straight = np.interp(times, self.times, self.values)
+        before = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 1)
+        return np.where(self.holds()[before], np.asarray(self.values)[before], straight)
+
+
+@dataclass
+class Motion:
+    """A named set of trajectories with the attributes that its file gave it. It is number ``index``, from 0, of the
+    motions in the document ``source``; None where it was not read from one. Saving it in that format again changes in
+    the document what differs and nothing else."""
+
+    name: str
+    trajectories: list[Trajectory] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    index: int = 0
+
+    @property
+    def duration(self) -> float:
+        """Time of the last key (s); 0 for an empty motion."""
+        return max((float(t.times[-1]) for t in self.trajectories if len(t.times)), default=0.0)
 
 
 @dataclass
