@@ -18,7 +18,7 @@ from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
-from .starting import Beginning
+from .starting import Beginning, evaluate_first
 from .stripping import forget_simulations, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache, world_gravity
 
@@ -62,6 +62,8 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             still = Standstill(rig)
             _holds.append(still)
             still.hold()
+        if _holds:
+            evaluate_first(scene)
     elif last is not None and frame == last + 1:
         for rig in _driven(scene):
             if rig.name not in _runs:  # an undo in the middle of a run

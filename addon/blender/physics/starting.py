@@ -1,10 +1,10 @@
-"""How a run begins: stops are counted from where the joints stand, and joints are in their place whenever Blender reads
-them to build its simulation.
+"""How a run begins: stops are counted from where the joints stand, and everything is in its place whenever Blender reads
+it to build its simulation.
 
 Blender builds a simulation while its threads evaluate the objects in it. It reads each object's matrix before that is
 evaluated, or when no more than the object's own channels are in it, or when its parent's are too: under load, what
-hangs on bones began now and then where its channels alone would have it. For the empties of joints and motors the
-three are made one here. Bodies cannot be helped so: one that was touched has, for a moment, no mesh to be built from.
+hangs on bones began now and then where its channels alone would have it. The three are made one here, in the frame
+before: a body that is touched in the very frame has, for a moment, no mesh to be built from.
 
 Stops are counted from the pose at that moment, about the axes that the empty has. Of a joint of several degrees that
 does not begin at zero these have moved on: the second axis of a universal joint goes with the first turn.
@@ -38,12 +38,11 @@ class Beginning:
 
     def __init__(self, scene: bpy.types.Scene, plant: Plant) -> None:
         self._scene, self._plant = scene, plant
-        self._graphs = [layer.depsgraph for layer in scene.view_layers if layer.depsgraph is not None]
         self._moved: list[tuple[bpy.types.Object, _Channels]] = []
-        self._tails: dict[str, Array] = {}
 
     def hold(self, poses: Array) -> None:
-        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put everything in its place."""
+        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put everything in its place. It
+        is there when ``evaluate_first`` was called."""
         for empty, value in zip(self._plant.empties, self._plant.coordinates(poses), strict=True):
             put_stops(empty, [value])
             preload = record_of(empty).joint.preload
@@ -57,17 +56,17 @@ class Beginning:
                 put_stops(joint.empty, values)
                 turned[joint.empty] = self._axes_at(joint, poses, values)
         try:
-            for empty in self._empties():
-                self._place(empty, turned.get(empty))
+            for obj in self._simulated():
+                self._place(obj, turned.get(obj))
         except BaseException:
             self.release()
             raise
 
-    def _empties(self) -> list[bpy.types.Object]:
-        """The joints and motors of the model that the scene's simulation reads."""
-        held = self._scene.rigidbody_world.constraints
-        objects = held.objects if held is not None else ()
-        return [obj for obj in objects if obj.type == "EMPTY" and record_of(obj).model == self._plant.rig]
+    def _simulated(self) -> list[bpy.types.Object]:
+        """The bodies, joints and motors of the model that the scene's simulation reads."""
+        world = self._scene.rigidbody_world
+        held = [each.objects for each in (world.collection, world.constraints) if each is not None]
+        return [obj for objects in held for obj in objects if record_of(obj).model == self._plant.rig]
 
     def _axes_at(self, joint: Undriven, poses: Array, values: list[float]) -> Matrix | None:
         """Where the empty of a joint of several degrees has to be for its axes; None where it is there."""
@@ -79,32 +78,11 @@ class Beginning:
         return Matrix(wanted.tolist()) if np.abs(wanted - now).max() >= _NEAR else None
 
     def _place(self, obj: bpy.types.Object, wanted: Matrix | None) -> None:
-        """Have an empty's channels alone put it where it is, or where it has to be, and its parent nowhere else. Where
-        that is to the last bit is said to what reads it too early: runs that begin alike are alike."""
+        """Have an object's channels alone put it where it is, or where it has to be, and its parent nowhere else."""
         now = obj.matrix_world.copy()
         self._moved.append((obj, _channels(obj)))
         obj.matrix_parent_inverse = obj.matrix_parent_inverse @ obj.matrix_basis @ now.inverted_safe()
         obj.matrix_basis = now if wanted is None else wanted
-        place = _float32(obj.matrix_basis)
-        if obj.parent is not None:
-            place = _product(_product(self._parent_matrix(obj), _float32(obj.matrix_parent_inverse)), place)
-        channels = _channels(obj)
-        obj.matrix_world = Matrix(place.tolist())  # sets the channels as well
-        _put_channels(obj, channels)
-        for graph in self._graphs:
-            obj.evaluated_get(graph).matrix_world = Matrix(place.tolist())
-
-    def _parent_matrix(self, obj: bpy.types.Object) -> Array:
-        """What Blender multiplies an object's own matrices with: its parent's, or that of its bone's tail."""
-        parent = _float32(obj.parent.matrix_world)
-        if obj.parent_type != "BONE":
-            return parent
-        if obj.parent_bone not in self._tails:
-            bone = obj.parent.pose.bones[obj.parent_bone]
-            tail = _float32(bone.matrix)
-            tail[:3, 3] += tail[:3, 1] * np.float32(bone.bone.length)
-            self._tails[obj.parent_bone] = _product(parent, tail)
-        return self._tails[obj.parent_bone]
 
     def release(self) -> None:
         """Put everything back. Blender then evaluates the frame once more; its simulation does not read it again."""
@@ -123,11 +101,13 @@ def _put_channels(obj: bpy.types.Object, channels: _Channels) -> None:
     obj.matrix_parent_inverse = channels["parent"]
 
 
-def _float32(matrix: Matrix) -> Array:
-    return np.array(matrix, dtype=np.float32)
-
-
-def _product(a: Array, b: Array) -> Array:
-    """The product of two matrices of 32-bit numbers, its terms added in the order in which Blender adds them."""
-    one, two, three, four = (np.multiply(a[:, k : k + 1], b[k : k + 1]) for k in range(4))
-    return np.add(one + two, three + four)
+def evaluate_first(scene: bpy.types.Scene) -> None:
+    """Evaluate the frame before the present one, in which Blender does not build its simulation yet."""
+    frame = scene.frame_current
+    scene.frame_current = frame - 1  # calls no handlers of frames
+    try:
+        for layer in scene.view_layers:
+            if layer.depsgraph is not None:
+                layer.update()
+    finally:
+        scene.frame_current = frame

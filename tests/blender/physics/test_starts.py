@@ -53,6 +53,40 @@ def test_space_at_the_first_frame_is_a_run_like_any(blank: Any, tmp_path: Path, 
     assert np.abs(np.array(found) - np.array(wanted[1:])).max() < 1e-4
 
 
+def test_whatever_blender_reads_when_a_run_begins_it_reads_the_pose(blank: Any) -> None:
+    """Blender takes a body or a joint into its simulation before it is evaluated, when no more than its own channels
+    are, or when its parent is there too, as its threads happen to go."""
+    import bpy
+
+    rig = put(ARM)
+    key(rig, 3, [(1, 0.5), (60, -0.5)])
+    rig.data.knuckle.drive = "SERVO"
+    scene = blank.scene
+    scene.frame_set(1)
+    before = {obj.name: world_of(obj) for obj in bpy.data.objects}
+    channels = {obj.name: np.array(obj.matrix_basis) for obj in bpy.data.objects}
+    seen: dict[str, tuple[Any, Any]] = {}
+
+    def look(scene: Any, _graph: Any = None) -> None:
+        world = scene.rigidbody_world
+        if scene.frame_current == 2:
+            for obj in [*world.collection.objects, *world.constraints.objects]:
+                seen[obj.name] = np.array(obj.matrix_basis), np.array(obj.matrix_world)
+
+    bpy.app.handlers.frame_change_pre.append(look)
+    try:
+        scene.frame_set(2)
+    finally:
+        bpy.app.handlers.frame_change_pre.remove(look)
+    assert len(seen) >= 4  # two bodies, the joint, its motor
+    for name, (alone, evaluated) in seen.items():
+        assert alone == pytest.approx(before[name], abs=1e-5), name
+        assert evaluated == pytest.approx(before[name], abs=1e-5), name
+    assert {name: np.array(bpy.data.objects[name].matrix_basis).tolist() for name in channels} == {
+        name: matrix.tolist() for name, matrix in channels.items()
+    }
+
+
 def test_a_switch_thrown_later_stays_where_the_user_is(blank: Any) -> None:
     rig = put(ARM)
     blank.scene.frame_set(30)
