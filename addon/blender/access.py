@@ -6,7 +6,8 @@ from typing import cast
 
 import bpy
 
-from .properties import KnuckleAction, KnuckleBone, KnuckleModel, KnuckleObject
+from .motion_properties import KnuckleAction
+from .properties import KnuckleBone, KnuckleModel, KnuckleObject
 
 
 def record_of(obj: bpy.types.Object) -> KnuckleObject:

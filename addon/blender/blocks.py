@@ -81,13 +81,20 @@ def _whole_turns(angle: Array) -> Array:
     return 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
 
 
-def in_short_turns(frames: Array, values: Array) -> tuple[Array, Array]:
-    """Keys (n,) and (n, size) with more of them put in where a rotation vector goes further than the longest turn."""
+def in_short_turns(
+    frames: Array, values: Array, held: NDArray[np.bool_] | None = None
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Keys (n,) and (n, size) with more of them put in where a rotation vector goes further than the longest turn, and
+    which of them (m,) were given. Values that are ``held`` (n,) until the next key go nowhere."""
     gone = np.linalg.norm(np.diff(values[:, :3], axis=0), axis=1)
     counts = np.maximum(np.ceil(gone / LONGEST_TURN), 1.0).astype(int)
-    at = np.concatenate([np.repeat(np.arange(len(counts)), counts) + _shares(counts), [float(len(counts))]])
+    if held is not None:
+        counts[held[:-1]] = 1
+    shares = np.concatenate([_shares(counts), [0.0]])
+    at = np.concatenate([np.repeat(np.arange(len(counts)), counts), [len(counts)]]) + shares
     keys = np.arange(len(frames))
-    return np.interp(at, keys, frames), np.stack([np.interp(at, keys, column) for column in values.T], axis=1)
+    columns = [np.interp(at, keys, column) for column in values.T]
+    return np.interp(at, keys, frames), np.stack(columns, axis=1), shares == 0.0
 
 
 def _shares(counts: NDArray[np.intp]) -> Array:

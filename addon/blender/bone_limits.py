@@ -58,9 +58,14 @@ def limit_bone_of(empty: bpy.types.Object) -> None:
         limit_bone(rig.pose.bones[bone], [stop for stop in here if stop is not None])
 
 
+def is_stop(constraint: bpy.types.Constraint) -> bool:
+    """Whether a bone's constraint is one of those that are made here."""
+    return constraint.name.split(".")[0] == _NAME and constraint.type in _TYPES.values()
+
+
 def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
     """Derive a bone's limit constraints and IK limits anew from the stops of its channels."""
-    for limit in [c for c in pose.constraints if c.name.split(".")[0] == _NAME and c.type in _TYPES.values()]:
+    for limit in [c for c in pose.constraints if is_stop(c)]:
         pose.constraints.remove(limit)
     for axis in _AXES:
         if getattr(pose, f"use_ik_limit_{axis}"):

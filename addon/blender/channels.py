@@ -43,6 +43,13 @@ class Channel:
         return DOF_SIZE[self.kind] == 1
 
     @property
+    def is_angle(self) -> bool:
+        """Whether the coordinate is in radians, not in length units."""
+        if self.is_single:
+            return self.prop == "rotation_euler"
+        return self.index < 3
+
+    @property
     def path(self) -> str:
         """The data path of the property, from the armature object."""
         return bone_path(self.bone, self.prop)

@@ -24,6 +24,9 @@ from bpy.props import (
     StringProperty,
 )
 
+from .motion_properties import CLASSES as MOTION_CLASSES
+from .motion_properties import KnuckleAction, KnuckleServoName
+
 #: The positions of the drive switch, in the order of their numbers in curves.
 DRIVES = ("KEYS", "SERVO", "LIMP")
 
@@ -345,17 +348,14 @@ class KnuckleModel(bpy.types.PropertyGroup):
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
-
-
-class KnuckleAction(bpy.types.PropertyGroup):
-    """What an Action of ours is: a baked gait knows itself again, edited or not."""
-
-    kind: EnumProperty(items=[("NONE", "", ""), ("GAIT", "Gait", ""), ("BAKE", "Bake", ""), ("MOTION", "Motion", "")])
-    checksum: StringProperty()
-    motion: StringProperty(description="Name of the motion")
+    servo_names: CollectionProperty(
+        name="Servo Names", description="What motions call servos of this model", type=KnuckleServoName
+    )
+    servo_name_index: IntProperty()
 
 
 CLASSES = (
+    *MOTION_CLASSES,
     KnuckleShape,
     KnuckleDof,
     KnuckleJoint,
@@ -365,7 +365,6 @@ CLASSES = (
     KnuckleReportLine,
     KnuckleServoState,
     KnuckleModel,
-    KnuckleAction,
 )
 POINTERS: tuple[tuple[Any, type], ...] = (
     (bpy.types.Object, KnuckleObject),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .keys import apply, sample
+from .off_rig import TakeOptions, sample, take
+from .onto_rig import apply
+from .units import Units
 
-__all__ = ["apply", "sample"]
+__all__ = ["TakeOptions", "Units", "apply", "sample", "take"]

@@ -1,0 +1,60 @@
+"""Between the seconds of a motion and the frames of Blender."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import bpy
+import numpy as np
+
+from ...model.records import Array
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How a motion's times become frames: time 0 is at the scene's frame ``start``, and ``fps / fps_base`` frames are a
+    second.
+
+    Blender looks Actions up at other places than the scene's frames where time remapping is on (``old`` frames of an
+    Action are shown in ``new`` of the scene), so that the places of keys are not the scene's frames then."""
+
+    start: float
+    fps: int
+    fps_base: float = 1.0
+    old: int = 100
+    new: int = 100
+
+    @classmethod
+    def of(cls, scene: bpy.types.Scene, start: float | None = None) -> Clock:
+        """The scene's own, with time 0 at ``start`` (default: its first frame)."""
+        render = scene.render
+        begin = scene.frame_start if start is None else start
+        return cls(float(begin), render.fps, render.fps_base, render.frame_map_old, render.frame_map_new)
+
+    @property
+    def rate(self) -> float:
+        """Frames of the scene per second."""
+        return self.fps / self.fps_base
+
+    def frames(self, times: Array | float) -> Array:
+        """Scene frames of times (s)."""
+        return self.start + np.asarray(times, dtype=np.float64) * self.fps / self.fps_base
+
+    def times(self, frames: Array | float) -> Array:
+        """Times (s) of scene frames."""
+        return (np.asarray(frames, dtype=np.float64) - self.start) * self.fps_base / self.fps
+
+    def keys(self, times: Array | float) -> Array:
+        """Where in an Action the keys of times (s) are."""
+        return self.frames(times) * self.old / self.new
+
+    def key_times(self, keys: Array | float) -> Array:
+        """Times (s) of places in an Action."""
+        return self.times(np.asarray(keys, dtype=np.float64) * self.new / self.old)
+
+
+def set_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
+    """Have a scene show so many frames per second, 31.25 as 125 / 4."""
+    whole = rate.limit_denominator(1001)
+    scene.render.fps, scene.render.fps_base = whole.numerator, whole.denominator

@@ -1,0 +1,407 @@
+"""A motion off a model: key for key where its curves are its motion, else as the evaluated pose has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import bpy
+import numpy as np
+
+from ...model.records import Array, Motion, Trajectory
+from ...model.report import FormatError, Report
+from ...model.thinning import kept_keys
+from ..access import action_record, record_of
+from ..channels import Channel, servo_channels
+from ..compat import action_curves
+from ..model_parts import parts
+from ..records import stops
+from .clock import Clock
+from .curves import Alone, CurveKeys, is_plain, repeats
+from .keys import blocks_of
+from .onto_rig import require_rig
+from .origins import Origin, origins_of
+from .pose import PoseReader
+from .restored import block_tracks, single_track
+from .units import Units
+
+#: What physics did with servos: (joint, number of the coordinate) -> times (n,) and values (n,).
+Physical = Mapping[tuple[str, int], tuple[Array, Array]]
+_STRAY = 1e-6  # a value beyond its stop by no more (rad or length units) is at it: keys have seven digits
+_LOOKS = 4  # between two samples of a curve, where its distance from the line is looked at
+
+
+@dataclass
+class TakeOptions:
+    """How a motion is taken off a model.
+
+    ``keys``: AUTO is key for key where a servo's curve is straight or held between keys and these stand on the
+    ``grid`` (s; None: anywhere) or came from a file, and samples of the evaluated pose every ``step`` (s) elsewhere;
+    KEYS the same, wherever keys stand; SAMPLED samples all. ``first`` and ``last``, frames of the scene, cut the motion;
+    the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples that
+    lines between the others pass within it (rad or length units; 0: none)."""
+
+    servos: Literal["KEYED", "ALL", "SELECTED"] = "KEYED"
+    selected: frozenset[str] = frozenset()  # ids of joints
+    keys: Literal["AUTO", "KEYS", "SAMPLED"] = "AUTO"
+    step: float = 0.032
+    grid: float | None = None
+    first: float | None = None
+    last: float | None = None
+    stops: Literal["KEEP", "CLAMP", "REFUSE"] = "KEEP"
+    tolerance: float = 0.0
+    units: Units = field(default_factory=Units)
+    name: str | None = None
+
+
+def take(
+    collection: bpy.types.Collection,
+    scene: bpy.types.Scene | None = None,
+    options: TakeOptions | None = None,
+    physical: Physical | None = None,
+) -> tuple[Motion, Report]:
+    """What the servos of a model do, as its Action, or what else poses it, has them do.
+
+    Keys that came from a file and were not edited have the file's own numbers, and servos of the file that move nothing
+    here are there again. ``physical``: what a run under physics did, in place of the pose. The scene's frame is put
+    back. FormatError where a value is beyond its stop and that is to be refused."""
+    taking = _Taking(require_rig(collection), scene or bpy.context.scene, options or TakeOptions())
+    return taking.motion(physical), taking.report
+
+
+class _Taking:
+    def __init__(self, rig: bpy.types.Object, scene: bpy.types.Scene, options: TakeOptions) -> None:
+        self.rig, self.scene, self.options = rig, scene, options
+        self.report = Report()
+        data = rig.animation_data
+        self.action = data.action if data is not None else None
+        curves = action_curves(rig, self.action, create=False) if self.action is not None else None
+        self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or ()}
+        self.origins = origins_of(self.action, self.report)
+        self.channels = [channel for own in servo_channels(rig).values() for channel in own]
+        self.at = {(channel.joint, channel.number): channel for channel in self.channels}
+        self.alone = Alone(rig)
+        self.clock = Clock.of(scene, self._start())
+        self.sampled: list[Channel] = []
+
+    # ---------------------------------------------------------------- range
+
+    def _start(self) -> float:
+        """The frame of time 0: where the cut begins, where a file was put, or where the scene begins; if there are
+        keys before that, the first of them."""
+        if self.options.first is not None:
+            return self.options.first
+        if self.origins:
+            return self.origins[0].clock.start
+        begin = float(self.scene.frame_start)
+        first = min((float(key[0]) for key in self._ends()), default=begin)
+        return min(begin, first * self.scene.render.frame_map_new / self.scene.render.frame_map_old)
+
+    def _ends(self) -> Iterable[tuple[float, float]]:
+        """First and last key of each servo's curves."""
+        posing = {place for channel in self.channels for place in channel.curves()}
+        for place, curve in self.curves.items():
+            if place in posing and len(curve.keyframe_points):
+                first, last = curve.range()
+                yield first, last
+
+    def _last(self) -> float:
+        """The scene's frame at which the motion ends."""
+        if self.options.last is not None:
+            return self.options.last
+        scale = self.scene.render.frame_map_new / self.scene.render.frame_map_old
+        ends = [float(last) for _first, last in self._ends()]
+        data = self.rig.animation_data
+        if data is not None and data.use_nla:
+            ends += [s.frame_end for t in data.nla_tracks if not t.mute for s in t.strips if not s.mute]
+        return max(ends) * scale if ends else float(self.scene.frame_end)
+
+    def _grid_times(self) -> Array:
+        """The times of samples: every step, from 0 to the first that is not before the end."""
+        length = float(self.clock.times(self._last()))
+        return np.arange(np.ceil(max(length, 0.0) / self.options.step - 1e-6) + 1.0) * self.options.step
+
+    # -------------------------------------------------------------- servos
+
+    def motion(self, physical: Physical | None) -> Motion:
+        """The whole motion."""
+        wanted = self._wanted()
+        tracks: dict[Channel, Trajectory] = {}
+        if physical is not None:
+            tracks = {
+                channel: Trajectory(channel.name, *physical[channel.joint, channel.number])
+                for channel in wanted
+                if (channel.joint, channel.number) in physical
+            }
+        if self.options.keys != "SAMPLED":
+            tracks = self._key_for_key([channel for channel in wanted if channel not in tracks]) | tracks
+        self._sample([channel for channel in wanted if channel not in tracks], tracks)
+        self._see_to_stops(tracks)
+        self._thin(tracks)
+        return self._told({channel: tracks[channel] for channel in wanted})
+
+    def _wanted(self) -> list[Channel]:
+        if self.options.servos == "SELECTED":
+            return [channel for channel in self.channels if channel.joint in self.options.selected]
+        if self.options.servos == "KEYED":
+            keyed = [channel for channel in self.channels if any(place in self.curves for place in channel.curves())]
+            return keyed or self.channels
+        return self.channels
+
+    def _key_for_key(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
+        """The servos whose curves are their motion: their keys."""
+        out: dict[Channel, Trajectory] = {}
+        fit = [channel for channel in channels if self.alone(channel)]
+        for channel in fit:
+            if channel.is_single:
+                track = self._keys_of(channel)
+                if track is not None:
+                    out[channel] = track
+        left = {channel: None for channel in fit if not channel.is_single}
+        for block in blocks_of(self.rig, left):
+            curves = [self.curves.get(place) for place in block[0].curves()]
+            if self.origins and None not in curves and all(map(is_plain, curves)):
+                for channel, track in block_tracks(self.rig, block, curves, self.origins[-1], self.clock).items():
+                    if channel in left:
+                        out[channel] = self._cut(track)
+        return out
+
+    def _keys_of(self, channel: Channel) -> Trajectory | None:
+        """The keys of one servo, None where these are not its whole motion or not where they may be."""
+        curve = self.curves.get((channel.path, channel.index))
+        if curve is None or not len(curve.keyframe_points):
+            prop = getattr(self.rig.pose.bones[channel.bone], channel.prop)
+            return Trajectory(channel.name, np.zeros(1), np.array([prop[channel.index]], dtype=np.float64))
+        keys = CurveKeys.of(curve)
+        if not is_plain(curve) or not keys.is_straight:
+            return None
+        own = [origin for origin in self.origins if origin.trajectory(channel) is not None]
+        track, free = single_track(keys, channel, own, self.clock, self.options.grid)
+        if free and not own and self.options.keys == "AUTO":
+            return None
+        if free:
+            self.report.info(
+                "off-grid", f"{free} keys of {channel.name!r} are between the steps of the format", where=channel.name
+            )
+        return self._cut(track)
+
+    def _cut(self, track: Trajectory) -> Trajectory:
+        """The part of a track within the range that was asked for."""
+        options = self.options
+        if options.first is None and options.last is None:
+            return track
+        first = -np.inf if options.first is None else 0.0
+        last = np.inf if options.last is None else float(self.clock.times(options.last))
+        inside = (track.times >= first - 1e-9) & (track.times <= last + 1e-9)
+        ends = [end for end in (first, last) if np.isfinite(end) and track.times[0] < end < track.times[-1]]
+        times = np.union1d(track.times[inside], [e for e in ends if np.abs(track.times - e).min() > 1e-9])
+        if not len(times):
+            times = np.array([max(first, 0.0)])
+        before = np.clip(np.searchsorted(track.times, times, side="right") - 1, 0, None)
+        values, exact = track.at(times), np.isin(times, track.times)
+        values[exact] = track.values[before[exact]]
+        return Trajectory(track.name, times, values, track.interpolation, track.holds()[before], track.unit)
+
+    # ------------------------------------------------------------- samples
+
+    def _sample(self, channels: Sequence[Channel], tracks: dict[Channel, Trajectory]) -> None:
+        """Sample servos on the grid: from their curves where these alone pose them, else from the evaluated pose."""
+        if not channels:
+            return
+        times = self._grid_times()
+        frames = np.minimum(self.clock.frames(times), max(self._last(), self.clock.start))
+        alone = [c for c in channels if c.is_single and self.alone(c) and (c.path, c.index) in self.curves]
+        for channel in alone:
+            curve = self.curves[channel.path, channel.index]
+            places = frames * self.scene.render.frame_map_old / self.scene.render.frame_map_new
+            values = _evaluated(curve, places)
+            tracks[channel] = Trajectory(channel.name, times.copy(), values)
+            self._say_error(channel, curve, places, values)
+        posed = [channel for channel in channels if channel not in tracks]
+        if posed:
+            values = pose_values(self.rig, self.scene, posed, frames)
+            for k, channel in enumerate(posed):
+                tracks[channel] = Trajectory(channel.name, times.copy(), values[:, k].copy())
+        self.sampled += channels
+
+    def _say_error(self, channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array) -> None:
+        """How far lines between samples stray from the curve."""
+        if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and not repeats(curve)):
+            return
+        shares = (np.arange(_LOOKS) + 0.5) / _LOOKS
+        between = (places[:-1, None] + np.diff(places)[:, None] * shares).ravel()
+        worst = float(np.abs(_evaluated(curve, between) - np.interp(between, places, values)).max())
+        unit = "rad" if channel.is_angle else "length units"
+        self.report.info(
+            "curve-sampled",
+            f"The curve of {channel.name!r} was sampled every {1000 * self.options.step:g} ms: lines between samples "
+            f"stray from it by {worst:.2g} {unit} at most",
+            where=channel.name,
+        )
+
+    # --------------------------------------------------------- afterwards
+
+    def _see_to_stops(self, tracks: dict[Channel, Trajectory]) -> None:
+        beyond: list[str] = []
+        for channel, track in tracks.items():
+            lower, upper = self._stops[channel.joint, channel.number]
+            low, high = -np.inf if lower is None else lower, np.inf if upper is None else upper
+            out = (track.values < low - _STRAY) | (track.values > high + _STRAY)
+            if not out.any():
+                continue
+            count, first = int(out.sum()), float(track.times[np.argmax(out)])
+            beyond.append(f"{channel.name!r} {count} of {len(out)} keys, first at {first:g} s")
+            if self.options.stops == "CLAMP":
+                track.values = np.clip(track.values, low, high)
+        if not beyond:
+            return
+        listed = "; ".join(beyond[:5]) + (f"; and {len(beyond) - 5} servos more" if len(beyond) > 5 else "")
+        if self.options.stops == "REFUSE":
+            raise FormatError(
+                f"values are beyond the stops: {listed}",
+                remedy="Keep them within, or choose to clamp them or to write them as they are.",
+            )
+        done = "were put at them" if self.options.stops == "CLAMP" else "are written as they are"
+        self.report.warn("beyond-stops", f"Values beyond the stops {done}: {listed}")
+
+    @property
+    def _stops(self) -> dict[tuple[str, int], tuple[float | None, float | None]]:
+        """The stops of coordinates; balls and free blocks have none."""
+        if not hasattr(self, "_known_stops"):
+            self._known_stops = stops_of(self.rig, self.channels)
+        return self._known_stops
+
+    def _thin(self, tracks: dict[Channel, Trajectory]) -> None:
+        if self.options.tolerance <= 0.0:
+            return
+        before = after = 0
+        for channel in self.sampled:
+            track = tracks[channel]
+            kept = kept_keys(track.times, track.values, self.options.tolerance)
+            before, after = before + len(track.times), after + len(kept)
+            tracks[channel] = Trajectory(track.name, track.times[kept], track.values[kept])
+        if before:
+            self.report.info(
+                "keys-reduced", f"{after} of {before} samples are kept, within {self.options.tolerance:g} of the others"
+            )
+
+    def _told(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
+        """The motion as files have it: their names, units and order, and what of them moves nothing here."""
+        units = self.options.units
+        origin = self.origins[0] if len(self.origins) == 1 else None
+        placed: dict[int, Trajectory] = {}
+        others: list[Trajectory] = []
+        for channel, track in tracks.items():
+            told = Trajectory(
+                channel.name, track.times, track.values / units.size(channel), track.interpolation, track.held,
+                "rad" if channel.is_angle else "m",
+            )  # fmt: skip
+            place = origin.placed.get((channel.joint, channel.number)) if origin is not None else None
+            if origin is None or place is None:
+                others.append(told)
+                continue
+            own = origin.motion.trajectories[place]
+            told.name, told.unit, told.interpolation = own.name, own.unit, own.interpolation
+            self._restore(told, own, track, origin, channel)
+            placed[place] = told
+        self._pass_on(placed)
+        trajectories = [placed[place] for place in sorted(placed)] + others
+        name, attributes = self._name()
+        if origin is None or self.options.first is not None:
+            return Motion(name, trajectories, attributes)
+        return Motion(name, trajectories, attributes, origin.motion.source, origin.motion.index)
+
+    def _restore(self, told: Trajectory, own: Trajectory, track: Trajectory, origin: Origin, channel: Channel) -> None:
+        """Values that came from the file and were turned into rad and back are the file's to the last bit."""
+        size = origin.units.size(channel)
+        if self.options.units != origin.units or size == 1.0 or not len(own.times):
+            return
+        at = np.clip(np.searchsorted(own.times, track.times), 0, len(own.times) - 1)
+        same = (own.times[at] == track.times) & (own.values[at] * size == track.values)
+        told.values = np.where(same, own.values[at], told.values)
+
+    def _pass_on(self, placed: dict[int, Trajectory]) -> None:
+        """What a file has of servos that this model has not goes out as it came in."""
+        if len(self.origins) != 1 or self.options.servos == "SELECTED":
+            return
+        origin = self.origins[0]
+        keyed = set(origin.placed.values())
+        for place, own in enumerate(origin.motion.trajectories):
+            if place not in keyed:
+                placed[place] = own
+
+    def _name(self) -> tuple[str, dict[str, str]]:
+        if self.action is None:
+            return self.options.name or record_of(self.rig).source_name or self.rig.name, {}
+        record = action_record(self.action)
+        attributes = {row.name: row.value for row in record.attributes}
+        renamed = not record.motion or record.title != self.action.name
+        return self.options.name or (self.action.name if renamed else record.motion), attributes
+
+
+def stops_of(
+    rig: bpy.types.Object, channels: Iterable[Channel]
+) -> dict[tuple[str, int], tuple[float | None, float | None]]:
+    """Lower and upper stop of coordinates, (joint, number); None where there is none, as for balls."""
+    records = {record_of(empty).source_id: record_of(empty).joint for empty in parts(rig, "JOINT")}
+    out = {}
+    for channel in channels:
+        single = channel.is_single and channel.joint in records
+        dofs = records[channel.joint].dofs if single else ()
+        dof = next((d for d in dofs if d.channel == channel.prop and d.channel_index == channel.index), None)
+        out[channel.joint, channel.number] = stops(dof) if dof is not None else (None, None)
+    return out
+
+
+def sample(
+    collection: bpy.types.Collection,
+    scene: bpy.types.Scene | None = None,
+    frames: Sequence[float] | None = None,
+    joints: Iterable[str] | None = None,
+    name: str | None = None,
+) -> Motion:
+    """The servo values of the evaluated pose at scene frames, as a Motion with times from the first frame.
+
+    ``frames`` default to the scene's range, every frame; they may be fractional. ``joints`` (ids) default
+    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back."""
+    scene = scene or bpy.context.scene
+    rig = require_rig(collection)
+    frames = list(range(scene.frame_start, scene.frame_end + 1)) if frames is None else list(frames)
+    every = servo_channels(rig)
+    wanted = [channel for joint in joints for channel in every.get(joint, ())] if joints is not None else []
+    if joints is None:
+        wanted = keyed_servos(rig) or [channel for own in every.values() for channel in own]
+    values = pose_values(rig, scene, wanted, np.asarray(frames, dtype=np.float64))
+    times = Clock.of(scene, frames[0] if frames else None).times(frames)
+    tracks = [Trajectory(channel.name, times.copy(), values[:, k].copy()) for k, channel in enumerate(wanted)]
+    action = rig.animation_data.action if rig.animation_data is not None else None
+    return Motion(name or (action.name if action is not None else rig.name), tracks)
+
+
+def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
+    """The channels that the rig's Action keys, in the order of its joints."""
+    data = rig.animation_data
+    if data is None or data.action is None:
+        return []
+    keyed = {(curve.data_path, curve.array_index) for curve in action_curves(rig, data.action, create=False) or ()}
+    return [channel for own in servo_channels(rig).values() for channel in own if keyed.intersection(channel.curves())]
+
+
+def pose_values(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Sequence[Channel], frames: Array) -> Array:
+    """Coordinates (frames, channels) of the evaluated pose at scene frames (n,). The scene's frame is put back."""
+    reader = PoseReader(rig, channels)
+    values = np.empty((len(frames), len(channels)))
+    before = scene.frame_current, scene.frame_subframe
+    try:
+        for number, frame in enumerate(frames.tolist()):
+            whole = int(np.floor(frame))
+            scene.frame_set(whole, subframe=frame - whole)
+            values[number] = reader.read()
+    finally:
+        scene.frame_set(before[0], subframe=before[1])
+    return values
+
+
+def _evaluated(curve: bpy.types.FCurve, places: Array) -> Array:
+    return np.array([curve.evaluate(place) for place in places.tolist()], dtype=np.float64)

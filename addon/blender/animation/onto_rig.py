@@ -1,0 +1,238 @@
+"""A motion onto a model: its servos' keys as an Action."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.records import Motion
+from ...model.report import FormatError, Report
+from ...model.servo_match import Match, match_servos
+from ..access import action_record, settings
+from ..channels import Channel, servo_channels, servo_names
+from ..compat import action_curves, new_curve, use_action
+from ..model_parts import rig_in
+from .clock import Clock
+from .keys import CurveTrack, Tracks, curve_tracks, key_channels, key_pairs, put_keys
+from .origins import put_origin, track_of
+from .units import Units
+
+#: A motion whose keys are not scaled to the scene's frames has one frame for each step of XMDI and Webots: 32 ms.
+STEP_RATE = Fraction(125, 4)
+
+
+def apply(
+    motion: Motion,
+    collection: bpy.types.Collection,
+    scene: bpy.types.Scene | None = None,
+    start: float | None = None,
+    extend: bool = True,
+    *,
+    scale_to_scene: bool = True,
+    onto: bpy.types.Action | None = None,
+    cyclic: bool = False,
+    units: Units | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> tuple[bpy.types.Action, Report]:
+    """Key a motion on a model: a new Action of the motion's name becomes the model's Action.
+
+    Time 0 comes at frame ``start`` (default: the scene's first). ``extend`` lengthens the scene's range to hold the
+    motion and never shortens it. Times are kept at the scene's frame rate; without ``scale_to_scene`` each step of
+    32 ms is one frame. ``onto``: put the keys into this Action of the model's, in place of those that it has of the
+    same servos within the motion's time. ``cyclic``: repeat for ever, by a modifier. ``units``: of the motion's numbers.
+
+    Servos are matched by name: exactly, then without regard for case and separators; ``mapping`` (the motion's name ->
+    the servo's; default: the model's own list) goes before both. The report lists those that no joint answers to; they
+    are kept and go out again with the motion. FormatError, before anything is made, where there is no other. The Action
+    that was there stays in the file."""
+    scene = scene or bpy.context.scene
+    rig = require_rig(collection)
+    report = Report()
+    clock, units = Clock.of(scene, start), units or Units()
+    if not scale_to_scene:
+        clock = Clock(clock.start, STEP_RATE.numerator, STEP_RATE.denominator, clock.old, clock.new)
+    placed = _placed(motion, rig, own_mapping(rig) if mapping is None else mapping, report)
+    tracks: Tracks = {
+        channel: track_of(motion.trajectories[place], clock, units, channel) for place, channel in placed.items()
+    }
+    _say_clipped(tracks, report)
+    before = rig.animation_data.action if rig.animation_data is not None else None
+    if onto is None:
+        action = key_channels(rig, motion.name, tracks)
+        _describe(action, motion)
+    else:
+        action = onto
+        _lay_over(rig, action, curve_tracks(rig, tracks))
+    if before is not None and before != action:
+        before.use_fake_user = True  # nobody asked for it to be thrown away
+    put_origin(action, motion, clock, units, placed)
+    if cyclic:
+        for curve in _curves_of(rig, action, tracks):
+            if not any(modifier.type == "CYCLES" for modifier in curve.modifiers):
+                curve.modifiers.new("CYCLES")
+    if extend:
+        scene.frame_end = max(scene.frame_end, int(np.ceil(clock.frames(motion.duration) - 1e-6)))
+    report.info("servos-keyed", f"{len(tracks)} of {len(motion.trajectories)} servos keyed in Action {action.name!r}")
+    return action, report
+
+
+def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
+    """The armature of a model's collection; ValueError where it has none."""
+    rig = rig_in(collection)
+    if rig is None:
+        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+    return rig
+
+
+def own_mapping(rig: bpy.types.Object) -> dict[str, str]:
+    """What the user said motions call servos of a model."""
+    return {row.name: row.servo for row in settings(rig).servo_names if row.name}
+
+
+def stack(rig: bpy.types.Object, actions: Mapping[bpy.types.Action, float]) -> None:
+    """Put Actions into tracks of the NLA, the first lowest, each with time 0 at its frame of the scene. The rig then
+    plays the tracks: the first alone, since the others are muted until the user wants them."""
+    use_action(rig, None)
+    for number, action in enumerate(actions):
+        track = rig.animation_data.nla_tracks.new()
+        track.name = action.name
+        strip = track.strips.new(action.name, 0, action)
+        first, last = action.frame_range
+        strip.action_frame_start, strip.action_frame_end = first, max(last, first + 1.0)
+        strip.frame_start, strip.frame_end = first, max(last, first + 1.0)
+        strip.extrapolation = "HOLD" if number == 0 else "NOTHING"
+        track.mute = number > 0
+        _use_slot(rig, strip, action)
+
+
+def _use_slot(rig: bpy.types.Object, strip: bpy.types.NlaStrip, action: bpy.types.Action) -> None:
+    """Have a strip play the rig's part of its Action, where Actions have parts."""
+    for slot in getattr(action, "slots", ()):
+        if slot.target_id_type in {"OBJECT", "UNSPECIFIED"}:
+            strip.action_slot = slot
+            return
+
+
+def _placed(motion: Motion, rig: bpy.types.Object, mapping: Mapping[str, str], report: Report) -> dict[int, Channel]:
+    """The channels that trajectories key, by the number of the trajectory."""
+    channel_of = {channel.name: channel for own in servo_channels(rig).values() for channel in own}
+    known = [name for names in servo_names(rig).values() for name in names]
+    names = [trajectory.name for trajectory in motion.trajectories]
+    match = match_servos(names, known, mapping)
+    _say_matches(match, report)
+    last = {name: place for place, name in enumerate(names)}
+    placed: dict[int, Channel] = {}
+    for name, servo in match.pairs.items():
+        if servo in channel_of:
+            placed[last[name]] = channel_of[servo]
+        else:
+            report.warn("servo-unmatched", f"Servo {name!r} moves nothing here: its joint has no bone", where=name)
+    if names and not placed:
+        examples = ", ".join(map(repr, names[:3]))
+        raise FormatError(
+            f"{rig.name!r} has none of the servos of motion {motion.name!r} ({examples})",
+            remedy="Choose the mechanism that it was made for, or say under Servo Names which servos they are.",
+        )
+    return placed
+
+
+def _say_matches(match: Match, report: Report) -> None:
+    for name, why in match.unmatched.items():
+        report.warn(
+            "servo-unmatched", f"Servo {name!r} moves nothing here ({why}); it goes out again unchanged", where=name
+        )
+    for name, servo in match.loose.items():
+        report.info("servo-matched", f"Servo {name!r} was taken for {servo!r}", where=name)
+    for name in match.repeated:
+        report.warn("servo-repeated", f"Servo {name!r} is there more than once; the last one plays", where=name)
+
+
+def _say_clipped(tracks: Tracks, report: Report) -> None:
+    for channel, (keys, values, _how) in tracks.items():
+        clipped = int((np.abs(values) > np.finfo(np.float32).max).sum())
+        if clipped:
+            report.warn(
+                "values-clipped", f"{clipped} of {len(keys)} keys of {channel.name!r} are too large for Blender"
+            )
+
+
+def _describe(action: bpy.types.Action, motion: Motion) -> None:
+    record = action_record(action)
+    record.kind, record.motion, record.title = "MOTION", motion.name, action.name
+    for name, value in motion.attributes.items():
+        row = record.attributes.add()
+        row.name, row.value = name, value
+
+
+def _curves_of(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> list[bpy.types.FCurve]:
+    keyed = {place for channel in tracks for place in channel.curves()}
+    curves = action_curves(rig, action, create=False) or ()
+    return [curve for curve in curves if (curve.data_path, curve.array_index) in keyed]
+
+
+# ------------------------------------------------------------------ layering
+
+_SINGLES = (("interpolation", np.int32), ("easing", np.int32), ("handle_left_type", np.int32),
+            ("handle_right_type", np.int32), ("type", np.int32))  # fmt: skip
+_PAIRS = ("co", "handle_left", "handle_right")
+
+
+def _lay_over(rig: bpy.types.Object, action: bpy.types.Action, tracks: list[CurveTrack]) -> None:
+    """Put keys into an Action, in place of those within their time; all others stay as they are."""
+    use_action(rig, action)
+    curves = action_curves(rig, action)
+    there = {(curve.data_path, curve.array_index): curve for curve in curves}
+    for track in tracks:
+        curve = there.get((track.path, track.index))
+        if curve is None:
+            put_keys(new_curve(curves, track.path, track.index, track.bone), track.frames, track.values, track.how)
+        elif len(track.frames):
+            _merge(curve, track)
+
+
+def _merge(curve: bpy.types.FCurve, track: CurveTrack) -> None:
+    points = curve.keyframe_points
+    pairs = key_pairs(track.frames, track.values)
+    kept: dict[str, NDArray] = {}
+    for name in _PAIRS:
+        kept[name] = np.empty(2 * len(points), dtype=np.float32)
+        points.foreach_get(name, kept[name])
+        kept[name] = kept[name].reshape(-1, 2)
+    for name, kind in _SINGLES:
+        kept[name] = np.empty(len(points), dtype=kind)
+        points.foreach_get(name, kept[name])
+    stays = (kept["co"][:, 0] < pairs[0, 0]) | (kept["co"][:, 0] > pairs[-1, 0])
+    before = int((kept["co"][:, 0] < pairs[0, 0]).sum())
+    points.clear()
+    points.add(len(pairs))
+    fresh = {name: np.empty(len(pairs), dtype=kind) for name, kind in _SINGLES}
+    for name, values in fresh.items():
+        points.foreach_get(name, values)
+    fresh["interpolation"] = np.array(np.broadcast_to(track.how, len(pairs)), dtype=np.int32)
+    points.add(int(stays.sum()))
+    for name in _PAIRS:
+        points.foreach_set(name, _spliced(kept[name][stays], pairs, before).ravel())
+    for name, _kind in _SINGLES:
+        points.foreach_set(name, _spliced(kept[name][stays], fresh[name], before))
+    curve.update()
+
+
+def _spliced(old: NDArray, new: NDArray, at: int) -> NDArray:
+    return np.concatenate([old[:at], new, old[at:]])
+
+
+def natural_rate(motion: Motion) -> Fraction:
+    """How many frames a second a motion has by itself, so that each of its steps is one: a second over the largest step
+    that all of its times are multiples of, if that is whole milliseconds and 4 at least; else that of steps of 32 ms."""
+    if motion.source is not None and motion.source.format == "xmdi":
+        return STEP_RATE
+    times = np.unique(np.concatenate([np.zeros(0), *(each.times for each in motion.trajectories)])) * 1000.0
+    whole = np.round(times)
+    if not len(times) or np.abs(times - whole).max() > 1e-6:
+        return STEP_RATE
+    step = int(np.gcd.reduce(whole.astype(np.int64)))
+    return Fraction(1000, step) if step >= 4 else STEP_RATE

@@ -1,0 +1,122 @@
+"""Where the keys of an Action came from: the document of a motion, kept in the .blend as it was read, and how its
+numbers became keys."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ...formats import loads_motions
+from ...formats.files import encode
+from ...model.records import Array, Motion, Source, Trajectory
+from ...model.report import FormatError, Report
+from ..access import action_record
+from ..channels import Channel
+from ..document import new_text, text_in
+from ..motion_properties import KnuckleOrigin
+from .clock import Clock
+from .keys import CONSTANT, LINEAR, Tracks
+from .units import Units
+
+_DIGEST, _FOLD = "knuckle_digest", "knuckle_fold"
+
+
+@dataclass
+class Origin:
+    """A motion that was keyed in an Action: which of its trajectories keys which coordinate, (joint, number)."""
+
+    motion: Motion
+    clock: Clock
+    units: Units
+    placed: dict[tuple[str, int], int]
+
+    def trajectory(self, channel: Channel) -> Trajectory | None:
+        """What the file says of a channel."""
+        place = self.placed.get((channel.joint, channel.number))
+        return None if place is None else self.motion.trajectories[place]
+
+    def tracks(self, channels: Mapping[tuple[str, int], Channel]) -> Tracks:
+        """The keys of all channels that are still there, as they were put."""
+        return {
+            channels[where]: track_of(self.motion.trajectories[place], self.clock, self.units, channels[where])
+            for where, place in self.placed.items()
+            if where in channels
+        }
+
+    def left_over(self) -> list[Trajectory]:
+        """The trajectories that key nothing."""
+        used = set(self.placed.values())
+        return [each for place, each in enumerate(self.motion.trajectories) if place not in used]
+
+
+def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, Any]:
+    """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation."""
+    how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32)
+    return clock.keys(trajectory.times), trajectory.values * units.size(channel), how
+
+
+def put_origin(
+    action: bpy.types.Action, motion: Motion, clock: Clock, units: Units, placed: Mapping[int, Channel]
+) -> None:
+    """Remember where a motion was keyed: number of its trajectory -> channel. Nothing where it has no document."""
+    if motion.source is None or not motion.source.text:
+        return
+    kept = action_record(action).origins.add()
+    kept.document = _document(motion.source)
+    kept.fold = str(kept.document.get(_FOLD, ""))
+    kept.encoding, kept.path, kept.index = motion.source.encoding, motion.source.path, motion.index
+    kept.start, kept.fps, kept.fps_base = clock.start, clock.fps, clock.fps_base
+    kept.map_old, kept.map_new = clock.old, clock.new
+    kept.angle, kept.length = units.angle, units.length
+    for place, channel in placed.items():
+        servo = kept.servos.add()
+        servo.place, servo.joint, servo.number = place, channel.joint, channel.number
+
+
+def _document(source: Source) -> bpy.types.Text:
+    """The Text with a document: the one that other motions of it have, or a new one."""
+    digest = hashlib.sha256(source.text.encode("utf-8", "surrogatepass")).hexdigest()
+    for block in bpy.data.texts:
+        if block.get(_DIGEST) == digest and text_in(block, str(block.get(_FOLD, ""))) == source.text:
+            return block
+    block, fold = new_text(PurePath(source.path.replace("\\", "/")).name or "Motion", source.text)
+    block[_DIGEST], block[_FOLD] = digest, fold
+    return block
+
+
+def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
+    """The motions that an Action's keys came from, as their documents have them. One whose document is gone or was
+    made unreadable is reported and left out."""
+    out: list[Origin] = []
+    read: dict[str, list[Motion]] = {}
+    for kept in action_record(action).origins if action is not None else ():
+        block = kept.document
+        motion = _motion_of(kept, read) if block is not None else None
+        if motion is None:
+            report.warn(
+                "origin-lost",
+                f"The document that {action.name!r} was imported from is gone from this file: its numbers go out with "
+                "the seven digits that keys have",
+            )
+            continue
+        placed = {(s.joint, s.number): s.place for s in kept.servos if s.place < len(motion.trajectories)}
+        clock = Clock(kept.start, kept.fps, kept.fps_base, kept.map_old, kept.map_new)
+        out.append(Origin(motion, clock, Units(cast(Any, kept.angle), cast(Any, kept.length)), placed))
+    return out
+
+
+def _motion_of(kept: KnuckleOrigin, read: dict[str, list[Motion]]) -> Motion | None:
+    name = kept.document.name
+    if name not in read:
+        try:
+            text = text_in(kept.document, kept.fold)
+            read[name] = loads_motions(encode(text, kept.encoding), kept.path)[0]
+        except FormatError:
+            read[name] = []
+    return read[name][kept.index] if kept.index < len(read[name]) else None

@@ -1,0 +1,81 @@
+"""What an Action of ours keeps: what it is, and the documents that its keys came from.
+
+Blender's keys are 32-bit. The document of a motion stays in the .blend as it was read, and an Action remembers where
+its servos' keys were put, so that keys nobody touched go out with the file's own numbers.
+"""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+#: What numbers in a file of motion can be in, and how many radians or length units one is: (label, size).
+ANGLE_UNITS = [
+    ("RAD", "Radians", "Angles in the file are in radians"),
+    ("DEG", "Degrees", "Angles in the file are in degrees"),
+]
+LENGTH_UNITS = [
+    ("M", "Metres", "Lengths in the file are in the model's unit, for most the metre"),
+    ("MM", "Millimetres", "Lengths in the file are in thousandths of the model's unit"),
+]
+
+
+class KnuckleOriginServo(bpy.types.PropertyGroup):
+    """Which channel a trajectory of a file keys."""
+
+    place: IntProperty(description="Which trajectory of the motion, from 0")
+    joint: StringProperty(description="Id of the joint")
+    number: IntProperty(description="Which of the joint's coordinates, from 0")
+
+
+class KnuckleOrigin(bpy.types.PropertyGroup):
+    """A motion of a file that was keyed in an Action, and how its times became frames."""
+
+    document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
+    fold: StringProperty(description="The character at which overlong lines of the document are folded")
+    encoding: StringProperty(description="How the file's text was encoded", default="utf-8")
+    path: StringProperty(name="File", subtype="FILE_PATH")
+    index: IntProperty(description="Which motion of the document, from 0")
+    start: FloatProperty(description="The scene's frame at time 0")
+    fps: IntProperty()
+    fps_base: FloatProperty()
+    map_old: IntProperty()
+    map_new: IntProperty()
+    angle: EnumProperty(items=ANGLE_UNITS)
+    length: EnumProperty(items=LENGTH_UNITS)
+    servos: CollectionProperty(type=KnuckleOriginServo)
+
+
+class KnuckleAttribute(bpy.types.PropertyGroup):
+    """An attribute of a motion, called by its name."""
+
+    value: StringProperty(name="Value")
+
+
+class KnuckleServoName(bpy.types.PropertyGroup):
+    """Which servo of the model a motion means by a name that is not the servo's."""
+
+    servo: StringProperty(
+        name="Servo", description="The model's servo that this name means; empty leaves the file's servo out"
+    )
+
+
+class KnuckleAction(bpy.types.PropertyGroup):
+    """What an Action of ours is: a baked gait knows itself again, edited or not."""
+
+    kind: EnumProperty(items=[("NONE", "", ""), ("GAIT", "Gait", ""), ("BAKE", "Bake", ""), ("MOTION", "Motion", "")])
+    checksum: StringProperty()
+    motion: StringProperty(description="Name of the motion")
+    title: StringProperty(description="What Blender called the Action for it; the user may have renamed it since")
+    attributes: CollectionProperty(name="Attributes", type=KnuckleAttribute)
+    origins: CollectionProperty(type=KnuckleOrigin)
+
+
+CLASSES = (KnuckleOriginServo, KnuckleOrigin, KnuckleAttribute, KnuckleServoName, KnuckleAction)
