@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
-from . import juice, shift, skel, x_xy
+from . import juice, motion_csv, motion_csv_write, shift, skel, webots, webots_write, x_xy, xmdi
 from .files import encode, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
@@ -35,30 +35,15 @@ class Format:
 
 @dataclass(frozen=True)
 class MotionFormat:
-    """A kind of motion file."""
+    """A kind of motion file. ``dump`` gives the text for motions: the document they were read from with what was
+    edited, where they have one of this format, else a new one."""
 
     id: str
     label: str
     extensions: tuple[str, ...]
     detect: Callable[[Opened], bool]
-    loads: Callable[[bytes, str], tuple[list[Motion], Report]]
-    dumps: Callable[[list[Motion]], str]
-
-
-def _loads_xmdi(data: bytes, path: str) -> tuple[list[Motion], Report]:
-    from . import xmdi
-
-    return xmdi.loads(data, path)
-
-
-def _dumps_xmdi(motions: list[Motion]) -> str:
-    from . import xmdi
-
-    return xmdi.dumps(motions)
-
-
-def _is_xmdi(opened: Opened) -> bool:
-    return next((True for motion in opened.root.iter("motion") if motion.find("servo") is not None), False)
+    load: Callable[[Opened], tuple[list[Motion], Report]]
+    dump: Callable[[Sequence[Motion], Report], str]
 
 
 FORMATS: dict[str, Format] = {
@@ -70,7 +55,23 @@ FORMATS: dict[str, Format] = {
     "shift": Format("shift", "Shift", (".json",), shift.detect, shift.load, shift.dump),
 }
 MOTION_FORMATS: dict[str, MotionFormat] = {
-    "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), _is_xmdi, _loads_xmdi, _dumps_xmdi),
+    "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), xmdi.detect, xmdi.load, xmdi.dump),
+    "webots": MotionFormat(
+        "webots",
+        "Webots motion",
+        (".motion",),
+        webots.detect,
+        webots.load,
+        webots_write.dumps,
+    ),
+    "csv": MotionFormat(
+        "csv",
+        "CSV table of motion",
+        (".csv",),
+        motion_csv.detect,
+        motion_csv.load,
+        motion_csv_write.dumps,
+    ),
 }
 
 _TEXTS = tuple(text for row in FORMATS.values() for text in row.texts)
@@ -163,36 +164,59 @@ def load_motions(path: str | os.PathLike[str]) -> list[Motion]:
 
 def read_motions(path: str | os.PathLike[str]) -> tuple[list[Motion], Report]:
     """Every motion of a file, and the report of the reading. FormatError where the file is no motion."""
-    name = os.fspath(path)
-    data = read_bytes(name)
-    opened = open_xml(data, name)
+    return loads_motions(read_bytes(path), os.fspath(path))
+
+
+def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
+    """Every motion of a file's bytes, and the report of the reading; ``path`` is for messages, and for the names of
+    motions that have none of their own. All of them have one ``source``, the document, and an ``index`` in it.
+    FormatError, naming file, line and element, where it is no motion or no sound one."""
+    try:
+        opened = open_xml(data, path)
+    except FormatError:
+        motion_csv.refuse_other_tables(data, path)
+        raise
     row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
     if row is None:
         raise _refusal(opened, "servo motion")
-    motions, report = row.loads(data, name)
-    if not motions:
-        raise FormatError("the file holds no motion", path=name)
-    return motions, report
+    return row.load(opened)
+
+
+def dumps_motions(motions: Motion | Sequence[Motion], format: str, report: Report | None = None) -> str:
+    """The text of motions in a format (``xmdi``, ``webots``, ``csv``). Motions that have a source in that format are
+    written into that document, where all that was not edited keeps its very text; ``report`` takes what was changed or
+    could not be held. FormatError for what the format cannot hold."""
+    if format not in MOTION_FORMATS:
+        known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
+        raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
+    return MOTION_FORMATS[format].dump(_several(motions), Report() if report is None else report)
 
 
 def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str], format: str | None = None) -> Report:
-    """Write a motion, or several, in the format given or that of the path's extension (XMDI where it has none)."""
+    """Write a motion, or several, in the format given or that of the path's extension (where it has none, that which
+    they were read in, or XMDI). A file that is there already stays whole until the new one is."""
     name = os.fspath(path)
+    motions = _several(motion)
     suffix = PurePath(name).suffix.lower()
     found = format or next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), None)
     if found is None and not suffix:
-        found = "xmdi"
+        found = next((each.source.format for each in motions if each.source is not None), "xmdi")
     if found not in MOTION_FORMATS:
         raise FormatError(
             f"there is no motion format '{format or suffix}'",
             path=name,
             remedy=f"Use one of {', '.join(sorted({e for row in MOTION_FORMATS.values() for e in row.extensions}))}.",
         )
-    motions = [motion] if isinstance(motion, Motion) else list(motion)
-    write_whole(name, encode(MOTION_FORMATS[found].dumps(motions), "utf-8"))
     report = Report()
+    text = dumps_motions(motions, found, report)
+    encoding = next((each.source.encoding for each in motions if each.source and each.source.format == found), "")
+    write_whole(name, encode(text, encoding))
     report.info("written", f"{len(motions)} motion{'' if len(motions) == 1 else 's'} written")
     return report
+
+
+def _several(motions: Motion | Sequence[Motion]) -> list[Motion]:
+    return [motions] if isinstance(motions, Motion) else list(motions)
 
 
 def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> str:
@@ -219,7 +243,7 @@ def _refusal(opened: Opened, wanted: str) -> FormatError:
     """What a sound document is, if it is not what was wanted."""
     root, path = opened.root, opened.path
     line, where = line_of(root), str(root.tag)
-    if opened.json is not None:
+    if opened.json is not None or opened.plain:
         line, where = 1, ""
     rows: list[Format | MotionFormat] = [*FORMATS.values(), *MOTION_FORMATS.values()]
     found = next((row for row in rows if row.detect(opened)), None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lxml import etree
 
 from ..model.report import FormatError, Report
-from . import jsontext, xml
+from . import jsontext, tables, xml
 from .files import decode
 
 #: Root elements of other programs' XML, and what those files are.
@@ -42,7 +43,6 @@ _FIRST_BYTES = (
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"%PDF", "a PDF document"),
-    (b"#WEBOTS_MOTION", "a Webots .motion file"),
     (b"#VRML", "a VRML scene"),
 )
 #: How other programs' plain text begins, behind its comments.
@@ -77,12 +77,20 @@ FOREIGN_KEYS = (
     ({"compilerOptions"}, "a compiler's settings (tsconfig.json)"),
     ({"$schema", "properties"}, "a JSON schema"),
 )
+#: How a .motion of Webots begins.
+WEBOTS_MOTION = "#WEBOTS_MOTION"
+#: Formats of motion that are plain lines, and whether a text is one.
+PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
+    "webots": lambda text: text.lstrip().startswith(WEBOTS_MOTION),
+    "csv": tables.begins,
+}
 
 
 @dataclass
 class Opened:
     """A document and its report so far. ``root`` is its XML; of JSON it is an empty element called ``JSON``, and
-    ``json`` is the top value."""
+    ``json`` is the top value; of a motion that is plain lines it is an empty element as well, and ``plain`` its
+    format."""
 
     path: str
     data: bytes
@@ -91,11 +99,12 @@ class Opened:
     root: etree._Element
     report: Report = field(default_factory=Report)
     json: jsontext.Node | None = None
+    plain: str = ""
 
 
 def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
-    """Decode and parse, JSON too. FormatError, saying what the file is if that is known, where it is neither sound XML
-    nor sound JSON. ``texts`` names elements that hold only text."""
+    """Decode and parse, JSON too; motions that are plain lines are only decoded. FormatError, saying what the file is
+    if that is known, where it is none of these. ``texts`` names elements that hold only text."""
     report = Report()
     if not data.strip():
         raise FormatError("the file is empty", path=path, remedy="Save the model again in the program it came from.")
@@ -108,6 +117,10 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
     if text.lstrip().startswith(_JSON_BEGINS):
         node = jsontext.parse(text, path, report)
         return Opened(path, data, text, encoding, etree.Element("JSON"), report, node)
+    if not text.lstrip().startswith("<"):
+        plain = next((id for id, begins in PLAIN_MOTIONS.items() if begins(text)), "")
+        if plain:
+            return Opened(path, data, text, encoding, etree.Element("TEXT"), report, plain=plain)
     try:
         root, text = xml.parse(text, path, report, texts)
     except FormatError:

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from lxml import etree
 
-from ..model.records import Array, Motion, Trajectory
-from ..model.report import FormatError, Report
-from . import files, xml
+from ...model.records import Array, Motion, Source, Trajectory
+from ...model.report import FormatError, Report
+from .. import files, xml
+from ..opened import Opened
 
 FRAME_SECONDS = 0.032
 WHOLE_FRAME = 1e-6  # frames this close to a whole number are written as it
@@ -37,8 +39,25 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     report = Report()
     if not data.strip():
         raise FormatError("the file is empty", path=path, remedy="Save the motion again in the program it came from.")
-    text, _ = files.decode(data, report)
+    text, encoding = files.decode(data, report)
     root, _ = xml.parse(text, path, report)
+    return read(root, Source("xmdi", "", path, text, encoding), report), report
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document holds motions of servos."""
+    return next((True for motion in opened.root.iter("motion") if motion.find("servo") is not None), False)
+
+
+def load(opened: Opened) -> tuple[list[Motion], Report]:
+    """The motions of a document that is XMDI."""
+    source = Source("xmdi", "", opened.path, opened.text, opened.encoding)
+    return read(opened.root, source, opened.report), opened.report
+
+
+def read(root: Any, source: Source, report: Report) -> list[Motion]:
+    """The motions below an element, numbered in their order, all of the one source."""
+    path = source.path
     elements = list(root.iter("motion"))
     if not elements:
         raise FormatError(
@@ -48,10 +67,18 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
             where=xml.where_is(root),
             remedy="Choose a file of servo motion.",
         )
-    return [_read_motion(element, path, report) for element in elements], report
+    motions = [_read_motion(element, path, report) for element in elements]
+    for index, motion in enumerate(motions):
+        motion.source, motion.index = source, index
+    return motions
 
 
-def dumps(motions: list[Motion]) -> str:
+def dump(motions: Sequence[Motion], report: Report) -> str:
+    """The text of motions."""
+    return dumps(motions)
+
+
+def dumps(motions: Sequence[Motion]) -> str:
     """Write motions as one document, with an XML declaration, indented with tabs.
 
     Numbers are the shortest that read back the same; times become frames, whole ones where they are within

@@ -1,0 +1,229 @@
+"""Servo motion as a table: CSV with a column of times and one for every servo, as spreadsheets and scripts have it.
+
+    time [s],Hip [rad],Lift [m]
+    0,0.1,
+    0.5,-0.7,0.02
+
+Cells are parted by commas, semicolons or tabs; with the latter two a number may have a decimal comma. A heading's unit
+(``[s] [ms] [rad] [deg] [m] [mm]``, or in round brackets) is optional: without one, times are seconds and values rad or
+m. An empty cell is no key. Blank lines, and lines that begin with ``#``, are passed over. Between keys values go
+straight. A value that is held stands again in a row with the time of the next key, before that key's own: a step.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..model.records import Motion, Source, Trajectory
+from ..model.report import FormatError, Report
+from . import tables
+from .files import decode
+from .numbers import DECIMAL
+from .opened import Opened
+from .tables import UNITS, Cell, Line, Unit
+
+
+@dataclass
+class Column:
+    """A servo's column."""
+
+    index: int
+    name: str
+    unit: Unit
+
+
+@dataclass
+class Row:
+    """A line of numbers: its time (s), and a value for every servo (rad or m), NaN where the cell is empty."""
+
+    line: Line
+    time: float
+    values: list[float]
+
+
+@dataclass
+class Document:
+    """A table as it stands in its text."""
+
+    text: str
+    delimiter: str
+    comma: bool  # whether numbers have a decimal comma
+    header: Line
+    time: Column
+    columns: list[Column]
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def newline(self) -> str:
+        """How its lines end."""
+        return "\r\n" if self.text.startswith("\r\n", self.header.end) else "\n"
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is a table of motion."""
+    return opened.plain == "csv"
+
+
+def refuse_other_tables(data: bytes, path: str) -> None:
+    """FormatError where a file is a table, but of something else than motion."""
+    text, _ = decode(data, Report())
+    if "\0" not in text and tables.is_table(text) and not tables.begins(text):
+        parse(text, path, Report())
+
+
+def load(opened: Opened) -> tuple[list[Motion], Report]:
+    """The one motion of a table, called as the file is. FormatError with line and column for what is no motion."""
+    document = parse(opened.text, opened.path, opened.report)
+    source = Source("csv", "", opened.path, opened.text, opened.encoding)
+    name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
+    trajectories = trajectories_of(document, opened.path)
+    for trajectory in trajectories:
+        if not len(trajectory.times):
+            opened.report.warn("empty-servo", f"servo {trajectory.name!r} has no key frames", document.header.number)
+    return [Motion(name, trajectories, source=source, index=0)], opened.report
+
+
+def parse(text: str, path: str, report: Report) -> Document:
+    """The document of a text."""
+    header, delimiter = tables.header(text)
+    at = tables.time_column(header) if delimiter else None
+    if at is None:
+        raise FormatError(
+            "the table has no column of times", path=path, line=header.number,
+            remedy="Its first line has to name the columns, one of them 'time [s]', the others the servos.",
+        )  # fmt: skip
+    columns = [_column(cell, index, header.number, path) for index, cell in enumerate(header.cells)]
+    time = columns.pop(at)
+    if time.unit.base not in {"", "s"}:
+        raise FormatError(
+            "the times are not in seconds", path=path, line=header.number, where=time.name, remedy="Use [s] or [ms]."
+        )
+    lines = list(tables.lines(text, delimiter, header.end, header.number))
+    columns = [column for column in columns if not _is_vacant(header.cells[column.index], column.index, lines)]
+    if not columns:
+        raise FormatError(
+            "the table names no servo", path=path, line=header.number, remedy="Give every servo a column with its name."
+        )
+    for column in columns:
+        if column.unit.base == "s":
+            raise FormatError(
+                "a position cannot be in seconds", path=path, line=header.number, where=column.name,
+                remedy="Use [rad], [deg], [m] or [mm].",
+            )  # fmt: skip
+    names = [column.name for column in columns]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", header.number)
+    document = Document(text, delimiter, False, header, time, columns)
+    width = len(header.cells)
+    for line in lines:
+        row = _row(line, document, width, path)
+        if document.rows and row.time < document.rows[-1].time:
+            raise FormatError(
+                f"time {line.cells[time.index].text} comes after a later one", path=path, line=line.number,
+                where=time.name, remedy="Sort the rows by their times.",
+            )  # fmt: skip
+        document.rows.append(row)
+    if not document.rows:
+        raise FormatError("the table has no rows", path=path, line=header.number, remedy="Write a row for every key.")
+    return document
+
+
+def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
+    """A trajectory for every servo's column: its cells that are not empty. A cell at the time of the next one which
+    repeats the one before says that that one is held."""
+    times = np.array([row.time for row in document.rows], np.float64)
+    table = np.array([row.values for row in document.rows], np.float64).reshape(len(times), len(document.columns))
+    found = []
+    for number, column in enumerate(document.columns):
+        rows = np.flatnonzero(~np.isnan(table[:, number]))
+        keys = keys_of(times[rows], table[rows, number])
+        if keys is None:
+            raise _two_at_once(document, rows, times, column, path)
+        kept, held = keys
+        unit: Any = column.unit.base
+        found.append(
+            Trajectory(
+                column.name, times[rows][kept], table[rows, number][kept], held=held if held.any() else None, unit=unit
+            )
+        )
+    return found
+
+
+def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which of a column's cells are keys, and whether each of these is held; None where two are at one time that do
+    not say so."""
+    steps = np.flatnonzero(np.diff(times) == 0)  # the first cell of two at one time
+    if not len(steps):
+        return np.arange(len(times)), np.zeros(len(times), bool)
+    if steps[0] == 0 or (np.diff(steps) == 1).any() or (values[steps] != values[steps - 1]).any():
+        return None
+    held = np.zeros(len(times), bool)
+    held[steps - 1] = True
+    kept = np.setdiff1d(np.arange(len(times)), steps)
+    return kept, held[kept]
+
+
+def _two_at_once(document: Document, rows: np.ndarray, times: np.ndarray, column: Column, path: str) -> FormatError:
+    number = document.columns.index(column)
+    values = np.array([document.rows[row].values[number] for row in rows])
+    count = next(count for count in range(1, len(rows) + 1) if keys_of(times[rows[:count]], values[:count]) is None)
+    line = document.rows[rows[count - 1]].line.number
+    return FormatError(
+        f"servo {column.name!r} has two values at {times[rows[count - 1]]:g} s", path=path, line=line,
+        where=column.name, remedy="Keep one; before a step, the first of the two repeats the value before it.",
+    )  # fmt: skip
+
+
+def _column(cell: Cell, index: int, line: int, path: str) -> Column:
+    name, unit = tables.name_and_unit(cell)
+    if unit not in UNITS:
+        raise FormatError(
+            f"{unit!r} is no unit of a position", path=path, line=line, where=name,
+            remedy="Use [rad], [deg], [m] or [mm], or take the column out.",
+        )  # fmt: skip
+    return Column(index, name, UNITS[unit])
+
+
+def _is_vacant(heading: Cell, index: int, lines: list[Line]) -> bool:
+    """Whether a column has neither a heading nor anything below it: the lines end with a delimiter."""
+    below = (line.cells[index].text.strip() for line in lines if index < len(line.cells))
+    return not heading.text and not heading.quoted and not any(below)
+
+
+def _row(line: Line, document: Document, width: int, path: str) -> Row:
+    if len(line.cells) != width:
+        missing = [column.name for column in document.columns if column.index >= len(line.cells)]
+        raise FormatError(
+            f"the row has {len(line.cells)} cells for {width} columns", path=path, line=line.number,
+            where=missing[0] if missing else document.columns[-1].name,
+            remedy="Give every column a cell, empty where there is no key.",
+        )  # fmt: skip
+    time = _number(line.cells[document.time.index], document.time, document, line.number, path)
+    if math.isnan(time):
+        raise FormatError("the row has no time", path=path, line=line.number, where=document.time.name,
+                          remedy="Write the time of its keys.")  # fmt: skip
+    cells = line.cells
+    values = [_number(cells[column.index], column, document, line.number, path) for column in document.columns]
+    return Row(line, time, values)
+
+
+def _number(cell: Cell, column: Column, document: Document, line: int, path: str) -> float:
+    """A cell in seconds, rad or m; NaN where it is empty."""
+    word = cell.text.strip()
+    if not word:
+        return math.nan
+    if document.delimiter != "," and "," in word and "." not in word:
+        document.comma = True
+        word = word.replace(",", ".")
+    value = column.unit.read(float(word)) if DECIMAL.fullmatch(word) else math.nan
+    if not math.isfinite(value):
+        raise FormatError(
+            f"{cell.text!r} is no number", path=path, line=line, where=column.name,
+            remedy="Write a number like -0.7, or leave the cell empty where there is no key.",
+        )  # fmt: skip
+    return value

@@ -1,0 +1,146 @@
+"""Tables in plain text (CSV): their lines and cells with their places in the text, headings and units.
+
+Cells are parted by commas, semicolons or tabs, whichever makes the most of the first line. A cell may stand between
+double quotes, a quote in it written twice. Blank lines, and lines that begin with ``#``, are passed over.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .numbers import DECIMAL
+
+DELIMITERS = (";", "\t", ",")
+TIMES = {"time", "times", "t", "timestamp"}
+
+
+_QUOTED = re.compile(r' *"((?:[^"]|"")*)" *')
+_BARE = {delimiter: re.compile(rf"[^{delimiter}\r\n]*") for delimiter in DELIMITERS}
+_LINE_END = re.compile(r"\r\n|\r|\n|\Z")
+_UNIT = re.compile(r"(?P<name>.*?) ?(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a column counts in: a number times ``factor`` over ``divisor`` is seconds, rad or m."""
+
+    base: str
+    factor: float = 1.0
+    divisor: float = 1.0
+
+    def read(self, number: float) -> float:
+        """A number of the file in seconds, rad or m."""
+        return number * self.factor / self.divisor
+
+    def write(self, value: float) -> float:
+        """About what the file would say for a value."""
+        return value * self.divisor / self.factor
+
+
+UNITS = {
+    "": Unit(""),
+    "s": Unit("s"),
+    "sec": Unit("s"),
+    "ms": Unit("s", divisor=1000.0),
+    "rad": Unit("rad"),
+    "deg": Unit("rad", factor=math.pi, divisor=180.0),
+    "°": Unit("rad", factor=math.pi, divisor=180.0),
+    "m": Unit("m"),
+    "mm": Unit("m", divisor=1000.0),
+}
+
+
+@dataclass
+class Cell:
+    """A cell: where it stands in the document, quotes included, and what it says."""
+
+    start: int
+    end: int
+    text: str
+    quoted: bool = False
+
+
+@dataclass
+class Line:
+    """A line of cells. ``end`` is behind its last cell, before the line's end."""
+
+    number: int
+    start: int
+    end: int
+    cells: list[Cell]
+
+
+def begins(text: str) -> bool:
+    """Whether a text is a table of motion: its first line is a header with a time column."""
+    first, delimiter = header(text)
+    return delimiter != "" and time_column(first) is not None
+
+
+def is_table(text: str) -> bool:
+    """Whether a text is a table at all: the line after its header holds a number for some of its cells, and nothing
+    but numbers."""
+    first, delimiter = header(text)
+    if not delimiter:
+        return False
+    below = next(lines(text, delimiter, first.end, first.number), None)
+    words = [cell.text.strip() for cell in below.cells if cell.text.strip()] if below else []
+    return bool(words) and all(DECIMAL.fullmatch(word.replace(",", ".")) for word in words)
+
+
+def header(text: str) -> tuple[Line, str]:
+    """The first line that is neither blank nor a comment, and what parts its cells: of the delimiters that which makes
+    the most of them; "" where none makes two."""
+    best, by = Line(1, 0, 0, []), ""
+    for delimiter in DELIMITERS:
+        line = next(lines(text, delimiter), None)
+        if line is not None and len(line.cells) > max(len(best.cells), 1):
+            best, by = line, delimiter
+    return best, by
+
+
+def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iterator[Line]:
+    """The lines from a place on, blank ones and comments left out. Where the place is a line's end, those after it."""
+    while position < len(text):
+        end = _LINE_END.search(text, position)
+        words = text[position : end.start()].strip()
+        if words.strip(delimiter + " \t") and not words.startswith("#"):
+            line = Line(number, position, position, _cells(text, delimiter, position))
+            line.end = line.cells[-1].end
+            yield line
+            end = _LINE_END.search(text, line.end)
+            number += len(_LINE_END.findall(text, position, line.end)) - 1  # inside quotes; one is the end itself
+        position, number = end.end(), number + 1
+
+
+def _cells(text: str, delimiter: str, position: int) -> list[Cell]:
+    found = []
+    while True:
+        match = _QUOTED.match(text, position)
+        quoted = match is not None and (match.end() == len(text) or text[match.end()] in delimiter + "\r\n")
+        if match is None or not quoted:
+            match = _BARE[delimiter].match(text, position)
+        words = match[1].replace('""', '"') if quoted else match[0].strip()
+        found.append(Cell(match.start(), match.end(), words, quoted))
+        if not text.startswith(delimiter, match.end()):
+            return found
+        position = match.end() + 1
+
+
+def time_column(first: Line) -> int | None:
+    """Which column is that of the times."""
+    names = [name_and_unit(cell)[0].strip().lower() for cell in first.cells]
+    return next((index for index, name in enumerate(names) if name in TIMES), None)
+
+
+def name_and_unit(cell: Cell) -> tuple[str, str]:
+    """A heading's name and unit. In round brackets only what is a unit is taken for one."""
+    match = _UNIT.fullmatch(cell.text)
+    if match is None:
+        return cell.text, ""
+    unit = (match["square"] if match["square"] is not None else match["round"]).strip()
+    if match["square"] is None and unit not in UNITS:
+        return cell.text, ""
+    return match["name"], unit

@@ -1,0 +1,254 @@
+"""Webots .motion: poses of servos, a line each.
+
+    #WEBOTS_MOTION,V1.0,joint,joint,...
+    time,pose name,value or *,value or *,...
+
+The grammar is that of the program's own reader (``wbu_motion_new`` of its controller library): a field ends at a comma,
+a carriage return or the line's end, and empty fields are none; nothing is trimmed. Times are
+``[[minutes:]seconds:]milliseconds``, each later than the one before. Values are radians or metres. Reading stops at the
+first empty line. Between poses positions go straight. A ``*`` commands nothing until the neighbouring poses, so that
+the motor keeps its last target: here the key before it is held.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.records import Motion, Source, Trajectory
+from ..model.report import FormatError, Report
+from .opened import WEBOTS_MOTION, Opened
+
+HEADER, VERSION = WEBOTS_MOTION, "V1.0"
+LONGEST_LINE = 4095  # bytes, with its end: the program reads into a buffer of 4096
+LATEST = 2**31 - 1  # ms: the program counts them in an int
+UNDEFINED = -9999999.9  # the value that the program itself keeps for a *
+
+_FIELD = re.compile(r"[^,\r\n]+")
+_NUMBER = re.compile(
+    r"[ \t\v\f]*(?P<number>[+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?"
+    r"|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))",
+    re.ASCII,
+)
+_TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
+
+
+@dataclass
+class Field:
+    """A field of a line: its text and where in the document it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass
+class Row:
+    """A pose: its line in the file, time (ms), name, and the field of every servo with its value (NaN for ``*``)."""
+
+    line: int
+    start: int
+    end: int
+    time: Field
+    milliseconds: int
+    name: Field
+    fields: list[Field]
+    values: list[float]
+
+
+@dataclass
+class Document:
+    """A .motion as it stands in its text."""
+
+    text: str
+    names: list[Field]
+    rows: list[Row]
+    newline: str
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is a .motion."""
+    return opened.plain == "webots"
+
+
+def load(opened: Opened) -> tuple[list[Motion], Report]:
+    """The one motion of a .motion file, called as the file is."""
+    document = parse(opened.text, opened.path, opened.report)
+    if opened.encoding in {"utf-8-sig", "utf-16", "utf-16-be"}:
+        opened.report.warn("byte-order-mark", "the file begins with a byte order mark; Webots itself refuses that", 1)
+    source = Source("webots", "", opened.path, opened.text, opened.encoding)
+    name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
+    motion = Motion(name, trajectories_of(document), source=source, index=0)
+    _tell_of_uncommanded(document, motion, opened.report)
+    return [motion], opened.report
+
+
+def trajectories_of(document: Document) -> list[Trajectory]:
+    """A trajectory for every column: a key where a value is commanded, held where a ``*`` follows."""
+    times = np.array([row.milliseconds for row in document.rows], np.float64) / 1000.0
+    table = np.array([row.values for row in document.rows], np.float64).reshape(len(times), len(document.names))
+    found = []
+    for number, name in enumerate(document.names):
+        values = table[:, number]
+        keys = np.flatnonzero(~np.isnan(values))
+        stars = np.isnan(np.append(values[1:], 0.0))
+        held = stars[keys]
+        found.append(Trajectory(name.text, times[keys], values[keys], held=held if held.any() else None))
+    return found
+
+
+def _tell_of_uncommanded(document: Document, motion: Motion, report: Report) -> None:
+    first = document.rows[0].milliseconds / 1000.0
+    for trajectory in motion.trajectories:
+        if not len(trajectory.times):
+            report.warn("empty-servo", f"servo {trajectory.name!r} is never commanded: it has only *", 1)
+        elif trajectory.times[0] > first:
+            at = float(trajectory.times[0])
+            report.info("not-commanded", f"servo {trajectory.name!r} is not commanded before {at:g} s", 1)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def parse(text: str, path: str, report: Report) -> Document:
+    """The document of a text. FormatError with its line where the program would refuse it."""
+    lines = _lines(text)
+    first = _fields(text, *lines[0]) if lines else []
+    if not first or first[0].text != HEADER:
+        raise FormatError(f"this does not begin with {HEADER}", path=path, line=1, remedy=_HEADER_REMEDY)
+    if len(first) < 2 or first[1].text != VERSION:
+        version = first[1].text if len(first) > 1 else "no version"
+        raise FormatError(f"the version is {version!r}, not {VERSION!r}", path=path, line=1, remedy=_HEADER_REMEDY)
+    _check_length(text, *lines[0], 1, path)
+    names, at = first[2:], 1
+    if not names and len(lines) > 1:
+        names, at = _names_below(text, lines[1], path), 2
+        if names:
+            report.warn(
+                "names-below", "the servos are named on a line of their own; Webots itself wants them on the first", 2
+            )
+    if not names:
+        raise FormatError("the header names no servo", path=path, line=1, remedy=_HEADER_REMEDY)
+    rows: list[Row] = []
+    for number, (start, end) in enumerate(lines[at:], at + 1):
+        _check_length(text, start, end, number, path)
+        fields = _fields(text, start, end)
+        if not fields:
+            _tell_of_rest(text, end, number, report)
+            break
+        row = _row(fields, names, number, (start, end), path, report)
+        if rows and row.milliseconds <= rows[-1].milliseconds:
+            raise FormatError(
+                f"time {row.time.text} is not later than {rows[-1].time.text} before it", path=path, line=number,
+                where="time", remedy="Put the poses in the order of their times, each time once.",
+            )  # fmt: skip
+        rows.append(row)
+    if not rows:
+        raise FormatError("the file has no poses", path=path, line=at + 1, remedy="Write at least one line of values.")
+    repeated = sorted({name.text for name in names if sum(each.text == name.text for each in names) > 1})
+    for name in repeated:
+        report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", at)
+    return Document(text, names, rows, "\r\n" if text[: lines[0][1]].endswith("\r\n") else "\n")
+
+
+_HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    """Where every line begins and ends, its end included."""
+    found, start = [], 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        found.append((start, end))
+        start = end
+    return found
+
+
+def _fields(text: str, start: int, end: int) -> list[Field]:
+    return [Field(match[0], match.start(), match.end()) for match in _FIELD.finditer(text, start, end)]
+
+
+def _check_length(text: str, start: int, end: int, line: int, path: str) -> None:
+    if (end - start) * 4 > LONGEST_LINE and len(text[start:end].encode("utf-8", "replace")) > LONGEST_LINE:
+        raise FormatError(
+            f"the line is longer than {LONGEST_LINE} bytes, and Webots would read it as two", path=path, line=line,
+            remedy="Give the numbers fewer digits, or the servos shorter names, or split them over two files.",
+        )  # fmt: skip
+
+
+def _names_below(text: str, line: tuple[int, int], path: str) -> list[Field]:
+    """The servos of the variant that names them on the second line; a pose there begins with a time."""
+    fields = _fields(text, *line)
+    return fields if fields and _TIME.fullmatch(fields[0].text) is None else []
+
+
+def _row(fields: list[Field], names: list[Field], line: int, place: tuple[int, int], path: str, report: Report) -> Row:
+    if len(fields) < 2:
+        raise FormatError("the pose has no name", path=path, line=line, remedy="Write time,pose name,values.")
+    milliseconds = _milliseconds(fields[0].text, line, path)
+    values = fields[2:]
+    if len(values) != len(names):
+        where = names[len(values)].text if len(values) < len(names) else values[len(names)].text
+        raise FormatError(
+            f"the pose has {len(values)} values for {len(names)} servos", path=path, line=line, where=where,
+            remedy="Give every servo a value, or * for none.",
+        )  # fmt: skip
+    numbers = [_value(field.text, name.text, line, path, report) for field, name in zip(values, names, strict=True)]
+    return Row(line, *place, fields[0], milliseconds, fields[1], values, numbers)
+
+
+def _milliseconds(text: str, line: int, path: str) -> int:
+    match = _TIME.fullmatch(text)
+    # longer ones are refused before Python, which has a limit for digits, reads them
+    parts = [int(part or 0) if len(part or "") < 20 else LATEST + 1 for part in match.groups()] if match else []
+    if not match:
+        raise FormatError(
+            f"{text!r} is no time", path=path, line=line, where="time",
+            remedy="Write minutes:seconds:milliseconds, digits only.",
+        )  # fmt: skip
+    milliseconds = parts[0] * 60000 + parts[1] * 1000 + parts[2]
+    if milliseconds > LATEST:
+        raise FormatError(
+            f"time {text} is later than {LATEST} ms, more than Webots can count", path=path, line=line, where="time",
+            remedy="Take the minutes out.",
+        )  # fmt: skip
+    return milliseconds
+
+
+def _value(text: str, servo: str, line: int, path: str, report: Report) -> float:
+    """A field's number as C reads it, NaN for ``*``."""
+    if text == "*":
+        return math.nan
+    match = _NUMBER.match(text)
+    value = _double(match["number"]) if match else math.nan
+    if match is None or not math.isfinite(value):
+        raise FormatError(
+            f"{text!r} is no number", path=path, line=line, where=servo, remedy="Write a number like -0.7, or *."
+        )
+    if match.end() != len(text):
+        report.warn("half-a-number", f"of {text!r} only {match['number']} was read, as Webots does", line, servo)
+    if value == UNDEFINED:
+        report.warn("undefined", f"{text} is what Webots itself means by *; it was read as that", line, servo)
+        return math.nan
+    return value
+
+
+def _double(text: str) -> float:
+    try:
+        return float.fromhex(text) if "x" in text.lower() else float(text)
+    except OverflowError:
+        return math.inf
+
+
+def _tell_of_rest(text: str, end: int, line: int, report: Report) -> None:
+    rest = sum(bool(each.strip()) for each in text[end:].splitlines())
+    if rest:
+        report.warn(
+            "after-the-end",
+            f"the motion ends at this empty line, as in Webots; {rest} lines after it were left out",
+            line,
+        )
