@@ -215,6 +215,12 @@ def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str],
     return report
 
 
+def motion_format_id(path: str | os.PathLike[str]) -> str:
+    """The motion format of a path's extension; empty where there is none."""
+    suffix = PurePath(path).suffix.lower()
+    return next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), "")
+
+
 def _several(motions: Motion | Sequence[Motion]) -> list[Motion]:
     return [motions] if isinstance(motions, Motion) else list(motions)
 

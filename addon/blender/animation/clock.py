@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import bpy
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...model.records import Array
 
@@ -37,19 +38,19 @@ class Clock:
         """Frames of the scene per second."""
         return self.fps / self.fps_base
 
-    def frames(self, times: Array | float) -> Array:
+    def frames(self, times: ArrayLike) -> Array:
         """Scene frames of times (s)."""
         return self.start + np.asarray(times, dtype=np.float64) * self.fps / self.fps_base
 
-    def times(self, frames: Array | float) -> Array:
+    def times(self, frames: ArrayLike) -> Array:
         """Times (s) of scene frames."""
         return (np.asarray(frames, dtype=np.float64) - self.start) * self.fps_base / self.fps
 
-    def keys(self, times: Array | float) -> Array:
+    def keys(self, times: ArrayLike) -> Array:
         """Where in an Action the keys of times (s) are."""
         return self.frames(times) * self.old / self.new
 
-    def key_times(self, keys: Array | float) -> Array:
+    def key_times(self, keys: ArrayLike) -> Array:
         """Times (s) of places in an Action."""
         return self.times(np.asarray(keys, dtype=np.float64) * self.new / self.old)
 

@@ -61,7 +61,7 @@ def key_channels(
     use_action(rig, action)
     curves = action_curves(rig, action)
     for track in curve_tracks(rig, tracks, between):
-        put_keys(new_curve(curves, track.path, track.index, track.bone), track.frames, track.values, track.how)
+        put_keys(new_curve(curves, track.path, track.array_index, track.bone), track.frames, track.values, track.how)
     if not use:
         use_action(rig, before)
     return action
@@ -71,7 +71,7 @@ class CurveTrack(NamedTuple):
     """The keys of one curve: frames (n,), values (n,), interpolation."""
 
     path: str
-    index: int
+    array_index: int
     bone: str
     frames: Array
     values: Array

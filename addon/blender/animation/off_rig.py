@@ -18,7 +18,7 @@ from ..compat import action_curves
 from ..model_parts import parts
 from ..records import stops
 from .clock import Clock
-from .curves import Alone, CurveKeys, is_plain, repeats
+from .curve_keys import Alone, CurveKeys, is_plain, repeats
 from .keys import blocks_of
 from .onto_rig import require_rig
 from .origins import Origin, origins_of
@@ -26,7 +26,7 @@ from .pose import PoseReader
 from .restored import block_tracks, single_track
 from .units import Units
 
-#: What physics did with servos: (joint, number of the coordinate) -> times (n,) and values (n,).
+#: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
 Physical = Mapping[tuple[str, int], tuple[Array, Array]]
 _STRAY = 1e-6  # a value beyond its stop by no more (rad or length units) is at it: keys have seven digits
 _LOOKS = 4  # between two samples of a curve, where its distance from the line is looked at
@@ -38,8 +38,8 @@ class TakeOptions:
 
     ``keys``: AUTO is key for key where a servo's curve is straight or held between keys and these stand on the
     ``grid`` (s; None: anywhere) or came from a file, and samples of the evaluated pose every ``step`` (s) elsewhere;
-    KEYS the same, wherever keys stand; SAMPLED samples all. ``first`` and ``last``, frames of the scene, cut the motion;
-    the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples that
+    KEYS the same, wherever keys stand; SAMPLED samples all. ``first`` and ``last``, frames of the scene, cut the
+    motion; the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples that
     lines between the others pass within it (rad or length units; 0: none)."""
 
     servos: Literal["KEYED", "ALL", "SELECTED"] = "KEYED"
@@ -66,13 +66,13 @@ def take(
     Keys that came from a file and were not edited have the file's own numbers, and servos of the file that move nothing
     here are there again. ``physical``: what a run under physics did, in place of the pose. The scene's frame is put
     back. FormatError where a value is beyond its stop and that is to be refused."""
-    taking = _Taking(require_rig(collection), scene or bpy.context.scene, options or TakeOptions())
-    return taking.motion(physical), taking.report
+    taking = _Taking(require_rig(collection), scene or bpy.context.scene, options or TakeOptions(), physical or {})
+    return taking.motion(), taking.report
 
 
 class _Taking:
-    def __init__(self, rig: bpy.types.Object, scene: bpy.types.Scene, options: TakeOptions) -> None:
-        self.rig, self.scene, self.options = rig, scene, options
+    def __init__(self, rig: bpy.types.Object, scene: bpy.types.Scene, options: TakeOptions, physical: Physical) -> None:
+        self.rig, self.scene, self.options, self.physical = rig, scene, options, physical
         self.report = Report()
         data = rig.animation_data
         self.action = data.action if data is not None else None
@@ -110,6 +110,8 @@ class _Taking:
         """The scene's frame at which the motion ends."""
         if self.options.last is not None:
             return self.options.last
+        if self.physical:
+            return max(float(frames[-1]) for frames, _values in self.physical.values())
         scale = self.scene.render.frame_map_new / self.scene.render.frame_map_old
         ends = [float(last) for _first, last in self._ends()]
         data = self.rig.animation_data
@@ -124,22 +126,27 @@ class _Taking:
 
     # -------------------------------------------------------------- servos
 
-    def motion(self, physical: Physical | None) -> Motion:
+    def motion(self) -> Motion:
         """The whole motion."""
         wanted = self._wanted()
-        tracks: dict[Channel, Trajectory] = {}
-        if physical is not None:
-            tracks = {
-                channel: Trajectory(channel.name, *physical[channel.joint, channel.number])
-                for channel in wanted
-                if (channel.joint, channel.number) in physical
-            }
+        tracks = self._from_physics([c for c in wanted if (c.joint, c.number) in self.physical])
         if self.options.keys != "SAMPLED":
-            tracks = self._key_for_key([channel for channel in wanted if channel not in tracks]) | tracks
+            tracks |= self._key_for_key([channel for channel in wanted if channel not in tracks])
         self._sample([channel for channel in wanted if channel not in tracks], tracks)
         self._see_to_stops(tracks)
         self._thin(tracks)
         return self._told({channel: tracks[channel] for channel in wanted})
+
+    def _from_physics(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
+        times = self._grid_times() if channels else np.zeros(0)
+        frames = self.clock.frames(times)
+        self.sampled += channels
+        return {
+            channel: Trajectory(
+                channel.name, times.copy(), np.interp(frames, *self.physical[channel.joint, channel.number])
+            )
+            for channel in channels
+        }
 
     def _wanted(self) -> list[Channel]:
         if self.options.servos == "SELECTED":
@@ -220,7 +227,7 @@ class _Taking:
             self._say_error(channel, curve, places, values)
         posed = [channel for channel in channels if channel not in tracks]
         if posed:
-            values = pose_values(self.rig, self.scene, posed, frames)
+            values = pose_values(self.rig, self.scene, posed, frames.tolist())
             for k, channel in enumerate(posed):
                 tracks[channel] = Trajectory(channel.name, times.copy(), values[:, k].copy())
         self.sampled += channels
@@ -244,8 +251,9 @@ class _Taking:
 
     def _see_to_stops(self, tracks: dict[Channel, Trajectory]) -> None:
         beyond: list[str] = []
+        ends = stops_of(self.rig, tracks)
         for channel, track in tracks.items():
-            lower, upper = self._stops[channel.joint, channel.number]
+            lower, upper = ends[channel.joint, channel.number]
             low, high = -np.inf if lower is None else lower, np.inf if upper is None else upper
             out = (track.values < low - _STRAY) | (track.values > high + _STRAY)
             if not out.any():
@@ -264,13 +272,6 @@ class _Taking:
             )
         done = "were put at them" if self.options.stops == "CLAMP" else "are written as they are"
         self.report.warn("beyond-stops", f"Values beyond the stops {done}: {listed}")
-
-    @property
-    def _stops(self) -> dict[tuple[str, int], tuple[float | None, float | None]]:
-        """The stops of coordinates; balls and free blocks have none."""
-        if not hasattr(self, "_known_stops"):
-            self._known_stops = stops_of(self.rig, self.channels)
-        return self._known_stops
 
     def _thin(self, tracks: dict[Channel, Trajectory]) -> None:
         if self.options.tolerance <= 0.0:
@@ -372,7 +373,7 @@ def sample(
     wanted = [channel for joint in joints for channel in every.get(joint, ())] if joints is not None else []
     if joints is None:
         wanted = keyed_servos(rig) or [channel for own in every.values() for channel in own]
-    values = pose_values(rig, scene, wanted, np.asarray(frames, dtype=np.float64))
+    values = pose_values(rig, scene, wanted, frames)
     times = Clock.of(scene, frames[0] if frames else None).times(frames)
     tracks = [Trajectory(channel.name, times.copy(), values[:, k].copy()) for k, channel in enumerate(wanted)]
     action = rig.animation_data.action if rig.animation_data is not None else None
@@ -388,15 +389,17 @@ def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
     return [channel for own in servo_channels(rig).values() for channel in own if keyed.intersection(channel.curves())]
 
 
-def pose_values(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Sequence[Channel], frames: Array) -> Array:
-    """Coordinates (frames, channels) of the evaluated pose at scene frames (n,). The scene's frame is put back."""
+def pose_values(
+    rig: bpy.types.Object, scene: bpy.types.Scene, channels: Sequence[Channel], frames: Sequence[float]
+) -> Array:
+    """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back."""
     reader = PoseReader(rig, channels)
     values = np.empty((len(frames), len(channels)))
     before = scene.frame_current, scene.frame_subframe
     try:
-        for number, frame in enumerate(frames.tolist()):
+        for number, frame in enumerate(frames):
             whole = int(np.floor(frame))
-            scene.frame_set(whole, subframe=frame - whole)
+            scene.frame_set(whole, subframe=float(frame - whole))
             values[number] = reader.read()
     finally:
         scene.frame_set(before[0], subframe=before[1])

@@ -43,7 +43,7 @@ def apply(
     Time 0 comes at frame ``start`` (default: the scene's first). ``extend`` lengthens the scene's range to hold the
     motion and never shortens it. Times are kept at the scene's frame rate; without ``scale_to_scene`` each step of
     32 ms is one frame. ``onto``: put the keys into this Action of the model's, in place of those that it has of the
-    same servos within the motion's time. ``cyclic``: repeat for ever, by a modifier. ``units``: of the motion's numbers.
+    same servos within the motion's time. ``cyclic``: repeat for ever, by a modifier. ``units``: of the numbers.
 
     Servos are matched by name: exactly, then without regard for case and separators; ``mapping`` (the motion's name ->
     the servo's; default: the model's own list) goes before both. The report lists those that no joint answers to; they
@@ -55,7 +55,7 @@ def apply(
     clock, units = Clock.of(scene, start), units or Units()
     if not scale_to_scene:
         clock = Clock(clock.start, STEP_RATE.numerator, STEP_RATE.denominator, clock.old, clock.new)
-    placed = _placed(motion, rig, own_mapping(rig) if mapping is None else mapping, report)
+    placed = placed_channels(motion, rig, mapping, report)
     tracks: Tracks = {
         channel: track_of(motion.trajectories[place], clock, units, channel) for place, channel in placed.items()
     }
@@ -101,7 +101,7 @@ def stack(rig: bpy.types.Object, actions: Mapping[bpy.types.Action, float]) -> N
         track = rig.animation_data.nla_tracks.new()
         track.name = action.name
         strip = track.strips.new(action.name, 0, action)
-        first, last = action.frame_range
+        first, last = float(action.frame_range[0]), float(action.frame_range[1])
         strip.action_frame_start, strip.action_frame_end = first, max(last, first + 1.0)
         strip.frame_start, strip.frame_end = first, max(last, first + 1.0)
         strip.extrapolation = "HOLD" if number == 0 else "NOTHING"
@@ -117,8 +117,13 @@ def _use_slot(rig: bpy.types.Object, strip: bpy.types.NlaStrip, action: bpy.type
             return
 
 
-def _placed(motion: Motion, rig: bpy.types.Object, mapping: Mapping[str, str], report: Report) -> dict[int, Channel]:
-    """The channels that trajectories key, by the number of the trajectory."""
+def placed_channels(
+    motion: Motion, rig: bpy.types.Object, mapping: Mapping[str, str] | None = None, report: Report | None = None
+) -> dict[int, Channel]:
+    """The channels that a motion's trajectories key, by the number of the trajectory. FormatError where it has servos
+    and none of them is the model's."""
+    mapping = own_mapping(rig) if mapping is None else mapping
+    report = Report() if report is None else report
     channel_of = {channel.name: channel for own in servo_channels(rig).values() for channel in own}
     known = [name for names in servo_names(rig).values() for name in names]
     names = [trajectory.name for trajectory in motion.trajectories]
@@ -187,9 +192,11 @@ def _lay_over(rig: bpy.types.Object, action: bpy.types.Action, tracks: list[Curv
     curves = action_curves(rig, action)
     there = {(curve.data_path, curve.array_index): curve for curve in curves}
     for track in tracks:
-        curve = there.get((track.path, track.index))
+        curve = there.get((track.path, track.array_index))
         if curve is None:
-            put_keys(new_curve(curves, track.path, track.index, track.bone), track.frames, track.values, track.how)
+            put_keys(
+                new_curve(curves, track.path, track.array_index, track.bone), track.frames, track.values, track.how
+            )
         elif len(track.frames):
             _merge(curve, track)
 
@@ -227,7 +234,7 @@ def _spliced(old: NDArray, new: NDArray, at: int) -> NDArray:
 
 def natural_rate(motion: Motion) -> Fraction:
     """How many frames a second a motion has by itself, so that each of its steps is one: a second over the largest step
-    that all of its times are multiples of, if that is whole milliseconds and 4 at least; else that of steps of 32 ms."""
+    that all of its times are multiples of, if that is whole milliseconds and 4 at least; else 31.25."""
     if motion.source is not None and motion.source.format == "xmdi":
         return STEP_RATE
     times = np.unique(np.concatenate([np.zeros(0), *(each.times for each in motion.trajectories)])) * 1000.0

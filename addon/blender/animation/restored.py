@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model.records import Array, Trajectory
+from ...model.rotations import rotation_matrix
 from ..blocks import nearest_vectors, told_vectors
 from ..channels import Channel, block_turn
 from .clock import Clock
-from .curves import CurveKeys
+from .curve_keys import CurveKeys
 from .keys import block_keys, key_pairs
 from .origins import Origin, track_of
 
@@ -25,7 +27,7 @@ def single_track(
     A key that stands where one of a file was put has that one's time, and its value if it still has it."""
     values = keys.values.astype(np.float64)
     times, off = snapped(keys.places, clock, grid)
-    unit = ""
+    unit: Literal["", "rad", "m"] = ""
     for origin in origins:
         own = origin.trajectory(channel)
         unit = own.unit
@@ -42,13 +44,13 @@ def single_track(
     if (np.diff(times) <= 0).any():  # two keys that 32 bits put into one place, or a key within the grid's reach of one
         order = order[np.concatenate([np.diff(times[order]) > 0, [True]])]
     held = keys.held[order]
-    how = "constant" if len(held) and held.all() else "linear"
+    how: Literal["linear", "constant"] = "constant" if len(held) and held.all() else "linear"
     return Trajectory(channel.name, times[order], values[order], how, held, unit), int(off[order].sum())
 
 
 def snapped(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tuple[Array, NDArray[np.bool_]]:
-    """Times (n,) of places in an Action, and which are off the grid. A place that 32 bits cannot tell from the grid's is
-    on it."""
+    """Times (n,) of places in an Action, and which are off the grid. A place that 32 bits cannot tell from
+    the grid's is on it."""
     times = clock.key_times(places)
     if grid is None:
         return times, np.zeros(len(times), dtype=bool)
@@ -58,8 +60,8 @@ def snapped(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tu
 
 
 def _matches(places: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.intp]:
-    """For each place (n,) the number of the one of ``own`` (m,), ascending, that is the same; -1 for none. Of equal ones
-    the first is the first's, the next the next's."""
+    """For each place (n,) the number of the one of ``own`` (m,), ascending, that is the same; -1 for none. Of equal
+    ones the first is the first's, the next the next's."""
     if len(places) == len(own) and (places == own).all():
         return np.arange(len(places))
     if not len(own):
@@ -134,8 +136,6 @@ def _told(rig: bpy.types.Object, block: Sequence[Channel], found: NDArray[np.flo
         vectors[k : k + 1] = nearest_vectors(vectors[k : k + 1], vectors[k - 1 : k])
     if not free:
         return vectors
-    from ...model.rotations import rotation_matrix
-
     moved = found[:3].T.astype(np.float64) @ turn.T
     if against:
         moved = -np.einsum("nij,nj->ni", rotation_matrix(vectors), moved)

@@ -193,6 +193,14 @@ def _without_jumps(joint: Joint, values: Array) -> Array:
     return values
 
 
+def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tuple[str, int], tuple[Array, Array]]:
+    """What a run did with every coordinate that a servo or bone has: (joint, number) -> frames (n,), values (n,)."""
+    driven = {(joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.plant.joints)}
+    for joint, (frames, values, _how) in other_tracks(rig, recording).items():
+        driven |= {(joint, number): (frames, column) for number, column in enumerate(values.T)}
+    return driven
+
+
 def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
     """Channels of the bones that carry roots, by name: locations (n, 3) and quaternions (n, 4)."""
     bodies = recording.plant.bodies

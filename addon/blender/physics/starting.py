@@ -1,5 +1,5 @@
-"""How a run begins: stops are counted from where the joints stand, and everything is in its place whenever Blender reads
-it to build its simulation.
+"""How a run begins: stops are counted from where the joints stand, and everything is in its place whenever Blender
+reads it to build its simulation.
 
 Blender builds a simulation while its threads evaluate the objects in it. It reads each object's matrix before that is
 evaluated, or when no more than the object's own channels are in it, or when its parent's are too: under load, what

@@ -5,13 +5,26 @@ from __future__ import annotations
 import bpy
 from bpy.props import IntProperty
 
-from . import bake, drive, export_model, film, import_model, lists, motion_files, panels, preferences, selection
+from . import (
+    bake,
+    drive,
+    export_model,
+    export_motion,
+    film,
+    import_model,
+    import_motion,
+    lists,
+    panels,
+    preferences,
+    selection,
+)
 
 _CLASSES = (
     *preferences.CLASSES,
     *import_model.CLASSES,
     *export_model.CLASSES,
-    *motion_files.CLASSES,
+    *import_motion.CLASSES,
+    *export_motion.CLASSES,
     *drive.CLASSES,
     *bake.CLASSES,
     *film.CLASSES,
@@ -20,9 +33,9 @@ _CLASSES = (
 )
 _MENUS = (
     ("TOPBAR_MT_file_import", import_model.menu),
-    ("TOPBAR_MT_file_import", motion_files.import_menu),
+    ("TOPBAR_MT_file_import", import_motion.menu),
     ("TOPBAR_MT_file_export", export_model.menu),
-    ("TOPBAR_MT_file_export", motion_files.export_menu),
+    ("TOPBAR_MT_file_export", export_motion.menu),
 )
 
 

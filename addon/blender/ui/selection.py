@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
-from ..compat import select_bone
+from ..compat import is_selected, select_bone
 from ..model_parts import servo_bones
 
 
@@ -41,6 +41,21 @@ def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types
     if not wanted or joints is None:
         return None
     return next((obj for obj in joints.all_objects if is_joint(obj, rig) and record_of(obj).source_id == wanted), None)
+
+
+def selected_joints(context: bpy.types.Context, rig: bpy.types.Object) -> set[str]:
+    """Ids of the joints whose empty, or bone in pose mode, is selected, or that move a selected body."""
+    bones = armature_of(rig).bones
+    chosen = {pose.name for pose in rig.pose.bones if rig.mode == "POSE" and is_selected(pose)}
+    joints: set[str] = set()
+    for obj in context.selected_objects:
+        if is_joint(obj, rig):
+            joints.add(record_of(obj).source_id)
+        elif record_of(obj).role == "BODY" and record_of(obj).model == rig:
+            chosen.add(obj.parent_bone)
+    return joints | {
+        bone_record(bones[name]).joint for name in chosen if name in bones and bone_record(bones[name]).joint
+    }
 
 
 def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:

@@ -206,7 +206,7 @@ def test_the_menus_offer_every_format(blank: Any) -> None:
     import bpy
 
     from addon import formats
-    from addon.blender.ui import export_model, import_model, motion_files
+    from addon.blender.ui import export_model, export_motion, import_model, import_motion
 
     class Layout:
         def __init__(self) -> None:
@@ -219,13 +219,13 @@ def test_the_menus_offer_every_format(blank: Any) -> None:
     class Menu:
         layout = Layout()
 
-    for draw in (import_model.menu, export_model.menu, motion_files.import_menu, motion_files.export_menu):
+    for draw in (import_model.menu, export_model.menu, import_motion.menu, export_motion.menu):
         draw(Menu, bpy.context)
     texts = [entry.text for entry in Menu.layout.entries]
     assert texts[0].startswith("Mechanism (.jm ")
     assert ".jpm" in texts[0]
     assert "Juice (.jm)" in texts
-    assert texts.count("Servo Motion (.xmdi)") == 2
+    assert texts.count("Servo Motion (.xmdi .motion .csv)") == 2
     assert [e.format for e in Menu.layout.entries if e.idname == "export_scene.mechanism"] == list(formats.FORMATS)
 
 

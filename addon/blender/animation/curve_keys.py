@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array
 from ..access import armature_of, settings
 from ..bone_limits import is_stop
 from ..channels import Channel
@@ -98,11 +99,11 @@ def _constrained(rig: bpy.types.Object) -> set[str]:
     return {name for name in out if name in bones}
 
 
-def _chain(pose: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> Iterable[str]:
+def _chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:
     """The bones that an inverse kinematics constraint may turn."""
     if not getattr(constraint, "use_tail", True):
         pose = pose.parent
-    count = constraint.chain_count or len(armature_of(pose.id_data).bones)
+    count = constraint.chain_count or math.inf
     while pose is not None and count > 0:
         yield pose.name
         pose, count = pose.parent, count - 1

@@ -1,0 +1,248 @@
+"""File > Export > Servo Motion: what the servos do, to a motion file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+
+from ... import formats
+from ...formats.xmdi import FRAME_SECONDS
+from ...model.records import Motion
+from ...model.report import Report
+from ..access import action_record, record_of, settings
+from ..animation import TakeOptions, Units, take
+from ..animation.actions import motions_of, playing
+from ..animation.off_rig import Physical
+from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
+from ..physics.bake import record, recorded_coordinates
+from .common import ExportHelper, NeedsModel, Result, counted, glob_of, model_in, tell, with_extension
+from .import_motion import EXTENSIONS, menu_label
+from .selection import selected_joints
+
+#: Where keys may stand in a format, in seconds; anywhere in one that is not here.
+GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
+
+
+class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
+    bl_idname = "export_anim.servo_motion"
+    bl_label = "Export Servo Motion"
+    bl_description = "Write what the servos of the active mechanism do to a motion file"
+    bl_options = {"PRESET"}
+
+    filename_ext = EXTENSIONS[0]
+    check_extension = None
+    filepath: StringProperty(name="File", subtype="FILE_PATH")
+    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    motions: EnumProperty(
+        name="Motions",
+        description="Which motions to write",
+        items=[
+            ("ACTIVE", "What Plays", "What the servos do now: the Action, with all that acts on the pose"),
+            ("ALL", "All Actions", "Every Action that keys servos of this mechanism, each as a motion of its own"),
+        ],
+    )
+    servos: EnumProperty(
+        name="Servos",
+        description="Which servos to write",
+        items=[
+            ("KEYED", "Keyed", "Those that the Action keys; all of them where it keys none"),
+            ("ALL", "All", "Every servo, those that stand still too"),
+            ("SELECTED", "Selected", "Those whose bone, joint or body is selected"),
+        ],
+    )
+    keys: EnumProperty(
+        name="Keys",
+        description="Which keys the file gets",
+        items=[
+            (
+                "AUTO",
+                "Automatic",
+                "A servo's own keys where they go straight and stand at steps of the format or came from a file; "
+                "samples of the pose elsewhere: under inverse kinematics, drivers, constraints, NLA tracks, physics, and on "
+                "curves",
+            ),
+            ("KEYS", "As They Are", "A servo's own keys wherever they stand, if they go straight; else samples"),
+            ("SAMPLED", "Sampled", "Samples of the pose at every step"),
+        ],
+    )
+    step: FloatProperty(
+        name="Step",
+        description="Time between samples (ms). XMDI always has its steps of 32 ms",
+        default=1000.0 * FRAME_SECONDS,
+        min=1.0,
+        soft_max=1000.0,
+        precision=3,
+    )
+    use_range: BoolProperty(
+        name="Limit to Range", description="Only a part of the motion; its first frame is time 0", options={"SKIP_SAVE"}
+    )
+    frame_start: IntProperty(name="Start Frame", description="Time 0 of the motion", options={"SKIP_SAVE"})
+    frame_end: IntProperty(name="End Frame", description="The last frame that is written", options={"SKIP_SAVE"})
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description="Leave out samples that straight lines between the others pass within this (rad, or length units); "
+        "0 keeps all",
+        default=0.0,
+        min=0.0,
+        soft_max=0.1,
+        precision=5,
+    )
+    stops: EnumProperty(
+        name="Beyond Stops",
+        description="What becomes of values beyond a servo's stops",
+        items=[
+            ("KEEP", "Keep", "Write them as they are and count them"),
+            ("CLAMP", "Clamp", "Put them at the stop and count them"),
+            ("REFUSE", "Refuse", "Write nothing and tell where they are"),
+        ],
+    )
+    angle_unit: EnumProperty(name="Angles", description="What angles in the file are in", items=ANGLE_UNITS)
+    length_unit: EnumProperty(name="Lengths", description="What lengths in the file are in", items=LENGTH_UNITS)
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        self.frame_start, self.frame_end = context.scene.frame_start, context.scene.frame_end
+        self.use_range = False
+        rig = model_in(context)
+        if rig is not None:
+            self._as_imported(rig)
+            if not self.filepath:
+                self.filepath = bpy.path.clean_name(_motion_name(rig)) + _extension_of(rig)
+        return ExportHelper.invoke(self, context, event)
+
+    def _as_imported(self, rig: bpy.types.Object) -> None:
+        """Units of the file that the Action came from, unless the caller chose others."""
+        units = units_of(rig)
+        given = self.properties.is_property_set
+        if units is not None and not given("angle_unit") and not given("length_unit"):
+            self.angle_unit, self.length_unit = units.angle, units.length
+
+    def check(self, context: bpy.types.Context) -> bool:
+        path = with_extension(self.filepath, EXTENSIONS)
+        changed = path != self.filepath
+        if changed:
+            self.filepath = path
+        return changed
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "motions")
+        layout.prop(self, "servos")
+        column = layout.column(align=True)
+        column.prop(self, "keys")
+        column.prop(self, "step")
+        column.prop(self, "tolerance")
+        layout.prop(self, "stops")
+        layout.prop(self, "use_range")
+        column = layout.column(align=True)
+        column.active = self.use_range
+        column.prop(self, "frame_start")
+        column.prop(self, "frame_end", text="End")
+        column = layout.column(align=True)
+        column.prop(self, "angle_unit")
+        column.prop(self, "length_unit")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        path = with_extension(bpy.path.abspath(self.filepath), EXTENSIONS)
+        report = Report()
+        motions = self._taken(context, rig, self._options(context, rig, path), report)
+        report.extend(formats.save_motion(motions, path))
+        name = Path(path).name
+        if len(motions) == 1:
+            servos = counted(len(motions[0].trajectories), "servo")
+            tell(self, f"Exported {name}: {servos}, {motions[0].duration:g} s", report)
+        else:
+            tell(self, f"Exported {name}: {len(motions)} motions", report)
+        return {"FINISHED"}
+
+    def _options(self, context: bpy.types.Context, rig: bpy.types.Object, path: str) -> TakeOptions:
+        self._as_imported(rig)
+        format_id = formats.motion_format_id(path)
+        given = self.properties.is_property_set
+        first = self.frame_start if self.use_range or given("frame_start") else None
+        last = self.frame_end if self.use_range or given("frame_end") else None
+        if first is not None and last is not None and last < first:
+            raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
+        joints = selected_joints(context, rig) if self.servos == "SELECTED" else set()
+        if self.servos == "SELECTED" and not joints:
+            raise ValueError("No servo is selected: select bones, joints or bodies, or choose All")
+        return TakeOptions(
+            servos=self.servos,
+            selected=frozenset(joints),
+            keys=self.keys,
+            step=FRAME_SECONDS if format_id == "xmdi" else round(self.step, 6) / 1000.0,
+            grid=GRIDS.get(format_id),
+            first=first,
+            last=last,
+            stops=self.stops,
+            tolerance=self.tolerance,
+            units=Units(self.angle_unit, self.length_unit),
+        )
+
+    def _taken(
+        self, context: bpy.types.Context, rig: bpy.types.Object, options: TakeOptions, report: Report
+    ) -> list[Motion]:
+        collection, motions = settings(rig).collection, []
+        if self.motions == "ALL":
+            actions = motions_of(rig)
+            if not actions:
+                raise ValueError("No Action keys a servo of this mechanism")
+            for action in actions:
+                with playing(rig, action):
+                    motion, taken = take(collection, context.scene, options)
+                motions.append(motion)
+                report.extend(taken)
+            return motions
+        motion, taken = take(collection, context.scene, options, self._physical(context, rig))
+        report.extend(taken)
+        return [motion]
+
+    def _physical(self, context: bpy.types.Context, rig: bpy.types.Object) -> Physical | None:
+        """Where physics moves the model, what a run does with it."""
+        if settings(rig).drive == "KEYS":
+            return None
+        last = self.frame_end if self.use_range or self.properties.is_property_set("frame_end") else None
+        windows = context.window_manager
+        windows.progress_begin(0, 100)
+        try:
+            recording = record(
+                context.scene, rig, last, lambda done, total: windows.progress_update(100 * done // max(total, 1))
+            )
+        finally:
+            windows.progress_end()
+        return recorded_coordinates(rig, recording)
+
+
+def units_of(rig: bpy.types.Object) -> Units | None:
+    """Units of the file that the rig's Action came from."""
+    data = rig.animation_data
+    action = data.action if data is not None else None
+    origins = action_record(action).origins if action is not None else ()
+    return Units(origins[0].angle, origins[0].length) if len(origins) else None  # type: ignore[arg-type]
+
+
+def _extension_of(rig: bpy.types.Object) -> str:
+    """The ending of the file that the rig's Action came from."""
+    data = rig.animation_data
+    action = data.action if data is not None else None
+    origins = action_record(action).origins if action is not None else ()
+    suffix = Path(origins[0].path).suffix.lower() if len(origins) else ""
+    return suffix if suffix in EXTENSIONS else EXTENSIONS[0]
+
+
+def _motion_name(rig: bpy.types.Object) -> str:
+    data = rig.animation_data
+    if data is not None and data.action is not None:
+        return data.action.name
+    return record_of(rig).source_name or rig.name
+
+
+def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """The entry of File > Export."""
+    self.layout.operator(EXPORT_ANIM_OT_servo_motion.bl_idname, text=menu_label())
+
+
+CLASSES = (EXPORT_ANIM_OT_servo_motion,)
