@@ -18,7 +18,8 @@ DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 def read_many(text: str) -> Array | None:
     """The numbers of a text with white space between them, (n,); None where a word is no finite number.
 
-    No word is looked at by itself: numpy reads what it can, and as many numbers as words means that it read all."""
+    No word but the last is looked at by itself: numpy reads on until it cannot, so that as many numbers as words means
+    that it read all before that."""
     try:
         letters = np.frombuffer(text.encode("ascii"), np.uint8)
     except UnicodeEncodeError:
@@ -33,7 +34,8 @@ def read_many(text: str) -> Array | None:
             found = np.fromstring(text, dtype=np.float64, sep=" ")
     except ValueError:
         return None
-    return found if len(found) == words and np.isfinite(found).all() else None
+    sound = len(found) == words and np.isfinite(found).all() and DECIMAL.fullmatch(text.rsplit(None, 1)[-1])
+    return found if sound else None
 
 
 def shortest(number: float) -> str:
