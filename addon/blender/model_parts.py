@@ -45,6 +45,14 @@ def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
     return next((obj for obj in collection.all_objects if record_of(obj).role == "MODEL"), None)
 
 
+def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
+    """The armature of a model's collection; ValueError where it has none."""
+    rig = rig_in(collection)
+    if rig is None:
+        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+    return rig
+
+
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
     collection = settings(rig).collection

@@ -6,6 +6,8 @@ its servos' keys were put, so that keys nobody touched go out with the file's ow
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 from bpy.props import (
     CollectionProperty,
@@ -59,11 +61,23 @@ class KnuckleAttribute(bpy.types.PropertyGroup):
     value: StringProperty(name="Value")
 
 
+def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]:
+    """The names of the model's servos, for the field to choose from."""
+    from .channels import servo_names  # it needs the records that are declared here
+
+    rig = self.id_data.knuckle.rig
+    names = [name for names in servo_names(rig).values() for name in names] if rig is not None else []
+    return [name for name in names if text.lower() in name.lower()]
+
+
 class KnuckleServoName(bpy.types.PropertyGroup):
     """Which servo of the model a motion means by a name that is not the servo's."""
 
     servo: StringProperty(
-        name="Servo", description="The model's servo that this name means; empty leaves the file's servo out"
+        name="Servo",
+        description="The model's servo that this name means; empty leaves the file's servo out",
+        search=_servo_names,
+        search_options=set(),
     )
 
 

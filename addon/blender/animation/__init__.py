@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .off_rig import TakeOptions, sample, take
+from .off_rig import TakeOptions, take
 from .onto_rig import apply
+from .sampling import sample
 from .units import Units
 
 __all__ = ["TakeOptions", "Units", "apply", "sample", "take"]

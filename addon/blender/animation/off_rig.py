@@ -15,15 +15,14 @@ from ...model.thinning import kept_keys
 from ..access import action_record, record_of
 from ..channels import Channel, servo_channels
 from ..compat import action_curves
-from ..model_parts import parts
+from ..model_parts import parts, require_rig
 from ..records import stops
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain, repeats
 from .keys import blocks_of
-from .onto_rig import require_rig
 from .origins import Origin, origins_of
-from .pose import PoseReader
 from .restored import block_tracks, single_track
+from .sampling import pose_values
 from .units import Units
 
 #: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
@@ -39,8 +38,8 @@ class TakeOptions:
     ``keys``: AUTO is key for key where a servo's curve is straight or held between keys and these stand on the
     ``grid`` (s; None: anywhere) or came from a file, and samples of the evaluated pose every ``step`` (s) elsewhere;
     KEYS the same, wherever keys stand; SAMPLED samples all. ``first`` and ``last``, frames of the scene, cut the
-    motion; the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples that
-    lines between the others pass within it (rad or length units; 0: none)."""
+    motion; the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples
+    that lines between the others pass within it (rad or length units; 0: none)."""
 
     servos: Literal["KEYED", "ALL", "SELECTED"] = "KEYED"
     selected: frozenset[str] = frozenset()  # ids of joints
@@ -84,6 +83,7 @@ class _Taking:
         self.alone = Alone(rig)
         self.clock = Clock.of(scene, self._start())
         self.sampled: list[Channel] = []
+        self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
 
     # ---------------------------------------------------------------- range
 
@@ -132,6 +132,8 @@ class _Taking:
         tracks = self._from_physics([c for c in wanted if (c.joint, c.number) in self.physical])
         if self.options.keys != "SAMPLED":
             tracks |= self._key_for_key([channel for channel in wanted if channel not in tracks])
+        if self.options.servos == "KEYED":
+            wanted = [channel for channel in wanted if channel not in self.idle]
         self._sample([channel for channel in wanted if channel not in tracks], tracks)
         self._see_to_stops(tracks)
         self._thin(tracks)
@@ -169,9 +171,10 @@ class _Taking:
         for block in blocks_of(self.rig, left):
             curves = [self.curves.get(place) for place in block[0].curves()]
             if self.origins and None not in curves and all(map(is_plain, curves)):
-                for channel, track in block_tracks(self.rig, block, curves, self.origins[-1], self.clock).items():
-                    if channel in left:
-                        out[channel] = self._cut(track)
+                found = block_tracks(self.rig, block, curves, self.origins[-1], self.clock)
+                out |= {channel: self._cut(track) for channel, track in found.items() if channel in left}
+                if found:
+                    self.idle.update(channel for channel in block if channel not in found)
         return out
 
     def _keys_of(self, channel: Channel) -> Trajectory | None:
@@ -353,57 +356,6 @@ def stops_of(
         dof = next((d for d in dofs if d.channel == channel.prop and d.channel_index == channel.index), None)
         out[channel.joint, channel.number] = stops(dof) if dof is not None else (None, None)
     return out
-
-
-def sample(
-    collection: bpy.types.Collection,
-    scene: bpy.types.Scene | None = None,
-    frames: Sequence[float] | None = None,
-    joints: Iterable[str] | None = None,
-    name: str | None = None,
-) -> Motion:
-    """The servo values of the evaluated pose at scene frames, as a Motion with times from the first frame.
-
-    ``frames`` default to the scene's range, every frame; they may be fractional. ``joints`` (ids) default
-    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back."""
-    scene = scene or bpy.context.scene
-    rig = require_rig(collection)
-    frames = list(range(scene.frame_start, scene.frame_end + 1)) if frames is None else list(frames)
-    every = servo_channels(rig)
-    wanted = [channel for joint in joints for channel in every.get(joint, ())] if joints is not None else []
-    if joints is None:
-        wanted = keyed_servos(rig) or [channel for own in every.values() for channel in own]
-    values = pose_values(rig, scene, wanted, frames)
-    times = Clock.of(scene, frames[0] if frames else None).times(frames)
-    tracks = [Trajectory(channel.name, times.copy(), values[:, k].copy()) for k, channel in enumerate(wanted)]
-    action = rig.animation_data.action if rig.animation_data is not None else None
-    return Motion(name or (action.name if action is not None else rig.name), tracks)
-
-
-def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
-    """The channels that the rig's Action keys, in the order of its joints."""
-    data = rig.animation_data
-    if data is None or data.action is None:
-        return []
-    keyed = {(curve.data_path, curve.array_index) for curve in action_curves(rig, data.action, create=False) or ()}
-    return [channel for own in servo_channels(rig).values() for channel in own if keyed.intersection(channel.curves())]
-
-
-def pose_values(
-    rig: bpy.types.Object, scene: bpy.types.Scene, channels: Sequence[Channel], frames: Sequence[float]
-) -> Array:
-    """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back."""
-    reader = PoseReader(rig, channels)
-    values = np.empty((len(frames), len(channels)))
-    before = scene.frame_current, scene.frame_subframe
-    try:
-        for number, frame in enumerate(frames):
-            whole = int(np.floor(frame))
-            scene.frame_set(whole, subframe=float(frame - whole))
-            values[number] = reader.read()
-    finally:
-        scene.frame_set(before[0], subframe=before[1])
-    return values
 
 
 def _evaluated(curve: bpy.types.FCurve, places: Array) -> Array:

@@ -7,18 +7,18 @@ from fractions import Fraction
 
 import bpy
 import numpy as np
-from numpy.typing import NDArray
 
 from ...model.records import Motion
 from ...model.report import FormatError, Report
 from ...model.servo_match import Match, match_servos
 from ..access import action_record, settings
 from ..channels import Channel, servo_channels, servo_names
-from ..compat import action_curves, new_curve, use_action
-from ..model_parts import rig_in
+from ..compat import action_curves, use_action
+from ..model_parts import require_rig
 from .clock import Clock
-from .keys import CurveTrack, Tracks, curve_tracks, key_channels, key_pairs, put_keys
-from .origins import put_origin, track_of
+from .keys import Tracks, curve_tracks, key_channels
+from .layering import lay_over
+from .origins import note_placed, origins_with_records, put_origin, track_of
 from .units import Units
 
 #: A motion whose keys are not scaled to the scene's frames has one frame for each step of XMDI and Webots: 32 ms.
@@ -66,7 +66,7 @@ def apply(
         _describe(action, motion)
     else:
         action = onto
-        _lay_over(rig, action, curve_tracks(rig, tracks))
+        lay_over(rig, action, curve_tracks(rig, tracks))
     if before is not None and before != action:
         before.use_fake_user = True  # nobody asked for it to be thrown away
     put_origin(action, motion, clock, units, placed)
@@ -80,12 +80,31 @@ def apply(
     return action, report
 
 
-def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
-    """The armature of a model's collection; ValueError where it has none."""
-    rig = rig_in(collection)
-    if rig is None:
-        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
-    return rig
+def key_left_over(rig: bpy.types.Object, action: bpy.types.Action) -> tuple[list[str], Report]:
+    """Key those servos of an Action's files that moved nothing so far and are the model's by now, after the user said
+    which they are. Names of the servos, as the files have them."""
+    report, keyed = Report(), []
+    taken = {(servo.joint, servo.number) for kept in action_record(action).origins for servo in kept.servos}
+    for origin, kept in origins_with_records(action, report):
+        fresh = {
+            place: channel
+            for place, channel in placed_channels(origin.motion, rig, report=report).items()
+            if place not in origin.placed.values() and (channel.joint, channel.number) not in taken
+        }
+        tracks: Tracks = {
+            channel: track_of(origin.motion.trajectories[place], origin.clock, origin.units, channel)
+            for place, channel in fresh.items()
+        }
+        lay_over(rig, action, curve_tracks(rig, tracks))
+        note_placed(kept, fresh)
+        taken |= {(channel.joint, channel.number) for channel in fresh.values()}
+        keyed += [origin.motion.trajectories[place].name for place in fresh]
+    return keyed, report
+
+
+def left_over(action: bpy.types.Action) -> list[str]:
+    """Names of the servos of an Action's files that move nothing."""
+    return [each.name for origin, _kept in origins_with_records(action, Report()) for each in origin.left_over()]
 
 
 def own_mapping(rig: bpy.types.Object) -> dict[str, str]:
@@ -177,59 +196,6 @@ def _curves_of(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) 
     keyed = {place for channel in tracks for place in channel.curves()}
     curves = action_curves(rig, action, create=False) or ()
     return [curve for curve in curves if (curve.data_path, curve.array_index) in keyed]
-
-
-# ------------------------------------------------------------------ layering
-
-_SINGLES = (("interpolation", np.int32), ("easing", np.int32), ("handle_left_type", np.int32),
-            ("handle_right_type", np.int32), ("type", np.int32))  # fmt: skip
-_PAIRS = ("co", "handle_left", "handle_right")
-
-
-def _lay_over(rig: bpy.types.Object, action: bpy.types.Action, tracks: list[CurveTrack]) -> None:
-    """Put keys into an Action, in place of those within their time; all others stay as they are."""
-    use_action(rig, action)
-    curves = action_curves(rig, action)
-    there = {(curve.data_path, curve.array_index): curve for curve in curves}
-    for track in tracks:
-        curve = there.get((track.path, track.array_index))
-        if curve is None:
-            put_keys(
-                new_curve(curves, track.path, track.array_index, track.bone), track.frames, track.values, track.how
-            )
-        elif len(track.frames):
-            _merge(curve, track)
-
-
-def _merge(curve: bpy.types.FCurve, track: CurveTrack) -> None:
-    points = curve.keyframe_points
-    pairs = key_pairs(track.frames, track.values)
-    kept: dict[str, NDArray] = {}
-    for name in _PAIRS:
-        kept[name] = np.empty(2 * len(points), dtype=np.float32)
-        points.foreach_get(name, kept[name])
-        kept[name] = kept[name].reshape(-1, 2)
-    for name, kind in _SINGLES:
-        kept[name] = np.empty(len(points), dtype=kind)
-        points.foreach_get(name, kept[name])
-    stays = (kept["co"][:, 0] < pairs[0, 0]) | (kept["co"][:, 0] > pairs[-1, 0])
-    before = int((kept["co"][:, 0] < pairs[0, 0]).sum())
-    points.clear()
-    points.add(len(pairs))
-    fresh = {name: np.empty(len(pairs), dtype=kind) for name, kind in _SINGLES}
-    for name, values in fresh.items():
-        points.foreach_get(name, values)
-    fresh["interpolation"] = np.array(np.broadcast_to(track.how, len(pairs)), dtype=np.int32)
-    points.add(int(stays.sum()))
-    for name in _PAIRS:
-        points.foreach_set(name, _spliced(kept[name][stays], pairs, before).ravel())
-    for name, _kind in _SINGLES:
-        points.foreach_set(name, _spliced(kept[name][stays], fresh[name], before))
-    curve.update()
-
-
-def _spliced(old: NDArray, new: NDArray, at: int) -> NDArray:
-    return np.concatenate([old[:at], new, old[at:]])
 
 
 def natural_rate(motion: Motion) -> Fraction:

@@ -74,6 +74,11 @@ def put_origin(
     kept.start, kept.fps, kept.fps_base = clock.start, clock.fps, clock.fps_base
     kept.map_old, kept.map_new = clock.old, clock.new
     kept.angle, kept.length = units.angle, units.length
+    note_placed(kept, placed)
+
+
+def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
+    """Remember which channels trajectories key, by their numbers."""
     for place, channel in placed.items():
         servo = kept.servos.add()
         servo.place, servo.joint, servo.number = place, channel.joint, channel.number
@@ -93,9 +98,14 @@ def _document(source: Source) -> bpy.types.Text:
 def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
     """The motions that an Action's keys came from, as their documents have them. One whose document is gone or was
     made unreadable is reported and left out."""
-    out: list[Origin] = []
+    return [origin for origin, _kept in origins_with_records(action, report)] if action is not None else []
+
+
+def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple[Origin, KnuckleOrigin]]:
+    """The same, each with what the Action keeps of it."""
+    out: list[tuple[Origin, KnuckleOrigin]] = []
     read: dict[str, list[Motion]] = {}
-    for kept in action_record(action).origins if action is not None else ():
+    for kept in action_record(action).origins:
         block = kept.document
         motion = _motion_of(kept, read) if block is not None else None
         if motion is None:
@@ -107,7 +117,8 @@ def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
             continue
         placed = {(s.joint, s.number): s.place for s in kept.servos if s.place < len(motion.trajectories)}
         clock = Clock(kept.start, kept.fps, kept.fps_base, kept.map_old, kept.map_new)
-        out.append(Origin(motion, clock, Units(cast(Any, kept.angle), cast(Any, kept.length)), placed))
+        units = Units(cast(Any, kept.angle), cast(Any, kept.length))
+        out.append((Origin(motion, clock, units, placed), kept))
     return out
 
 

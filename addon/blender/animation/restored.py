@@ -18,6 +18,9 @@ from .curve_keys import CurveKeys
 from .keys import block_keys, key_pairs
 from .origins import Origin, track_of
 
+#: A number of a ball that is further (rad or length units) from where it was left was moved: keys have seven digits.
+_MOVED = 1e-5
+
 
 def single_track(
     keys: CurveKeys, channel: Channel, origins: Sequence[Origin], clock: Clock, grid: float | None
@@ -76,7 +79,8 @@ def block_tracks(
     rig: bpy.types.Object, block: Sequence[Channel], curves: Sequence[bpy.types.FCurve], origin: Origin, clock: Clock
 ) -> dict[Channel, Trajectory]:
     """The keys of a ball's or free block's servos that came from a file; nothing where the curves' keys do not stand
-    together or were not straight. Keys that only lead from one of the file's to the next are left out while they do."""
+    together or were not straight. Keys that only lead from one of the file's to the next are left out while they do.
+    A servo that the file does not have is there if it was moved."""
     keys = [CurveKeys.of(curve) for curve in curves]
     places = keys[0].places
     if not all(len(k.places) == len(places) and (k.places == places).all() and k.is_straight for k in keys):
@@ -115,6 +119,9 @@ def _edited_block(
     out: dict[Channel, Trajectory] = {}
     for k, channel in enumerate(block):
         if channel not in own:
+            if np.abs(told[:, k] - channel.start).max() > _MOVED:
+                rows = (at < 0) | given[np.maximum(at, 0)]
+                out[channel] = Trajectory(channel.name, times[rows], told[rows, k])
             continue
         each, (frames, numbers, _how) = own[channel], tracks[channel]
         mine = _matches(places, key_pairs(frames, frames)[:, 0])

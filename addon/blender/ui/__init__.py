@@ -17,6 +17,7 @@ from . import (
     panels,
     preferences,
     selection,
+    servo_names,
 )
 
 _CLASSES = (
@@ -30,6 +31,7 @@ _CLASSES = (
     *film.CLASSES,
     *lists.CLASSES,
     *panels.CLASSES,
+    *servo_names.CLASSES,
 )
 _MENUS = (
     ("TOPBAR_MT_file_import", import_model.menu),

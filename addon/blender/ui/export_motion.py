@@ -60,8 +60,8 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
                 "AUTO",
                 "Automatic",
                 "A servo's own keys where they go straight and stand at steps of the format or came from a file; "
-                "samples of the pose elsewhere: under inverse kinematics, drivers, constraints, NLA tracks, physics, and on "
-                "curves",
+                "samples of the pose elsewhere: under inverse kinematics, drivers, constraints, NLA tracks, physics, "
+                "and on curves",
             ),
             ("KEYS", "As They Are", "A servo's own keys wherever they stand, if they go straight; else samples"),
             ("SAMPLED", "Sampled", "Samples of the pose at every step"),

@@ -137,7 +137,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         return NeedsModel.execute(self, context)
 
     def work(self, context: bpy.types.Context, active: bpy.types.Object) -> Result:
-        rig: bpy.types.Object = context.scene.objects[self.model] if self.model else active
+        rig: Any = context.scene.objects.get(self.model) or active
         report = Report()
         motions = self._fitting(rig, self._read(report), report)
         data = rig.animation_data

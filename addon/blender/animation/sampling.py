@@ -1,0 +1,66 @@
+"""The evaluated pose at chosen frames, whatever makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import bpy
+import numpy as np
+
+from ...model.records import Array, Motion, Trajectory
+from ..channels import Channel, servo_channels
+from ..compat import action_curves
+from ..model_parts import require_rig
+from .clock import Clock
+from .pose import PoseReader
+
+
+def sample(
+    collection: bpy.types.Collection,
+    scene: bpy.types.Scene | None = None,
+    frames: Sequence[float] | None = None,
+    joints: Iterable[str] | None = None,
+    name: str | None = None,
+) -> Motion:
+    """The servo values of the evaluated pose at scene frames, as a Motion with times from the first frame.
+
+    ``frames`` default to the scene's range, every frame; they may be fractional. ``joints`` (ids) default
+    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back."""
+    scene = scene or bpy.context.scene
+    rig = require_rig(collection)
+    frames = list(range(scene.frame_start, scene.frame_end + 1)) if frames is None else list(frames)
+    every = servo_channels(rig)
+    wanted = [channel for joint in joints for channel in every.get(joint, ())] if joints is not None else []
+    if joints is None:
+        wanted = keyed_servos(rig) or [channel for own in every.values() for channel in own]
+    values = pose_values(rig, scene, wanted, frames)
+    times = Clock.of(scene, frames[0] if frames else None).times(frames)
+    tracks = [Trajectory(channel.name, times.copy(), values[:, k].copy()) for k, channel in enumerate(wanted)]
+    action = rig.animation_data.action if rig.animation_data is not None else None
+    return Motion(name or (action.name if action is not None else rig.name), tracks)
+
+
+def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
+    """The channels that the rig's Action keys, in the order of its joints."""
+    data = rig.animation_data
+    if data is None or data.action is None:
+        return []
+    keyed = {(curve.data_path, curve.array_index) for curve in action_curves(rig, data.action, create=False) or ()}
+    return [channel for own in servo_channels(rig).values() for channel in own if keyed.intersection(channel.curves())]
+
+
+def pose_values(
+    rig: bpy.types.Object, scene: bpy.types.Scene, channels: Sequence[Channel], frames: Sequence[float]
+) -> Array:
+    """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back."""
+    reader = PoseReader(rig, channels)
+    values = np.empty((len(frames), len(channels)))
+    before = scene.frame_current, scene.frame_subframe
+    try:
+        for number, frame in enumerate(frames):
+            whole = int(np.floor(frame))
+            scene.frame_set(whole, subframe=float(frame - whole))
+            values[number] = reader.read()
+    finally:
+        scene.frame_set(before[0], subframe=before[1])
+    return values
