@@ -127,7 +127,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
 
     def execute(self, context: bpy.types.Context) -> Result:
         if self.model:
-            rig = context.scene.objects.get(self.model)
+            rig: Any = context.scene.objects.get(self.model)
             if rig is None or rig not in list(rigs_in(context.scene)):
                 self.report({"ERROR"}, f"{self.model!r} is not the armature of a mechanism in this scene")
                 return {"CANCELLED"}

@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from addon import formats
+from addon.model.records import Motion, Trajectory
 from tests.blender.mechanisms import body, bone_of, curves_of, joint, model, put
 from tests.references import CORPUS
 
@@ -202,3 +206,41 @@ def test_times_that_32_bits_cannot_tell_apart_come_back(rig: Any, tmp_path: Path
     )
     path = put_file(tmp_path / "long.xmdi", text)
     assert carried(path, tmp_path / "out.xmdi") == path.read_bytes()
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
+frames = st.lists(
+    st.one_of(st.integers(-(10**6), 10**7).map(float), st.floats(-1e9, 1e9)), min_size=1, max_size=8, unique=True
+).map(sorted)
+
+
+@st.composite
+def trajectories(draw: Any, name: str) -> Trajectory:
+    keys = np.array(draw(frames)) * 0.032
+    values = draw(st.lists(numbers, min_size=len(keys), max_size=len(keys)))
+    return Trajectory(name, keys, np.array(values))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), rate=st.sampled_from(RATES), start=st.integers(-(10**5), 10**5))
+def test_any_motion_survives_an_action(rig: Any, data: Any, rate: tuple[int, float], start: int) -> None:
+    """To the last bit, however large or close together: what 32 bits cannot hold is in the document."""
+    import bpy
+
+    from addon.blender.animation import TakeOptions, apply, take
+
+    bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = rate
+    names = data.draw(st.lists(st.sampled_from(["Left Hip", "Lift", "Tail"]), min_size=1, unique=True))
+    if names == ["Tail"]:
+        names = ["Lift"]
+    motion = Motion("m", [data.draw(trajectories(name)) for name in names])
+    text = formats.dumps_motions(motion, "xmdi")
+    (read,), _report = formats.loads_motions(text.encode())
+    action, _report = apply(read, rig.data.knuckle.collection, bpy.context.scene, start, extend=False)
+    found, _report = take(rig.data.knuckle.collection, bpy.context.scene, TakeOptions(grid=0.032))
+    for a, b in zip(found.trajectories, read.trajectories, strict=True):
+        assert a.name == b.name
+        assert a.times.tolist() == b.times.tolist()
+        assert a.values.tolist() == b.values.tolist()
+    assert formats.dumps_motions(found, "xmdi") == text
+    bpy.data.actions.remove(action)
