@@ -17,6 +17,9 @@ from ..model.rotations import rotation_matrix, rotation_vector
 #: straight line between rotation vectors by the square of this (measured: 2e-5 rad).
 LONGEST_TURN = 0.05
 
+#: The shortest distance (frames) between such keys: nearer ones Blender would make one of.
+_SHORTEST_STEP = 0.02
+
 #: A rotation by less (rad) has no axis that could be told from Blender's 32-bit matrices.
 _NO_TURN = 2e-5
 
@@ -87,7 +90,8 @@ def in_short_turns(
     """Keys (n,) and (n, size) with more of them put in where a rotation vector goes further than the longest turn, and
     which of them (m,) were given. Values that are ``held`` (n,) until the next key go nowhere."""
     gone = np.linalg.norm(np.diff(values[:, :3], axis=0), axis=1)
-    counts = np.maximum(np.ceil(gone / LONGEST_TURN), 1.0).astype(int)
+    room = np.floor(np.diff(frames) / _SHORTEST_STEP)
+    counts = np.maximum(np.minimum(np.ceil(gone / LONGEST_TURN), room), 1.0).astype(int)
     if held is not None:
         counts[held[:-1]] = 1
     shares = np.concatenate([_shares(counts), [0.0]])

@@ -22,6 +22,9 @@ CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
 #: The largest number that a key can have.
 _LARGEST = float(np.finfo(np.float32).max)
 
+#: Whenever a curve is brought up to date, Blender makes one key of those that are nearer than 0.01 frames.
+NEAREST = 0.0101
+
 #: Interpolation of all keys of a track or of each.
 How = int | NDArray[np.int32]
 #: Keys of channels: frames (n,), values (n,), interpolation.
@@ -120,6 +123,7 @@ def block_keys(rig: bpy.types.Object, block: Sequence[Channel], tracks: Tracks, 
     of the channels hold theirs."""
     own = {channel: tracks[channel] for channel in block if channel in tracks and len(tracks[channel][0])}
     frames = np.unique(np.concatenate([np.zeros(0), *(np.asarray(track[0], dtype=float) for track in own.values())]))
+    frames = frames[group_starts(frames)]
     values = np.empty((len(frames), len(block)))
     held = np.ones(len(frames), dtype=bool)
     for k, channel in enumerate(block):
@@ -140,6 +144,19 @@ def _at(frames: Array, keys: Array, values: Array, how: How) -> tuple[Array, NDA
     before = np.maximum(np.searchsorted(keys, frames, side="right") - 1, 0)
     held = np.broadcast_to(np.equal(how, CONSTANT), len(keys))[before]
     return np.where(held, np.asarray(values)[before], np.interp(frames, keys, values)), held
+
+
+def group_starts(places: Array) -> NDArray[np.intp]:
+    """Of keys at ascending places (n,), the first of each group that Blender would make one of."""
+    as_kept = np.asarray(places, dtype=np.float32).astype(np.float64)
+    if (np.diff(as_kept) >= NEAREST).all():
+        return np.arange(len(as_kept))
+    starts, begin = [0], as_kept[0]
+    for number, place in enumerate(as_kept.tolist()):
+        if place - begin >= NEAREST:
+            starts.append(number)
+            begin = place
+    return np.array(starts, dtype=np.intp)
 
 
 def put_keys(curve: bpy.types.FCurve, frames: Array, values: Array, how: How = LINEAR) -> None:

@@ -59,7 +59,7 @@ def apply(
     tracks: Tracks = {
         channel: track_of(motion.trajectories[place], clock, units, channel) for place, channel in placed.items()
     }
-    _say_clipped(tracks, report)
+    _say_losses(motion, placed, tracks, report)
     before = rig.animation_data.action if rig.animation_data is not None else None
     if onto is None:
         action = key_channels(rig, motion.name, tracks)
@@ -175,12 +175,20 @@ def _say_matches(match: Match, report: Report) -> None:
         report.warn("servo-repeated", f"Servo {name!r} is there more than once; the last one plays", where=name)
 
 
-def _say_clipped(tracks: Tracks, report: Report) -> None:
-    for channel, (keys, values, _how) in tracks.items():
+def _say_losses(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, report: Report) -> None:
+    """What Blender's keys cannot show of a file's. It goes out again all the same."""
+    for place, channel in placed.items():
+        keys, values, _how = tracks[channel]
         clipped = int((np.abs(values) > np.finfo(np.float32).max).sum())
         if clipped:
             report.warn(
                 "values-clipped", f"{clipped} of {len(keys)} keys of {channel.name!r} are too large for Blender"
+            )
+        merged = len(motion.trajectories[place].times) - len(keys)
+        if merged:
+            report.warn(
+                "keys-merged",
+                f"{merged} keys of {channel.name!r} are within a hundredth of a frame of others: one shows for them",
             )
 
 

@@ -21,7 +21,7 @@ from ..channels import Channel
 from ..document import new_text, text_in
 from ..motion_properties import KnuckleOrigin
 from .clock import Clock
-from .keys import CONSTANT, LINEAR, Tracks
+from .keys import CONSTANT, LINEAR, Tracks, group_starts
 from .units import Units
 
 _DIGEST, _FOLD = "knuckle_digest", "knuckle_fold"
@@ -56,7 +56,18 @@ class Origin:
 
 
 def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, Any]:
-    """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation."""
+    """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation. Of keys that
+    Blender cannot hold apart there is one, where the first is and with the last one's value."""
+    places, values, how = whole_track(trajectory, clock, units, channel)
+    starts = group_starts(places)
+    if len(starts) == len(places):
+        return places, values, how
+    ends = np.append(starts[1:], len(places)) - 1
+    return places[starts], values[ends], how[ends]
+
+
+def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, Any]:
+    """The same with all keys."""
     how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32)
     return clock.keys(trajectory.times), trajectory.values * units.size(channel), how
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import bpy
 import numpy as np
@@ -15,9 +15,12 @@ from ..blocks import nearest_vectors, told_vectors
 from ..channels import Channel, block_turn
 from .clock import Clock
 from .curve_keys import CurveKeys
-from .keys import block_keys, key_pairs
-from .origins import Origin, track_of
+from .keys import CONSTANT, block_keys, group_starts, key_pairs
+from .origins import Origin, track_of, whole_track
 
+Unit = Literal["", "rad", "m"]
+#: Times, values and whether they are held (n,), of keys of a file that one key of Blender's stands for.
+Several = tuple[Array, Array, NDArray[np.bool_]]
 #: A number of a ball that is further (rad or length units) from where it was left was moved: keys have seven digits.
 _MOVED = 1e-5
 
@@ -27,28 +30,45 @@ def single_track(
 ) -> tuple[Trajectory, int]:
     """The keys of a one-number servo, and how many of them stand off the ``grid`` (s) and in no file.
 
-    A key that stands where one of a file was put has that one's time, and its value if it still has it."""
-    values = keys.values.astype(np.float64)
+    A key that stands where one of a file was put has that one's time, and its value if it still has it. Where a key
+    stands for several of a file, which Blender could not hold apart, it is all of them again."""
     times, off = snapped(keys.places, clock, grid)
-    unit: Literal["", "rad", "m"] = ""
+    values, unit = keys.values.astype(np.float64), cast(Unit, "")
+    several: dict[int, Several] = {}
     for origin in origins:
         own = origin.trajectory(channel)
         unit = own.unit
-        places, numbers, _how = track_of(own, origin.clock, origin.units, channel)
-        pairs = key_pairs(places, numbers)
+        places, numbers, how = whole_track(own, origin.clock, origin.units, channel)
+        starts = group_starts(places)
+        ends = np.append(starts[1:], len(places)) - 1
+        pairs = key_pairs(places[starts], numbers[ends])
         at = _matches(keys.places, pairs[:, 0])
         there = at >= 0
         same = there & (pairs[at, 1] == keys.values)
-        values[same] = numbers[at[same]]
-        if origin.clock == clock:
-            times[there] = own.times[at[there]]
-            off &= ~there
+        values[same] = numbers[ends][at[same]]
+        if origin.clock != clock:
+            continue
+        times[there] = own.times[starts][at[there]]
+        off &= ~there
+        for key in np.flatnonzero(same & (ends > starts)[at]):
+            group = slice(starts[at[key]], ends[at[key]] + 1)
+            several[int(key)] = own.times[group], numbers[group], how[group] == CONSTANT
+    return _track(channel.name, times, values, keys.held, several, unit), int(off.sum())
+
+
+def _track(
+    name: str, times: Array, values: Array, held: NDArray[np.bool_], several: dict[int, Several], unit: Unit
+) -> Trajectory:
+    """The keys (n,) of a servo, each of ``several`` taken for those that it stands for."""
+    if several:
+        rows = [several.get(k, (times[k : k + 1], values[k : k + 1], held[k : k + 1])) for k in range(len(times))]
+        times, values, held = (np.concatenate(column) for column in zip(*rows, strict=True))
     order = np.argsort(times, kind="stable")
-    if (np.diff(times) <= 0).any():  # two keys that 32 bits put into one place, or a key within the grid's reach of one
+    if (np.diff(times[order]) <= 0).any():  # an edited key within the grid's reach of another
         order = order[np.concatenate([np.diff(times[order]) > 0, [True]])]
-    held = keys.held[order]
+    held = held[order]
     how: Literal["linear", "constant"] = "constant" if len(held) and held.all() else "linear"
-    return Trajectory(channel.name, times[order], values[order], how, held, unit), int(off[order].sum())
+    return Trajectory(name, times[order], values[order], how, held, unit)
 
 
 def snapped(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tuple[Array, NDArray[np.bool_]]:
@@ -97,8 +117,15 @@ def block_tracks(
     same = (at >= 0) & (found == expected[:, at]).all(axis=0)
     if same.all() and len(places) == len(put.frames):
         return {
-            channel: Trajectory(channel.name, each.times, track[1], each.interpolation, each.held, each.unit)
-            for (channel, each), track in zip(own.items(), tracks.values(), strict=True)
+            channel: Trajectory(
+                channel.name,
+                each.times,
+                whole_track(each, origin.clock, origin.units, channel)[1],
+                each.interpolation,
+                each.held,
+                each.unit,
+            )
+            for channel, each in own.items()
         }
     return _edited_block(rig, block, own, put.given, (places, found, at, same), clock, tracks)
 
