@@ -66,7 +66,7 @@ class Alone:
     def __init__(self, rig: bpy.types.Object) -> None:
         data = rig.animation_data
         self._none = settings(rig).drive != "KEYS" or (data is not None and _is_mixed(data))
-        self._driven = {curve.data_path for curve in data.drivers} if data is not None else set()
+        self._driven = {curve.data_path for curve in data.drivers if not curve.mute} if data is not None else set()
         self._held = _constrained(rig)
 
     def __call__(self, channel: Channel) -> bool:

@@ -76,7 +76,7 @@ class _Taking:
         data = rig.animation_data
         self.action = data.action if data is not None else None
         curves = action_curves(rig, self.action, create=False) if self.action is not None else None
-        self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or ()}
+        self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not curve.mute}
         self.origins = origins_of(self.action, self.report)
         self.channels = [channel for own in servo_channels(rig).values() for channel in own]
         self.at = {(channel.joint, channel.number): channel for channel in self.channels}
