@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
-from . import juice, motion_csv, motion_csv_write, shift, skel, webots, webots_write, x_xy, xmdi
+from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .files import encode, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
@@ -62,7 +62,7 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
         (".motion",),
         webots.detect,
         webots.load,
-        webots_write.dumps,
+        webots.dump,
     ),
     "csv": MotionFormat(
         "csv",
@@ -70,7 +70,7 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
         (".csv",),
         motion_csv.detect,
         motion_csv.load,
-        motion_csv_write.dumps,
+        motion_csv.dump,
     ),
 }
 
@@ -210,7 +210,7 @@ def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str],
     report = Report()
     text = dumps_motions(motions, found, report)
     encoding = next((each.source.encoding for each in motions if each.source and each.source.format == found), "")
-    write_whole(name, encode(text, encoding))
+    write_whole(name, _encoded(text, encoding, MOTION_FORMATS[found], report))
     report.info("written", f"{len(motions)} motion{'' if len(motions) == 1 else 's'} written")
     return report
 
@@ -219,6 +219,22 @@ def motion_format_id(path: str | os.PathLike[str]) -> str:
     """The motion format of a path's extension; empty where there is none."""
     suffix = PurePath(path).suffix.lower()
     return next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), "")
+
+
+def _encoded(text: str, encoding: str, row: MotionFormat, report: Report) -> bytes:
+    """A motion's text in its document's encoding. Where that lacks a letter, XML refers to it by its number; plain
+    lines are written in UTF-8."""
+    if row.id == "xmdi":
+        return encode(text, encoding)
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeError:
+        report.warn("encoding", f"{encoding or 'UTF-8'} lacks a letter of the servos' names; written in UTF-8")
+        encoding = "utf-8"
+    try:
+        return encode(text, encoding)
+    except UnicodeError as error:
+        raise FormatError(f"a name cannot be written: {error}", remedy="Rename that servo.") from error
 
 
 def _several(motions: Motion | Sequence[Motion]) -> list[Motion]:

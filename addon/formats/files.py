@@ -16,7 +16,9 @@ from ..model.report import FormatError, Report
 #: Nobody's mechanism is larger; a file that is would only fill the memory.
 LARGEST_FILE = 256 * 2**20
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+#: Encodings of texts that begin with a mark.
+MARKED = {name: mark for mark, name in _BOMS}
 _DECLARED = re.compile(r"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 
 
@@ -63,7 +65,7 @@ def decode(data: bytes, report: Report) -> tuple[str, str]:
     the 8-bit code page of Windows, in which Juice writes names (reported)."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
-            return data.decode(encoding, "replace"), encoding
+            return data.removeprefix(mark).decode(_unmarked(encoding), "replace"), encoding
     declared = declared_encoding(data[:200].decode("latin-1"))
     for encoding in filter(None, (declared, "utf-8")):
         try:
@@ -89,12 +91,17 @@ def declared_encoding(text: str) -> str | None:
 def encode(text: str, encoding: str) -> bytes:
     """The text as bytes in the encoding that it declares, else in the one given, else in UTF-8. A character that the
     encoding lacks becomes a character reference."""
-    marked = encoding.lower().replace("_", "-") in {"utf-8-sig", "utf-16"}
-    codec = encoding if marked else declared_encoding(text) or encoding or "utf-8"
+    name = encoding.lower().replace("_", "-")
+    mark = MARKED.get(name, b"")
+    codec = _unmarked(name) if mark else declared_encoding(text) or encoding or "utf-8"
     try:
-        return text.encode(codec, "xmlcharrefreplace")
+        return mark + text.encode(codec, "knuckle.reference")
     except LookupError:
         return text.encode("utf-8", "replace")
+
+
+def _unmarked(encoding: str) -> str:
+    return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(encoding, encoding)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -134,4 +141,15 @@ def _latin(error: UnicodeError) -> tuple[str, int]:
     return error.object[error.start : error.end].decode("latin-1"), error.end
 
 
+def _reference(error: UnicodeError) -> tuple[str | bytes, int]:
+    """A character reference for what an encoding lacks, but for those five bytes themselves."""
+    if isinstance(error, UnicodeEncodeError) and error.encoding.lower() in {"cp1252", "charmap", "windows-1252"}:
+        letters = error.object[error.start : error.end]
+        if all(letter in _FREE_IN_1252 for letter in letters):
+            return letters.encode("latin-1"), error.end
+    return codecs.xmlcharrefreplace_errors(error)
+
+
+_FREE_IN_1252 = "\x81\x8d\x8f\x90\x9d"
 codecs.register_error("knuckle.latin", _latin)
+codecs.register_error("knuckle.reference", _reference)

@@ -16,10 +16,9 @@ from .numbers import DECIMAL
 DELIMITERS = (";", "\t", ",")
 TIMES = {"time", "times", "t", "timestamp"}
 
-
+LINE_END = re.compile(r"\r\n|\r|\n|\Z")
 _QUOTED = re.compile(r' *"((?:[^"]|"")*)" *')
 _BARE = {delimiter: re.compile(rf"[^{delimiter}\r\n]*") for delimiter in DELIMITERS}
-_LINE_END = re.compile(r"\r\n|\r|\n|\Z")
 _UNIT = re.compile(r"(?P<name>.*?) ?(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))", re.DOTALL)
 
 
@@ -85,8 +84,8 @@ def is_table(text: str) -> bool:
     first, delimiter = header(text)
     if not delimiter:
         return False
-    below = next(lines(text, delimiter, first.end, first.number), None)
-    words = [cell.text.strip() for cell in below.cells if cell.text.strip()] if below else []
+    second = next(below(text, delimiter, first), None)
+    words = [cell.text.strip() for cell in second.cells if cell.text.strip()] if second else []
     return bool(words) and all(DECIMAL.fullmatch(word.replace(",", ".")) for word in words)
 
 
@@ -101,17 +100,29 @@ def header(text: str) -> tuple[Line, str]:
     return best, by
 
 
+def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
+    """The lines below the header."""
+    number = first.number + len(LINE_END.findall(text, first.start, first.end)) - 1  # one is its own end
+    return lines(text, delimiter, first.end, number)
+
+
+def quoted(words: str, delimiter: str) -> str:
+    """What stands in a cell for a text, between quotes where it would be read as another without."""
+    plain = words == words.strip() and not words.startswith("#") and not set(words) & set(f'"\r\n{delimiter}')
+    return words if plain else '"' + words.replace('"', '""') + '"'
+
+
 def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iterator[Line]:
     """The lines from a place on, blank ones and comments left out. Where the place is a line's end, those after it."""
     while position < len(text):
-        end = _LINE_END.search(text, position)
+        end = LINE_END.search(text, position)
         words = text[position : end.start()].strip()
         if words.strip(delimiter + " \t") and not words.startswith("#"):
             line = Line(number, position, position, _cells(text, delimiter, position))
             line.end = line.cells[-1].end
             yield line
-            end = _LINE_END.search(text, line.end)
-            number += len(_LINE_END.findall(text, position, line.end)) - 1  # inside quotes; one is the end itself
+            end = LINE_END.search(text, line.end)
+            number += len(LINE_END.findall(text, position, line.end)) - 1  # inside quotes; one is the end itself
         position, number = end.end(), number + 1
 
 

@@ -1,5 +1,4 @@
-"""A motion written as Webots .motion: poses at all keys of all servos, into the document it was read from where it has
-one.
+"""A motion written as a new .motion: poses at all keys of all servos.
 
 A servo gets in every pose what it has at that time: its key, the straight line between two, its first value before
 its first key and its last behind the last; or ``*`` where a value is held. A held value with no pose before the next
@@ -15,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.records import Array, Motion, Trajectory
-from ..model.report import FormatError, Report
-from .numbers import shortest
-from .webots import HEADER, LATEST, LONGEST_LINE, UNDEFINED, VERSION
+from ...model.records import Array, Motion, Trajectory
+from ...model.report import FormatError, Report
+from ..numbers import shortest
+from .read import HEADER, LATEST, LONGEST_LINE, UNDEFINED, VERSION
 
 NEAR = 1e-6  # seconds: a time is a whole millisecond if it is as near as this
 
@@ -48,22 +47,36 @@ class Track:
         return np.where(keyed | (before < 0) | ~self.held[here], np.where(keyed, self.values[here], straight), np.nan)
 
 
-def dumps(motions: Sequence[Motion], report: Report) -> str:
-    """The text of a .motion. FormatError for several motions, and for times and names that it cannot hold."""
-    motion = only(motions, "A .motion file")
+def new_document(motion: Motion, report: Report) -> str:
+    """A motion as a new document. FormatError for times and names that it cannot hold."""
     tracks = tracks_of(motion, report)
-    times = pose_times(tracks, motion)
+    keys = key_times(tracks, motion)
+    times = np.union1d(keys, inside_held(tracks, keys))
+    check_poses(times, motion)
     table = np.stack([track.at(times) for track in tracks], axis=1)
     lines = [",".join((HEADER, VERSION, *(track.name for track in tracks)))]
     for number, (time, values) in enumerate(zip(times.tolist(), table.tolist(), strict=True), 1):
         lines.append(",".join((clock(time), f"Pose{number}", *map(spelt, values))))
     for number, line in enumerate(lines, 1):
-        if len(line.encode("utf-8", "replace")) >= LONGEST_LINE:
-            raise FormatError(
-                f"line {number} would be longer than {LONGEST_LINE} bytes, which Webots reads as two",
-                where=f"motion {motion.name!r}", remedy="Save fewer servos, or save as XMDI.",
-            )  # fmt: skip
+        check_length(line + "\n", number, motion)
     return "\n".join(lines) + "\n"
+
+
+def check_poses(times: np.ndarray, motion: Motion) -> None:
+    """FormatError where there would be no pose at all."""
+    if not len(times):
+        raise FormatError(
+            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
+        )
+
+
+def check_length(line: str, number: int, motion: Motion) -> None:
+    """FormatError where a line, with its end, is longer than Webots reads."""
+    if len(line) * 4 > LONGEST_LINE and len(line.encode("utf-8", "replace")) > LONGEST_LINE:
+        raise FormatError(
+            f"line {number} would be longer than {LONGEST_LINE} bytes, which Webots reads as two",
+            where=f"motion {motion.name!r}", remedy="Save fewer servos, or save as XMDI.",
+        )  # fmt: skip
 
 
 def only(motions: Sequence[Motion], what: str) -> Motion:
@@ -141,20 +154,17 @@ def _check(trajectory: Trajectory, where: str) -> None:
         )  # fmt: skip
 
 
-def pose_times(tracks: Sequence[Track], motion: Motion) -> np.ndarray:
-    """The times of all poses (ms): all keys, and a time inside of every held stretch that has none."""
+def key_times(tracks: Sequence[Track], motion: Motion) -> np.ndarray:
+    """The times of all keys (ms), ascending. FormatError where two different ones become one."""
     times = np.unique(np.concatenate([track.times for track in tracks]))
-    where = f"motion {motion.name!r}"
-    if not len(times):
-        raise FormatError("the motion has no keys", where=where, remedy="Choose servos that have keys.")
     exact = np.sort(np.concatenate([np.asarray(each.times, np.float64) for each in motion.trajectories]))
     merged = (np.diff(np.rint(exact * 1000.0)) == 0) & (np.diff(exact) > NEAR)
     if merged.any():
-        raise _too_close("", where, float(exact[int(np.flatnonzero(merged)[0])]))
-    return np.union1d(times, _inside_held(tracks, times))
+        raise _too_close("", f"motion {motion.name!r}", float(exact[int(np.flatnonzero(merged)[0])]))
+    return times
 
 
-def _inside_held(tracks: Sequence[Track], times: np.ndarray) -> np.ndarray:
+def inside_held(tracks: Sequence[Track], times: np.ndarray) -> np.ndarray:
     """As few times as put one strictly inside of every held stretch that has none of ``times``."""
     stretches: list[tuple[int, int]] = []
     for track in tracks:

@@ -1,27 +1,16 @@
-"""Webots .motion: poses of servos, a line each.
-
-    #WEBOTS_MOTION,V1.0,joint,joint,...
-    time,pose name,value or *,value or *,...
-
-The grammar is that of the program's own reader (``wbu_motion_new`` of its controller library): a field ends at a comma,
-a carriage return or the line's end, and empty fields are none; nothing is trimmed. Times are
-``[[minutes:]seconds:]milliseconds``, each later than the one before. Values are radians or metres. Reading stops at the
-first empty line. Between poses positions go straight. A ``*`` commands nothing until the neighbouring poses, so that
-the motor keeps its last target: here the key before it is held.
-"""
+"""A .motion read: its poses, and where in its text everything stands."""
 
 from __future__ import annotations
 
 import math
-import os
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.records import Motion, Source, Trajectory
-from ..model.report import FormatError, Report
-from .opened import WEBOTS_MOTION, Opened
+from ...model.records import Trajectory
+from ...model.report import FormatError, Report
+from ..opened import WEBOTS_MOTION
 
 HEADER, VERSION = WEBOTS_MOTION, "V1.0"
 LONGEST_LINE = 4095  # bytes, with its end: the program reads into a buffer of 4096
@@ -70,23 +59,6 @@ class Document:
     newline: str
 
 
-def detect(opened: Opened) -> bool:
-    """Whether a document is a .motion."""
-    return opened.plain == "webots"
-
-
-def load(opened: Opened) -> tuple[list[Motion], Report]:
-    """The one motion of a .motion file, called as the file is."""
-    document = parse(opened.text, opened.path, opened.report)
-    if opened.encoding in {"utf-8-sig", "utf-16", "utf-16-be"}:
-        opened.report.warn("byte-order-mark", "the file begins with a byte order mark; Webots itself refuses that", 1)
-    source = Source("webots", "", opened.path, opened.text, opened.encoding)
-    name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
-    motion = Motion(name, trajectories_of(document), source=source, index=0)
-    _tell_of_uncommanded(document, motion, opened.report)
-    return [motion], opened.report
-
-
 def trajectories_of(document: Document) -> list[Trajectory]:
     """A trajectory for every column: a key where a value is commanded, held where a ``*`` follows."""
     times = np.array([row.milliseconds for row in document.rows], np.float64) / 1000.0
@@ -99,19 +71,6 @@ def trajectories_of(document: Document) -> list[Trajectory]:
         held = stars[keys]
         found.append(Trajectory(name.text, times[keys], values[keys], held=held if held.any() else None))
     return found
-
-
-def _tell_of_uncommanded(document: Document, motion: Motion, report: Report) -> None:
-    first = document.rows[0].milliseconds / 1000.0
-    for trajectory in motion.trajectories:
-        if not len(trajectory.times):
-            report.warn("empty-servo", f"servo {trajectory.name!r} is never commanded: it has only *", 1)
-        elif trajectory.times[0] > first:
-            at = float(trajectory.times[0])
-            report.info("not-commanded", f"servo {trajectory.name!r} is not commanded before {at:g} s", 1)
-
-
-# ------------------------------------------------------------------ reading
 
 
 def parse(text: str, path: str, report: Report) -> Document:

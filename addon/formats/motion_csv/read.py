@@ -1,31 +1,18 @@
-"""Servo motion as a table: CSV with a column of times and one for every servo, as spreadsheets and scripts have it.
-
-    time [s],Hip [rad],Lift [m]
-    0,0.1,
-    0.5,-0.7,0.02
-
-Cells are parted by commas, semicolons or tabs; with the latter two a number may have a decimal comma. A heading's unit
-(``[s] [ms] [rad] [deg] [m] [mm]``, or in round brackets) is optional: without one, times are seconds and values rad or
-m. An empty cell is no key. Blank lines, and lines that begin with ``#``, are passed over. Between keys values go
-straight. A value that is held stands again in a row with the time of the next key, before that key's own: a step.
-"""
+"""A table of motion read: its columns and rows, and where in its text everything stands."""
 
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..model.records import Motion, Source, Trajectory
-from ..model.report import FormatError, Report
-from . import tables
-from .files import decode
-from .numbers import DECIMAL
-from .opened import Opened
-from .tables import UNITS, Cell, Line, Unit
+from ...model.records import Trajectory
+from ...model.report import FormatError, Report
+from .. import tables
+from ..numbers import DECIMAL
+from ..tables import UNITS, Cell, Line, Unit
 
 
 @dataclass
@@ -44,6 +31,10 @@ class Row:
     line: Line
     time: float
     values: list[float]
+
+    def cell(self, column: Column) -> Cell:
+        """Its cell in a column."""
+        return self.line.cells[column.index]
 
 
 @dataclass
@@ -64,30 +55,6 @@ class Document:
         return "\r\n" if self.text.startswith("\r\n", self.header.end) else "\n"
 
 
-def detect(opened: Opened) -> bool:
-    """Whether a document is a table of motion."""
-    return opened.plain == "csv"
-
-
-def refuse_other_tables(data: bytes, path: str) -> None:
-    """FormatError where a file is a table, but of something else than motion."""
-    text, _ = decode(data, Report())
-    if "\0" not in text and tables.is_table(text) and not tables.begins(text):
-        parse(text, path, Report())
-
-
-def load(opened: Opened) -> tuple[list[Motion], Report]:
-    """The one motion of a table, called as the file is. FormatError with line and column for what is no motion."""
-    document = parse(opened.text, opened.path, opened.report)
-    source = Source("csv", "", opened.path, opened.text, opened.encoding)
-    name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
-    trajectories = trajectories_of(document, opened.path)
-    for trajectory in trajectories:
-        if not len(trajectory.times):
-            opened.report.warn("empty-servo", f"servo {trajectory.name!r} has no key frames", document.header.number)
-    return [Motion(name, trajectories, source=source, index=0)], opened.report
-
-
 def parse(text: str, path: str, report: Report) -> Document:
     """The document of a text."""
     header, delimiter = tables.header(text)
@@ -103,7 +70,7 @@ def parse(text: str, path: str, report: Report) -> Document:
         raise FormatError(
             "the times are not in seconds", path=path, line=header.number, where=time.name, remedy="Use [s] or [ms]."
         )
-    lines = list(tables.lines(text, delimiter, header.end, header.number))
+    lines = list(tables.below(text, delimiter, header))
     columns = [column for column in columns if not _is_vacant(header.cells[column.index], column.index, lines)]
     if not columns:
         raise FormatError(

@@ -1,0 +1,72 @@
+"""Servo motion as a table: CSV with a column of times and one for every servo, as spreadsheets and scripts have it.
+
+    time [s],Hip [rad],Lift [m]
+    0,0.1,
+    0.5,-0.7,0.02
+
+Cells are parted by commas, semicolons or tabs; with the latter two a number may have a decimal comma. A heading's unit
+(``[s] [ms] [rad] [deg] [m] [mm]``, or in round brackets) is optional: without one, times are seconds and values rad or
+m. An empty cell is no key. Blank lines, and lines that begin with ``#``, are passed over. Between keys values go
+straight. A value that is held stands again in a row with the time of the next key, before that key's own: a step.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ...model.records import Motion, Source
+from ...model.report import FormatError, Report
+from .. import tables
+from ..files import decode
+from ..opened import Opened
+from ..remembered import recall, remember
+from ..webots.write import only
+from .patch import patched
+from .read import Document, parse, trajectories_of
+from .write import new_document
+
+__all__ = ["detect", "dump", "load", "refuse_other_tables"]
+
+FORMAT = "csv"
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is a table of motion."""
+    return opened.plain == FORMAT
+
+
+def load(opened: Opened) -> tuple[list[Motion], Report]:
+    """The one motion of a table, called as the file is. FormatError with line and column for what is no motion."""
+    source = Source(FORMAT, "", opened.path, opened.text, opened.encoding)
+    document = parse(opened.text, opened.path, opened.report)
+    trajectories = trajectories_of(document, opened.path)
+    remember(source, document)
+    for trajectory in trajectories:
+        if not len(trajectory.times):
+            opened.report.warn("empty-servo", f"servo {trajectory.name!r} has no key frames", document.header.number)
+    name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
+    return [Motion(name, trajectories, source=source, index=0)], opened.report
+
+
+def dump(motions: Sequence[Motion], report: Report) -> str:
+    """The text of a table: the document that the motion was read from with its edits, where it has one, else a new
+    one. FormatError for several motions, and for what is no number."""
+    motion = only(motions, "A CSV file")
+    source = motion.source
+    if source is None or source.format != FORMAT or not source.text:
+        return new_document(motion, report)
+    try:
+        document: Document = recall(source) or parse(source.text, source.path, Report())
+        trajectories_of(document)
+    except FormatError as error:
+        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        return new_document(motion, report)
+    return patched(document, motion, report)
+
+
+def refuse_other_tables(data: bytes, path: str) -> None:
+    """FormatError where a file is a table, but of something else than motion."""
+    text, _ = decode(data, Report())
+    if "\0" not in text and tables.is_table(text) and not tables.begins(text):
+        parse(text, path, Report())

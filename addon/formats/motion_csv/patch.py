@@ -1,0 +1,248 @@
+"""A motion written into the table that it was read from: what was edited changes there, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from ...model.records import Motion, Trajectory
+from ...model.report import Report
+from .. import alignment
+from ..numbers import spelled
+from ..tables import LINE_END, UNITS, Cell, Unit, quoted
+from .read import Document, Row, trajectories_of
+from .write import columns_of, heading
+
+Change = tuple[int, int, str]
+NO_KEYS = (np.empty(0), np.empty(0))
+
+
+def patched(document: Document, motion: Motion, report: Report) -> str:
+    """The text of the document with a motion's edits; the very text where there are none."""
+    return _Patch(document, motion, report).text()
+
+
+class _Line:
+    """A line of the table to be: the document's row, None for a new one, its time (s), and new values by the servo's
+    place, None where a cell becomes empty."""
+
+    def __init__(self, row: Row | None, time: float) -> None:
+        self.row, self.time = row, time
+        self.changes: dict[int, float | None] = {}
+
+    def holds(self, column: int | None) -> bool:
+        """Whether there was a value in a column."""
+        return column is not None and self.row is not None and not math.isnan(self.row.values[column])
+
+
+class _Patch:
+    """Finds the cell for every value, and the changes that this makes."""
+
+    def __init__(self, document: Document, motion: Motion, report: Report) -> None:
+        self.document, self.motion = document, motion
+        self.wanted = columns_of(motion, report)
+        self.before = trajectories_of(document)
+        names = [column.name for column in document.columns]
+        places = alignment.servos(names, [trajectory.name for trajectory in motion.trajectories])
+        #: for every servo its column in the document, None where it has none yet
+        self.columns = [
+            place if place is not None and self._fits(place, trajectory) else None
+            for place, trajectory in zip(places, motion.trajectories, strict=True)
+        ]
+
+    def _fits(self, place: int, trajectory: Trajectory) -> bool:
+        """Whether a column counts in what a servo's values are."""
+        return not trajectory.unit or self.document.columns[place].unit.base in {"", trajectory.unit}
+
+    def text(self) -> str:
+        """The document's text with every edit made."""
+        same = self.columns == list(range(len(self.document.columns)))
+        if same and all(map(_equal, self.before, self.motion.trajectories)):
+            return self.document.text
+        lines = self._lines()
+        for servo, column in enumerate(self.columns):
+            self._fill(lines, servo, column)
+        changes = self._headings(same)
+        end = self.document.header.end
+        for time in sorted(lines):
+            for line in lines[time]:
+                if line.row is None:
+                    changes.append((end, end, self.document.newline + self._joined(line)))
+                elif self._is_emptied(line):
+                    changes.append((line.row.line.start, self._next(line.row.line.end), ""))
+                else:
+                    end = line.row.line.end
+                    changes += self._cells(line) if same else [(line.row.line.start, end, self._joined(line))]
+        return _changed(self.document.text, changes)
+
+    # -------------------------------------------------------------- where keys are to stand
+
+    def _lines(self) -> dict[float, list[_Line]]:
+        """The document's rows by their times, new ones where all keys of a row moved together."""
+        moved = self._moved()
+        lines: dict[float, list[_Line]] = {}
+        for row in self.document.rows:
+            line = _Line(row, moved.get(row.time, row.time))
+            lines.setdefault(line.time, []).append(line)
+        return lines
+
+    def _moved(self) -> dict[float, float]:
+        """New times of rows in whose old time no servo has a key any more."""
+        shared = [(servo, column) for servo, column in enumerate(self.columns) if column is not None]
+        weights = np.random.default_rng(0).uniform(1.0, 2.0, len(self.columns))
+        old = _signatures((self.before[column], weights[servo]) for servo, column in shared)
+        new = _signatures((self.motion.trajectories[servo], weights[servo]) for servo, _ in shared)
+        for trajectory in self.motion.trajectories:
+            for time in np.asarray(trajectory.times, np.float64).tolist():
+                new.setdefault(time, 0.0)
+        times = [np.array(sorted(each), np.float64) for each in (old, new)]
+        signs = [np.array([each[time] for time in sorted(each)], np.float64) for each in (old, new)]
+        places = alignment.keys(times[0], signs[0], times[1], signs[1])
+        pairs = ((times[0][place], time) for place, time in zip(places, times[1], strict=True) if place >= 0)
+        found = {float(was): float(now) for was, now in pairs if was != now}
+        return found if self._in_order(found) else {}
+
+    def _in_order(self, moved: dict[float, float]) -> bool:
+        """Whether rows, those without keys too, stay in the order of their times."""
+        times = [moved.get(row.time, row.time) for row in self.document.rows]
+        return all(one <= two for one, two in zip(times[:-1], times[1:], strict=True))
+
+    def _fill(self, lines: dict[float, list[_Line]], servo: int, column: int | None) -> None:
+        """Put a servo's values into cells, into new rows where there are none for them."""
+        wanted: dict[float, list[float]] = {}
+        for (time, _), value in sorted(self.wanted[servo].items()):
+            wanted.setdefault(time, []).append(value)
+        for time in [*lines, *(time for time in wanted if time not in lines)]:
+            there, values = lines.setdefault(time, []), wanted.get(time, [])
+            filled = [line for line in there if line.holds(column)]
+            extra = max(len(filled) - len(values), 0)
+            for line in filled[:extra]:
+                line.changes[servo] = None
+            chosen = filled[extra:] if len(filled) >= len(values) else _room(there, filled, time, len(values))
+            for line, value in zip(chosen, values, strict=True):
+                if not line.holds(column) or line.row.values[column] != value:
+                    line.changes[servo] = value
+
+    # -------------------------------------------------------------- their text
+
+    def _is_emptied(self, line: _Line) -> bool:
+        """Whether a row that had a value has none any more."""
+        left = (servo for servo, column in enumerate(self.columns) if servo not in line.changes and line.holds(column))
+        had = any(line.holds(column) for column in range(len(self.document.columns)))
+        return had and all(value is None for value in line.changes.values()) and next(left, None) is None
+
+    def _next(self, position: int) -> int:
+        """Where the next line begins."""
+        end = LINE_END.search(self.document.text, position)
+        return end.end() if end else len(self.document.text)
+
+    def _headings(self, same: bool) -> list[Change]:
+        """The header's changes."""
+        document, text = self.document, self.document.text
+        cells = document.header.cells
+        renamed: dict[int, str] = {}
+        for column, trajectory in zip(self.columns, self.motion.trajectories, strict=True):
+            if column is not None and document.columns[column].name != trajectory.name:
+                old = document.columns[column]
+                suffix = cells[old.index].text[len(old.name) :]
+                name = trajectory.name + suffix if suffix else heading(Trajectory(trajectory.name, *NO_KEYS))
+                renamed[old.index] = quoted(name, document.delimiter)
+        if same:
+            return [(*_inside(text, cells[index]), name) for index, name in sorted(renamed.items())]
+        gone = {each.index for place, each in enumerate(document.columns) if place not in self.columns}
+        words = [
+            renamed.get(index, text[cell.start : cell.end]) for index, cell in enumerate(cells) if index not in gone
+        ]
+        added = [each for each, column in zip(self.motion.trajectories, self.columns, strict=True) if column is None]
+        words += [quoted(heading(trajectory), document.delimiter) for trajectory in added]
+        return [(document.header.start, document.header.end, document.delimiter.join(words))]
+
+    def _cells(self, line: _Line) -> list[Change]:
+        """The changes of a row whose columns stay."""
+        row, text = line.row, self.document.text
+        words = {self._index(servo): self._spelt(value, servo) for servo, value in line.changes.items()}
+        if line.time != row.time:
+            words[self.document.time.index] = self._when(line.time)
+        return [(*_inside(text, row.line.cells[index]), word) for index, word in sorted(words.items())]
+
+    def _joined(self, line: _Line) -> str:
+        """A row written anew, with the very text of the cells that stay."""
+        document = self.document
+        old = line.row.line.cells if line.row is not None else []
+        words = [document.text[cell.start : cell.end] for cell in old] or [""] * len(document.header.cells)
+        if line.row is None or line.time != line.row.time:
+            words[document.time.index] = self._when(line.time)
+        added = []
+        for servo, column in enumerate(self.columns):
+            word = self._spelt(line.changes.get(servo), servo)
+            if column is None:
+                added.append(word)
+            elif servo in line.changes:
+                words[self._index(servo)] = word
+        gone = {each.index for place, each in enumerate(document.columns) if place not in self.columns}
+        return document.delimiter.join([word for index, word in enumerate(words) if index not in gone] + added)
+
+    def _index(self, servo: int) -> int:
+        """Which cell of a row is a servo's."""
+        column = self.columns[servo]
+        assert column is not None
+        return self.document.columns[column].index
+
+    def _when(self, time: float) -> str:
+        return self._number(time, self.document.time.unit)
+
+    def _spelt(self, value: float | None, servo: int) -> str:
+        column = self.columns[servo]
+        unit = UNITS[""] if column is None else self.document.columns[column].unit
+        return "" if value is None else self._number(value, unit)
+
+    def _number(self, value: float, unit: Unit) -> str:
+        word = spelled(value, unit.write(value), unit.read)
+        return word.replace(".", ",") if self.document.comma else word
+
+
+def _room(there: list[_Line], filled: list[_Line], time: float, count: int) -> list[_Line]:
+    """The lines for ``count`` values at a time, of which too few are filled: others of that time, or new ones."""
+    last = there.index(filled[-1]) + 1 if filled else len(there)
+    found = there[max(last - count, 0) : last]
+    new = [_Line(None, time) for _ in range(count - len(found))]
+    there[:0] = new
+    return new + found
+
+
+def _signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, float]:
+    """A number for every time at which there are keys, by which to know their values again."""
+    found: dict[float, float] = {}
+    for trajectory, weight in tracks:
+        for time, value in zip(trajectory.times.tolist(), trajectory.values.tolist(), strict=True):
+            found[time] = found.get(time, 0.0) + weight * value
+    return found
+
+
+def _equal(one: Trajectory, other: Trajectory) -> bool:
+    """Whether two trajectories would stand in a table alike."""
+    return (
+        one.name == other.name
+        and other.unit in ("", one.unit)
+        and np.array_equal(one.times, other.times)
+        and np.array_equal(one.values, other.values)
+        and np.array_equal(one.holds()[:-1], other.holds()[:-1])
+    )
+
+
+def _inside(text: str, cell: Cell) -> tuple[int, int]:
+    """Where a cell stands without the space around it."""
+    words = text[cell.start : cell.end]
+    start = cell.start + len(words) - len(words.lstrip())
+    return (start, start + len(words.strip())) if words.strip() else (cell.start, cell.end)
+
+
+def _changed(text: str, changes: list[Change]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for start, end, word in sorted(changes, key=lambda change: change[:2]):
+        pieces += (text[position:start], word)
+        position = end
+    return "".join((*pieces, text[position:]))

@@ -1,0 +1,75 @@
+"""A motion written as a table: a row for every time at which a servo has a key, other servos' cells empty."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...model.records import Array, Motion, Trajectory
+from ...model.report import FormatError, Report
+from ..numbers import shortest
+from ..tables import quoted
+
+#: A cell's place: its time, and whether it is the key itself or, before that, the value that was held until then.
+Place = tuple[float, bool]
+
+
+def new_document(motion: Motion, report: Report) -> str:
+    """A motion as a new table."""
+    columns = columns_of(motion, report)
+    rows = sorted(set().union(*columns))
+    if not rows:
+        raise FormatError(
+            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
+        )
+    lines = [["time [s]", *(quoted(heading(trajectory), ",") for trajectory in motion.trajectories)]]
+    for place in rows:
+        cells = (column.get(place) for column in columns)
+        lines.append([shortest(place[0]), *("" if value is None else shortest(value) for value in cells)])
+    return "".join(",".join(line) + "\n" for line in lines)
+
+
+def heading(trajectory: Trajectory) -> str:
+    """A servo's name with its unit; ``[]`` says that what looks like one belongs to the name."""
+    if trajectory.unit:
+        return f"{trajectory.name} [{trajectory.unit}]"
+    return f"{trajectory.name} []" if trajectory.name[-1:] in ("", "]", ")") else trajectory.name
+
+
+def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:
+    """What stands in every servo's column. FormatError where there are no servos, or their keys are none."""
+    where = f"motion {motion.name!r}"
+    if not motion.trajectories:
+        raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
+    if motion.attributes:
+        names = ", ".join(sorted(motion.attributes))
+        report.warn("attributes", f"a table has no attributes; left out: {names}", where=where)
+    columns = [cells_of(trajectory, where) for trajectory in motion.trajectories]
+    steps = sum(not is_key for column in columns for _, is_key in column)
+    if steps:
+        report.info("held-keys", f"{steps} held values stand twice, as steps", where=where)
+    return columns
+
+
+def cells_of(trajectory: Trajectory, where: str) -> dict[Place, float]:
+    """What stands in a servo's column."""
+    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    _check(trajectory, times, values, where)
+    cells = {(time, True): value for time, value in zip(times.tolist(), values.tolist(), strict=True)}
+    for key in np.flatnonzero(trajectory.holds()[:-1]):
+        cells[float(times[key + 1]), False] = float(values[key])
+    return cells
+
+
+def _check(trajectory: Trajectory, times: Array, values: Array, where: str) -> None:
+    if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise FormatError(
+            f"the keys of servo {trajectory.name!r} are not pairs of finite numbers", where=where,
+            remedy="Remove or repair those keys.",
+        )  # fmt: skip
+    if (np.diff(times) <= 0).any():
+        raise FormatError(
+            f"the keys of servo {trajectory.name!r} are not in the order of their times", where=where,
+            remedy="Sort them, each time once.",
+        )  # fmt: skip
+    if "\0" in trajectory.name:
+        raise FormatError(f"a table cannot hold the name {trajectory.name!r}", where=where, remedy="Rename the servo.")

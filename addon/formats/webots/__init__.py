@@ -1,0 +1,72 @@
+"""Webots .motion: poses of servos, a line each.
+
+    #WEBOTS_MOTION,V1.0,joint,joint,...
+    time,pose name,value or *,value or *,...
+
+The grammar is that of the program's own reader (``wbu_motion_new`` of its controller library): a field ends at a comma,
+a carriage return or the line's end, and empty fields are none; nothing is trimmed. Times are
+``[[minutes:]seconds:]milliseconds``, each later than the one before. Values are radians or metres. Reading stops at the
+first empty line. Between poses positions go straight. A ``*`` commands nothing until the neighbouring poses, so that
+the motor keeps its last target: here the key before it is held.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ...model.records import Motion, Source
+from ...model.report import FormatError, Report
+from ..files import MARKED
+from ..opened import Opened
+from ..remembered import recall, remember
+from .patch import patched
+from .read import Document, parse, trajectories_of
+from .write import new_document, only
+
+__all__ = ["detect", "dump", "load"]
+
+FORMAT = "webots"
+
+
+def detect(opened: Opened) -> bool:
+    """Whether a document is a .motion."""
+    return opened.plain == FORMAT
+
+
+def load(opened: Opened) -> tuple[list[Motion], Report]:
+    """The one motion of a .motion file, called as the file is."""
+    document = parse(opened.text, opened.path, opened.report)
+    if opened.encoding in MARKED:
+        opened.report.warn("byte-order-mark", "the file begins with a byte order mark; Webots itself refuses that", 1)
+    source = Source(FORMAT, "", opened.path, opened.text, opened.encoding)
+    remember(source, document)
+    name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
+    motion = Motion(name, trajectories_of(document), source=source, index=0)
+    _tell_of_uncommanded(document, motion, opened.report)
+    return [motion], opened.report
+
+
+def dump(motions: Sequence[Motion], report: Report) -> str:
+    """The text of a .motion: the document that the motion was read from with its edits, where it has one, else a new
+    one. FormatError for several motions, and for times and names that it cannot hold."""
+    motion = only(motions, "A .motion file")
+    source = motion.source
+    if source is None or source.format != FORMAT or not source.text:
+        return new_document(motion, report)
+    try:
+        document = recall(source) or parse(source.text, source.path, Report())
+    except FormatError as error:
+        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        return new_document(motion, report)
+    return patched(document, motion, report)
+
+
+def _tell_of_uncommanded(document: Document, motion: Motion, report: Report) -> None:
+    first = document.rows[0].milliseconds / 1000.0
+    for trajectory in motion.trajectories:
+        if not len(trajectory.times):
+            report.warn("empty-servo", f"servo {trajectory.name!r} is never commanded: it has only *", 1)
+        elif trajectory.times[0] > first:
+            at = float(trajectory.times[0])
+            report.info("not-commanded", f"servo {trajectory.name!r} is not commanded before {at:g} s", 1)

@@ -1,0 +1,144 @@
+"""A motion written into the .motion that it was read from: what was edited changes there, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...model.records import Array, Motion
+from ...model.report import Report
+from .. import alignment
+from .read import Document, Field, Row
+from .write import Track, check_length, check_poses, clock, inside_held, key_times, spelt, tracks_of
+
+Change = tuple[int, int, str]
+
+
+def patched(document: Document, motion: Motion, report: Report) -> str:
+    """The text of the document with a motion's edits; the very text where there are none."""
+    return _Patch(document, motion, report).text()
+
+
+class _Patch:
+    """``columns`` has for every servo its column in the document, None where it has none yet."""
+
+    def __init__(self, document: Document, motion: Motion, report: Report) -> None:
+        self.document, self.motion = document, motion
+        self.tracks = tracks_of(motion, report)
+        names = [name.text for name in document.names]
+        self.columns = alignment.servos(names, [track.name for track in self.tracks])
+        self.same_columns = self.columns == list(range(len(names)))
+
+    def text(self) -> str:
+        """The document's text with every edit made."""
+        text, rows = self.document.text, self.document.rows
+        times = self._times()
+        check_poses(times, self.motion)
+        table = np.stack([track.at(times) for track in self.tracks], axis=1)
+        outside = np.stack([_outside(track, times) for track in self.tracks], axis=1)
+        places = self._rows(times, table)
+        lines = [self._header()]
+        for number, place in enumerate(places.tolist()):
+            values, beyond = table[number].tolist(), outside[number].tolist()
+            if place >= 0:
+                line = self._kept(rows[place], int(times[number]), values, beyond)
+            else:
+                line = self._new(number, int(times[number]), values)
+            if not line.endswith("\n") and number + 1 < len(places):
+                line += self.document.newline
+            lines.append(line)
+        for number, line in enumerate(lines, 1):
+            check_length(line, number, self.motion)
+        return "".join((*lines, text[rows[-1].end :]))
+
+    # -------------------------------------------------------------- which rows
+
+    def _times(self) -> np.ndarray:
+        """The times of the poses (ms): all keys, those poses of the document in which nobody is commanded, and what
+        held values need besides."""
+        keys = key_times(self.tracks, self.motion)
+        idle = np.array([row.milliseconds for row in self.document.rows if np.isnan(row.values).all()], np.int64)
+        if len(idle):
+            silent = [np.isnan(track.at(idle)) | _outside(track, idle) for track in self.tracks]
+            idle = idle[np.all(silent, axis=0)]
+        times = np.union1d(keys, idle)
+        return np.union1d(times, inside_held(self.tracks, times))
+
+    def _rows(self, times: np.ndarray, table: Array) -> alignment.Places:
+        """For every time the document's row that it takes, -1 for a new one."""
+        old_times = np.array([row.milliseconds for row in self.document.rows], np.float64)
+        old_table = np.array([row.values for row in self.document.rows], np.float64)
+        shared = [(place, column) for place, column in enumerate(self.columns) if column is not None]
+        new, old = ([each[side] for each in shared] for side in (0, 1))
+        signs = [_signatures(each) for each in (old_table[:, old], table[:, new])]
+        return alignment.keys(old_times, signs[0], times.astype(np.float64), signs[1])
+
+    # -------------------------------------------------------------- their text
+
+    def _header(self) -> str:
+        """All before the first pose."""
+        text, names = self.document.text, self.document.names
+        end = self.document.rows[0].start
+        wanted = [track.name for track in self.tracks]
+        if self.same_columns:
+            changes = [
+                (field.start, field.end, name) for field, name in zip(names, wanted, strict=True) if field.text != name
+            ]
+            return _changed(text, 0, end, changes)
+        return text[: names[0].start] + ",".join(wanted) + text[names[-1].end : end]
+
+    def _kept(self, row: Row, time: int, values: Sequence[float], outside: Sequence[bool]) -> str:
+        words = [
+            spelt(value) if column is None else _word(row.fields[column], row.values[column], value, beyond)
+            for column, value, beyond in zip(self.columns, values, outside, strict=True)
+        ]
+        when = row.time.text if time == row.milliseconds else _like(row.time.text, time)
+        text = self.document.text
+        if not self.same_columns:
+            return ",".join((when, row.name.text, *words)) + text[row.fields[-1].end : row.end]
+        fields = zip((row.time, *row.fields), (when, *words), strict=True)
+        changes = [(field.start, field.end, word) for field, word in fields if word != field.text]
+        return _changed(text, row.start, row.end, changes)
+
+    def _new(self, number: int, time: int, values: Sequence[float]) -> str:
+        when = _like(self.document.rows[-1].time.text, time)
+        return ",".join((when, f"Pose{number + 1}", *map(spelt, values))) + self.document.newline
+
+
+def _word(field: Field, old: float, new: float, outside: bool) -> str:
+    """What stands in a field: what stood there, if it still means that. Where a servo has no keys yet or any more, a
+    ``*`` says as much as the value."""
+    same = (np.isnan(new) or outside) if np.isnan(old) else old == new
+    return field.text if same else spelt(new)
+
+
+def _outside(track: Track, times: np.ndarray) -> np.ndarray:
+    """Whether times are before a servo's first key or behind its last."""
+    if not len(track.times):
+        return np.ones(len(times), bool)
+    return (times < track.times[0]) | (times > track.times[-1])
+
+
+def _signatures(table: Array) -> Array:
+    """A number for every row by which to know it again, (n,)."""
+    weights = np.random.default_rng(0).uniform(1.0, 2.0, table.shape[1])
+    return np.nan_to_num(table) @ weights
+
+
+def _like(text: str, time: int) -> str:
+    """A time spelled with as many parts as another."""
+    parts = text.count(":")
+    if parts == 2:
+        return clock(time)
+    return f"{time // 1000:02d}:{time % 1000:03d}" if parts else str(time)
+
+
+def _changed(text: str, start: int, end: int, changes: Sequence[Change]) -> str:
+    """A part of the text with changes, which ascend."""
+    pieces: list[str] = []
+    position = start
+    for begin, finish, word in changes:
+        pieces += (text[position:begin], word)
+        position = finish
+    return "".join((*pieces, text[position:end]))
