@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import formats
 from ..formats.xmdi import FRAME_SECONDS
+from ..model.gait_motion import tell_controls
 from ..model.report import FormatError, Report
 from . import preferences
 from .access import record_of, settings
@@ -59,15 +60,9 @@ def load_into(
 
 def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
     """Hold controls of a model at values; the report warns of those that it does not listen to."""
-    gait = live_gait(rig)
-    heard = gait.controls if gait is not None else []
     for name, value in inputs.items():
-        if abs(value) > 1.0:
-            report.warn("input-far", f"{name}={value:g} is more than a control gives: they go from -1 to 1")
         setattr(settings(rig).controls, control_property(name), value)
-        if name not in heard:
-            listens = f"it listens to {', '.join(heard)}" if heard else "it listens to none"
-            report.warn("input-unheard", f"The model does not listen to {name!r}: {listens}")
+    tell_controls(live_gait(rig), inputs, report)
 
 
 def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
