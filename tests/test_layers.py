@@ -47,9 +47,10 @@ MAY_USE = {
 def layer(parts: tuple[str, ...]) -> str:
     """The layer of a module inside the package: ("blender", "build", "rig") is in a room.
 
-    The top of the package (command line, register) is the door; ``plot.py`` beside it draws. ``blender/registration.py``
-    is the one module that reaches into the interface, to hand it to Blender. ``blender/jobs.py`` stands beside the interface: what
-    the command line has done with Blender. What else lies loose there serves all rooms.
+    The top of the package (command line, register) is the door; ``plot.py`` beside it draws.
+    ``blender/registration.py`` is the one module that reaches into the interface, to hand it to Blender.
+    ``blender/jobs.py`` stands beside the interface: what the command line has done with Blender. What else lies
+    loose there serves all rooms.
     """
     if parts[:1] in {("model",), ("formats",), ("plot",)}:
         return parts[0]
