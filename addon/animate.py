@@ -112,7 +112,7 @@ def _picture(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -
         if match.unmatched:
             asked, why = next(iter(match.unmatched.items()))
             raise FormatError(
-                f"there is no servo {asked!r} to plot: {why}", path=str(job.motion or job.model),
+                f"servo {asked!r} cannot be plotted: {why}", path=str(job.motion or job.model),
                 remedy=f"The motion has {', '.join(repr(each.name) for each in motion.trajectories)}.",
             )  # fmt: skip
         by_name = {each.name: each for each in motion.trajectories}

@@ -145,6 +145,7 @@ def _together(curves: Sequence[Curve]) -> Any:
     for axes, unit in zip(rows, units, strict=True):
         own = [curve for curve in curves if curve.unit == unit]
         lines = [_draw(axes, curve, colour) for curve, colour in zip(own, COLOURS, strict=False)]
+        _take_turns([line for line in axes.lines if line.get_linestyle() == "--"])
         _finish(axes, own)
         _legend(axes, [*lines, *_stop_marks(own)], [*(curve.name for curve in own), *_stop_words(own)])
         axes.set_ylabel("angle (°)" if unit == "°" else "position (m)", color=INK)
@@ -166,9 +167,10 @@ def _small_multiples(curves: Sequence[Curve]) -> Any:
         _draw(axes, curve, COLOURS[0])
         _finish(axes, [curve])
         axes.set_title(f"{curve.name}  ({curve.unit})", parse_math=False, fontsize=9, color=INK, loc="left")
-        axes.tick_params(labelsize=7.5, labelbottom=place + columns >= len(curves))
+        lowest = place + columns >= len(curves)
+        axes.tick_params(labelsize=7.5, labelbottom=lowest)
+        axes.set_xlabel("time (s)" if lowest else "", fontsize=8.5, color=INK)
         axes.yaxis.get_major_locator().set_params(nbins=4)
-    figure.supxlabel("time (s)", fontsize=9, color=INK)
     from matplotlib.lines import Line2D
 
     marks = [Line2D([], [], color=COLOURS[0], linewidth=1.6), *_stop_marks(curves)]
@@ -183,12 +185,24 @@ def _draw(axes: Any, curve: Curve, colour: str) -> Any:
     """A servo's line, its stops as dashed lines, and what lies beyond them in red; returns the line."""
     for stop in (curve.lower, curve.upper):
         if stop is not None:
-            axes.axhline(stop, color=colour, linewidth=1.0, linestyle=(0, (5, 3)), alpha=0.75, zorder=1.5)
+            axes.axhline(stop, color=colour, linewidth=1.0, linestyle="--", dashes=(5, 3), alpha=0.75, zorder=1.5,
+                         gid=f"stop of {curve.name}")  # fmt: skip
     lonely = "o" if len(curve.times) == 1 else ""
-    (line,) = axes.plot(curve.times, curve.values, color=colour, linewidth=1.6, marker=lonely, zorder=3)
+    (line,) = axes.plot(curve.times, curve.values, color=colour, linewidth=1.6, marker=lonely, zorder=3,
+                        gid=f"servo {curve.name}")  # fmt: skip
     if curve.beyond.any():
         axes.plot(curve.times[curve.beyond], curve.values[curve.beyond], "o", color=BEYOND, markersize=2.6, zorder=4)
     return line
+
+
+def _take_turns(stops: Sequence[Any]) -> None:
+    """Where servos have the same stop, one dash is in the colour of the first, the next in that of the second."""
+    same: dict[float, list[Any]] = {}
+    for line in stops:
+        same.setdefault(round(float(line.get_ydata()[0]), 6), []).append(line)
+    for lines in same.values():
+        for place, line in enumerate(lines):
+            line.set_linestyle((8 * (len(lines) - place), (5, 8 * len(lines) - 5)))
 
 
 def _finish(axes: Any, curves: Sequence[Curve]) -> None:
