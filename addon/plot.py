@@ -22,6 +22,7 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 TOGETHER = 6  # servos that share one set of axes; more get small ones, each its own
 POINTS = 4000  # of a curve: more than a picture has columns
+LONGEST_NAME = 32
 COLOURS = ("#3264a8", "#d1602d", "#2f8f5b", "#9d3f7c", "#8a6d1f", "#4a4f57")
 INK, GRID, BEYOND = "#30343b", "#dfe2e6", "#c81e2b"
 
@@ -99,7 +100,12 @@ def _curve(track: Trajectory, servo: Servo | None) -> Curve:
     servo = servo or Servo(track.name, "", slides, None, None)
     lower, upper = (None if end is None else end * scale for end in (servo.lower, servo.upper))
     beyond = beyond_stops(values, servo) != 0.0
-    return Curve(track.name, times, values * scale, lower, upper, beyond, "m" if slides else "°")
+    return Curve(_short(track.name), times, values * scale, lower, upper, beyond, "m" if slides else "°")
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the curve. Ends tell names apart better than their middles."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}…{name[-LONGEST_NAME // 2 + 1 :]}"
 
 
 def _corners(track: Trajectory) -> tuple[Array, Array]:

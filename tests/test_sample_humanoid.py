@@ -150,7 +150,7 @@ def test_mirrored_servos_have_mirrored_stops(figure: Figure) -> None:
 
 
 def test_signs_are_those_of_motion_files(figure: Figure) -> None:
-    """Pitch downwards about y to the left, yaw to the left about z, roll about x ahead; the arms point ahead at zero."""
+    """Pitch about y, to the left; yaw about z, up; roll about x, ahead. At zero the arms point ahead."""
     hand = figure.hand("left", {})
     assert hand[0] > figure.at["torso"][0] + 0.2
     assert figure.hand("left", {"LShoulderPitch": math.pi / 2})[2] < hand[2] - 0.15
