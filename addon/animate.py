@@ -92,10 +92,14 @@ def _motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Moti
     read, found = formats.read_motions(job.motion)
     report.extend(found)
     out = []
-    for motion in chosen(read, job.only, job.motion):
+    motions = chosen(read, job.only, job.motion)
+    there = {each.name for motion in motions for each in motion.trajectories}
+    for name in sorted(job.fitting.mapping.keys() - there):
+        report.warn("mapping-unused", f"The mapping speaks of servo {name!r}, which is not in the file")
+    for motion in motions:
         told = Report()
         out.append(fitted(motion, mechanism, job.fitting, told))
-        of = f"{motion.name}: " if len(read) > 1 else ""
+        of = f"{motion.name}: " if len(motions) > 1 else ""
         report.entries += [replace(entry, message=of + entry.message) for entry in told.entries]
     return out
 

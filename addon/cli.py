@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -269,7 +270,8 @@ def _jobs() -> ModuleType:
 def _info(args: argparse.Namespace) -> None:
     if formats.is_motion(args.file):
         motions, report = formats.read_motions(args.file)
-        mechanism = Mechanism(args.file.stem, motions=motions, source=Source("xmdi"), report=report)
+        source = replace(motions[0].source or Source("xmdi"), text="")
+        mechanism = Mechanism(args.file.stem, motions=motions, source=source, report=report)
     else:
         mechanism = formats.load(args.file)
         formats.complete_masses(mechanism, mechanism.report, args.meshes)

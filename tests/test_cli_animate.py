@@ -193,23 +193,31 @@ def test_a_motion_is_fitted_to_the_model(walker: Path, wave: Path, tmp_path: Pat
     out = tmp_path / "fitted.xmdi"
     assert run(walker, "--motion", wave, "--only", "wave", "--degrees", "--millimetres", "--out", out) == 0
     found = servos(out)
-    assert list(found) == ["Left Hip", "Lift", "Tail"], "what the model lacks is kept"
+    assert sorted(found) == ["Left Hip", "Lift", "Tail"], "what the model lacks is kept"
     assert found["Left Hip"][1] == pytest.approx(np.radians([0, 0.5, -0.25]), abs=1e-15)
     assert found["Lift"][1] == pytest.approx([0, 0.001], abs=1e-15)
     assert found["Left Hip"][0] == pytest.approx([0, 0.32, 0.8])
     said = capsys.readouterr().out
-    assert "wave: 2 of 3 servos matched" in said
+    assert "2 of 3 servos matched" in said
     assert "'left_hip' was taken for 'Left Hip'" in said
-    assert "warning: wave: Servo 'Tail' moves nothing: no joint has this name" in said
+    assert "warning: Servo 'Tail' moves nothing: no joint has this name" in said
 
 
 def test_a_motion_that_already_fits_is_written_unchanged(walker: Path, wave: Path, tmp_path: Path) -> None:
     out = tmp_path / "same.xmdi"
     assert run(walker, "--motion", wave, "--map", "Tail=", "--out", out) == 0
     before, after = servos(wave), servos(out)
-    assert list(after) == ["Left Hip", "Lift", "Right Hip"], "both motions, without what the mapping leaves out"
+    assert sorted(after) == ["Left Hip", "Lift", "Right Hip"], "both motions, without what the mapping leaves out"
     for name, old in (("Left Hip", "left_hip"), ("Lift", "Lift"), ("Right Hip", "Right Hip")):
         assert [column.tolist() for column in after[name]] == [column.tolist() for column in before[old]]
+
+
+def test_what_is_told_of_several_motions_names_them(walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
+    assert run(walker, "--motion", wave, "--map", "Tail=", "--out", tmp_path / "a.xmdi") == 0
+    said = capsys.readouterr().out
+    assert "wave: 2 of 3 servos matched" in said
+    assert "rest: 1 of 1 servo matched" in said
+    assert "mapping speaks" not in said, "of a servo that one of them has"
 
 
 def test_stops_are_kept_held_or_refused(walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
@@ -251,7 +259,7 @@ def test_a_mapping_that_nothing_answers_to_and_a_foreign_model_are_told(
     out = tmp_path / "out.xmdi"
     assert run(walker, "--motion", wave, "--map", "Tale=Lift", "--map", "Tail=Tray", "--out", out) == 0
     said = capsys.readouterr().out
-    assert "The mapping speaks of servo 'Tale', which the motion does not have" in said
+    assert "The mapping speaks of servo 'Tale', which is not in the file" in said
     assert "servo 'Tray', which the mechanism does not have" in said
     out.unlink()
     assert run(sample_models / "hexapod" / "hexapod.jm", "--motion", wave, "--out", out) == 1

@@ -83,8 +83,6 @@ def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Repo
         report.warn("servo-unmatched", f"Servo {name!r} moves nothing: {said}", where=name)
     for name in match.repeated:
         report.warn("servo-repeated", f"Servo {name!r} is there several times", where=name)
-    for name in match.unused:
-        report.warn("mapping-unused", f"The mapping speaks of servo {name!r}, which the motion does not have")
 
 
 def _in_our_units(track: Trajectory, servo: Servo | None, fitting: Fitting) -> Trajectory:
