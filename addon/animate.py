@@ -69,8 +69,13 @@ def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Moti
     return found
 
 
+def motion_endings() -> list[str]:
+    """What motion files are called."""
+    return list(dict.fromkeys(ending for row in formats.MOTION_FORMATS.values() for ending in row.extensions))
+
+
 def _check_endings(job: AnimateJob, to_blend: bool) -> None:
-    known = [ending for row in formats.MOTION_FORMATS.values() for ending in row.extensions]
+    known = motion_endings()
     if job.out is not None and not to_blend and job.out.suffix.lower() not in known:
         raise FormatError(
             f"{job.out.suffix or 'no ending'} is not what animate writes", path=str(job.out),

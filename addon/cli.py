@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from . import formats
-from .animate import AnimateJob, animate, chosen
+from .animate import AnimateJob, animate, chosen, motion_endings
 from .model.describe import describe, summary
 from .model.gait import parse_input
 from .model.motion_fit import Fitting
@@ -89,7 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--drive", choices=("servo", "limp"), default="servo", help="servos on or off")
     _run_options(simulate)
     simulate.add_argument("--seconds", type=_seconds, required=True, metavar="S")
-    simulate.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .xmdi or a .blend")
+    simulate.add_argument(
+        "--out", type=Path, required=True, metavar="OUT", help=", ".join([*motion_endings(), ".blend"])
+    )
 
     render = _verb(
         verbs,
@@ -131,8 +133,7 @@ def _add_animate(verbs: argparse._SubParsersAction) -> None:
     what.add_argument("--gait", action="store_true", help="the model's own gait")
     _input_option(animate)
     animate.add_argument("--seconds", type=_seconds, metavar="S", help="how long a gait goes on (default: 10)")
-    endings = [*dict.fromkeys(each for row in formats.MOTION_FORMATS.values() for each in row.extensions), ".blend"]
-    animate.add_argument("--out", type=Path, metavar="OUT", help=", ".join(endings))
+    animate.add_argument("--out", type=Path, metavar="OUT", help=", ".join([*motion_endings(), ".blend"]))
     animate.add_argument("--plot", type=Path, metavar="PICTURE", help="draw the servos over time: .png, .svg or .pdf")
     animate.add_argument("--servo", action="append", default=[], metavar="NAME", help="draw this one (repeatable)")
     animate.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
@@ -335,10 +336,11 @@ def _animate(args: argparse.Namespace) -> None:
 
 
 def _simulate(args: argparse.Namespace) -> None:
-    if args.out.suffix.lower() not in {".xmdi", ".xml", ".blend"}:
+    endings = motion_endings()
+    if args.out.suffix.lower() not in {*endings, ".blend"}:
         raise FormatError(
             f"{args.out.suffix or 'no ending'} is not what simulate writes", path=str(args.out),
-            remedy="Name the output .xmdi for the servo motion or .blend for the scene.",
+            remedy=f"Name the output {', '.join(endings)} for the servo motion or .blend for the scene.",
         )  # fmt: skip
     jobs = _jobs()
 

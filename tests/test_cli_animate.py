@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import itertools
 import math
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import numpy as np
 import pytest
 from lxml import etree
 
+from addon import formats
+from addon.animate import motion_endings
 from addon.cli import main
 from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, curves_of, joint, model, spinner
 
@@ -186,6 +190,29 @@ def test_an_input_that_is_not_heard_is_told_and_a_model_without_a_gait_refused(
     assert not out.exists()
 
 
+@pytest.mark.parametrize("ending", [".motion", ".csv"])
+def test_a_gait_in_tables_is_the_same(walker: Path, tmp_path: Path, ending: str) -> None:
+    if ending not in motion_endings():
+        pytest.skip(f"this version writes no {ending} files")
+    out = tmp_path / f"walk{ending}"
+    assert run(walker, "--gait", *PUSHED, "--seconds", 2, "--out", out) == 0
+    head, *rows = [row for row in csv.reader(out.read_text().splitlines()) if row]
+    if ending == ".motion":
+        assert head[:2] == ["#WEBOTS_MOTION", "V1.0"]
+        times = [sum(int(part) * scale for part, scale in zip(row[0].split(":")[::-1], (1, 1000, 60000), strict=False))
+                 for row in rows]  # fmt: skip
+        seconds = np.array(times) / 1000
+    else:
+        assert head[0] == "time [s]"
+        assert "Lift [m]" in head
+        assert "Left Hip [rad]" in head
+        seconds = np.array([float(row[0]) for row in rows])
+    assert seconds == pytest.approx(np.arange(63) * FRAME, abs=1e-12)
+    for name, wanted in told_by_formula(seconds).items():
+        column = next(number for number, title in enumerate(head) if title.partition(" [")[0] == name)
+        assert [float(row[column]) for row in rows] == pytest.approx(wanted, abs=1e-9), name
+
+
 # ---------------------------------------------------------------- a motion
 
 
@@ -275,6 +302,23 @@ def test_one_motion_of_several_is_converted(wave: Path, walker: Path, tmp_path: 
     assert [motion.get("name") for motion in etree.parse(str(out)).iter("motion")] == ["rest"]
     assert main(["convert", str(walker), str(tmp_path / "w.jm"), "--only", "rest"]) == 1
     assert "this is a model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(motion_endings(), repeat=2)))
+def test_every_motion_format_becomes_every_other(
+    walker: Path, tmp_path: Path, capsys: Any, first: str, second: str
+) -> None:
+    """A gait on the 32 ms grid is a motion that every format can hold: to the last bit but for how seconds are spelled."""
+    one, two = tmp_path / f"one{first}", tmp_path / f"two{second}"
+    assert run(walker, "--gait", *PUSHED, "--seconds", 1, "--out", one) == 0
+    assert main(["convert", str(one), str(two)]) == 0
+    assert f"{two}: " in capsys.readouterr().out
+    wanted = told_by_formula(np.arange(32) * FRAME)
+    found = {each.name: each for each in formats.load_motion(two).trajectories}
+    assert found.keys() == wanted.keys()
+    for name, each in found.items():
+        assert each.times == pytest.approx(np.arange(32) * FRAME, abs=1e-12), name
+        assert each.values == pytest.approx(wanted[name], abs=1e-12), name
 
 
 # ---------------------------------------------------------------- plots

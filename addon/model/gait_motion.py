@@ -10,6 +10,7 @@ import numpy as np
 from .gait import Controls, Gait, gait_of
 from .records import Mechanism, Motion, Trajectory
 from .report import FormatError, Report
+from .servos import servos_of
 
 #: A wheel's turn is the integral of its speed: it is summed up in steps of at most this (s), however coarse the grid.
 LONGEST_STEP = 0.004
@@ -31,8 +32,16 @@ def gait_motion(mechanism: Mechanism, controls: Controls, seconds: float, step: 
     times = np.arange((count - 1) * finer + 1) * (step / finer)
     fine = gait.motion(times, controls, f"{mechanism.name} Gait")
     times = np.arange(count) * step
-    tracks = [Trajectory(each.name, times.copy(), each.values[::finer].copy()) for each in fine.trajectories]
-    return Motion(fine.name, tracks)
+    servos = servos_of(mechanism)
+    return Motion(
+        fine.name,
+        [
+            Trajectory(
+                each.name, times.copy(), each.values[::finer].copy(), unit="m" if servos[each.name].slides else "rad"
+            )
+            for each in fine.trajectories
+        ],
+    )
 
 
 def tell_controls(gait: Gait | None, controls: Mapping[str, float], report: Report) -> None:
