@@ -23,6 +23,7 @@ import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from platform import machine
 from typing import NamedTuple, Optional
 
 ROOT = Path(__file__).resolve().parent
@@ -36,8 +37,20 @@ class Trouble(Exception):
 # ---- What is installed, pinned in this one place ----------------------------------------------------
 
 LXML = "lxml==6.1.3"
-#: Meshes read without Blender, in pure Python: one wheel serves all. pycollada itself needs the last two.
-PURE = ("trimesh==5.2.0", "pycollada==0.9.3", "python-dateutil==2.9.0.post0", "six==1.17.0")
+#: Plots, and what matplotlib needs that is compiled; contourpy is chosen below.
+COMPILED = (LXML, "matplotlib==3.10.9", "kiwisolver==1.5.1", "pillow==12.3.0")
+#: In pure Python: one wheel serves all. The first two read meshes without Blender, pycollada needs the next two, and
+#: matplotlib python-dateutil and the rest.
+PURE = (
+    "trimesh==5.2.0",
+    "pycollada==0.9.3",
+    "python-dateutil==2.9.0.post0",
+    "six==1.17.0",
+    "cycler==0.12.1",
+    "fonttools==4.68.0",
+    "packaging==26.3",
+    "pyparsing==3.3.3",
+)
 TEST_TOOLS = ("pytest==9.2.0", "hypothesis==6.170.15")
 
 
@@ -49,8 +62,15 @@ class Recipe(NamedTuple):
     requirements: tuple[str, ...]
 
 
+def contourpy(python: Version, arm_windows: bool = False) -> str:
+    """The last one that takes the numpy 1.24 of Blender 4.2; for ARM Windows and newer Pythons one that has wheels."""
+    return "contourpy==1.3.2" if python == (3, 11) and not arm_windows else "contourpy==1.3.3"
+
+
 def blender_recipe(series: str, python: Version, bpy: str, numpy: str) -> Recipe:
-    return Recipe(f"blender-{series}", (python,), (f"bpy=={bpy}", f"numpy=={numpy}", LXML, *PURE, *TEST_TOOLS))
+    arm_windows = sys.platform == "win32" and machine() == "ARM64"
+    ours = (*COMPILED, contourpy(python, arm_windows), *PURE)
+    return Recipe(f"blender-{series}", (python,), (f"bpy=={bpy}", f"numpy=={numpy}", *ours, *TEST_TOOLS))
 
 
 #: numpy is the one that each Blender brings (or, for 4.2, whose module asks for none, the 1.x of its time).
@@ -94,19 +114,19 @@ RETRY_AFTER = 24 * 3600.0
 
 
 class Platform(NamedTuple):
-    """A kind of machine in Blender's words, its wheels' tag, and the Pythons of the Blenders that run on it."""
+    """A kind of machine in Blender's words, its wheels' tags, and the Pythons of the Blenders that run on it."""
 
-    wheel_tag: str
+    wheel_tags: tuple[str, ...]
     pythons: tuple[str, ...] = ("3.11", "3.13")
 
 
 #: Linux has Python 3.14 too: distributions build Blender with their own Python. There is no Blender for ARM Linux.
 PLATFORMS = {
-    "linux-x64": Platform("manylinux_2_28_x86_64", ("3.11", "3.13", "3.14")),
-    "windows-x64": Platform("win_amd64"),
-    "windows-arm64": Platform("win_arm64"),
-    "macos-x64": Platform("macosx_11_0_x86_64"),
-    "macos-arm64": Platform("macosx_11_0_arm64"),
+    "linux-x64": Platform(("manylinux_2_28_x86_64", "manylinux2014_x86_64"), ("3.11", "3.13", "3.14")),
+    "windows-x64": Platform(("win_amd64",)),
+    "windows-arm64": Platform(("win_arm64",)),
+    "macos-x64": Platform(("macosx_11_0_x86_64",)),
+    "macos-arm64": Platform(("macosx_11_0_arm64",)),
 }
 
 
@@ -409,10 +429,20 @@ def platform_zip(target: Path, root: Path, platform: str, wheels: Sequence[Path]
 
 
 def fetch_wheels(python: Path, platform: str) -> list[Path]:
-    """What Blender does not bring, for one platform: lxml for each of its Pythons, and what serves every Python."""
+    """What Blender does not bring, for one platform: what is compiled for each of its Pythons, and what serves every
+    Python. numpy is Blender's own."""
     pythons = PLATFORMS[platform].pythons
-    compiled = [fetch_wheel(python, LXML, platform, version) for version in pythons]
+    compiled = [
+        fetch_wheel(python, requirement, platform, version)
+        for version in pythons
+        for requirement in (*COMPILED, contourpy(version_of(version), platform == "windows-arm64"))
+    ]
     return compiled + [fetch_wheel(python, requirement, "any", pythons[0]) for requirement in PURE]
+
+
+def version_of(dotted: str) -> Version:
+    major, minor = dotted.split(".")
+    return int(major), int(minor)
 
 
 def fetch_wheel(python: Path, requirement: str, platform: str, python_version: str) -> Path:
@@ -423,7 +453,8 @@ def fetch_wheel(python: Path, requirement: str, platform: str, python_version: s
         if not folder.is_dir():
             partial = folder.with_name(folder.name + ".partial")
             shutil.rmtree(partial, ignore_errors=True)
-            target = ["--platform", platform if pure else PLATFORMS[platform].wheel_tag]
+            tags = (platform,) if pure else PLATFORMS[platform].wheel_tags
+            target = [word for tag in tags for word in ("--platform", tag)]
             target += ["--implementation", "py" if pure else "cp", "--python-version", python_version]
             pip = [str(python), "-m", "pip", "download", requirement, "--no-deps", "--only-binary=:all:"]
             with step(f"downloading {requirement} for {platform}, Python {python_version}"):

@@ -9,13 +9,16 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from . import formats
+from .animate import AnimateJob, animate, chosen, motion_endings
 from .model.describe import describe, summary
 from .model.gait import parse_input
+from .model.motion_fit import Fitting
 from .model.records import Mechanism, Source
 from .model.report import FormatError, Report
 from .model.upright import turned, upright_turn
@@ -27,10 +30,9 @@ def main(argv: Sequence[str]) -> int:
     """Run one verb; returns the exit code."""
     try:
         args = _parser().parse_args(list(argv))
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    try:
         args.run(args)
+    except SystemExit as stop:  # argparse's own
+        return int(stop.code or 0)
     except FormatError as error:
         print(f"knuckle: {error}", file=sys.stderr)
         return 1
@@ -65,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument(
         "--to", metavar="FORMAT", choices=known, help=f"{', '.join(known)} (default: by OUT's ending, or IN's own)"
     )
+    convert.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
     _mesh_option(convert)
 
     load = _verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend")
@@ -72,6 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend")
     load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
     _mesh_option(load)
+
+    _add_animate(verbs)
 
     simulate = _verb(
         verbs,
@@ -84,7 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--drive", choices=("servo", "limp"), default="servo", help="servos on or off")
     _run_options(simulate)
     simulate.add_argument("--seconds", type=_seconds, required=True, metavar="S")
-    simulate.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .xmdi or a .blend")
+    simulate.add_argument(
+        "--out", type=Path, required=True, metavar="OUT", help=", ".join([*motion_endings(), ".blend"])
+    )
 
     render = _verb(
         verbs,
@@ -109,6 +116,41 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--seconds", type=_seconds, default=8.0, metavar="S")
     demo.add_argument("--out", type=Path, required=True, metavar="DIR")
     return parser
+
+
+def _add_animate(verbs: argparse._SubParsersAction) -> None:
+    animate = _verb(
+        verbs,
+        "animate",
+        _animate,
+        "write a model's gait, or a motion fitted to it, as a motion file, a .blend or a plot",
+        'animate walker.jm --gait --input "joystick 1 y=-1" --seconds 10 --out walk.xmdi',
+    )
+    animate.set_defaults(wrong=animate.error)
+    animate.add_argument("model", type=Path, metavar="MODEL")
+    what = animate.add_mutually_exclusive_group(required=True)
+    what.add_argument("--motion", type=Path, metavar="M", help="a motion file: its servos are found by their names")
+    what.add_argument("--gait", action="store_true", help="the model's own gait")
+    _input_option(animate)
+    animate.add_argument("--seconds", type=_seconds, metavar="S", help="how long a gait goes on (default: 10)")
+    animate.add_argument("--out", type=Path, metavar="OUT", help=", ".join([*motion_endings(), ".blend"]))
+    animate.add_argument("--plot", type=Path, metavar="PICTURE", help="draw the servos over time: .png, .svg or .pdf")
+    animate.add_argument("--servo", action="append", default=[], metavar="NAME", help="draw this one (repeatable)")
+    animate.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
+    animate.add_argument(
+        "--map", type=_pair, action="append", default=[], metavar="FILE=SERVO",
+        help="the file's servo FILE moves the model's SERVO; nothing behind the = leaves it out (repeatable)",
+    )  # fmt: skip
+    animate.add_argument("--degrees", action="store_true", help="the file's angles are in degrees, not radians")
+    animate.add_argument("--millimetres", action="store_true", help="its lengths are in millimetres, not metres")
+    animate.add_argument(
+        "--stops", choices=("keep", "clamp", "refuse"),
+        help="keys beyond a servo's stops: keep them (default), put them on the stop, or write nothing",
+    )  # fmt: skip
+    animate.add_argument(
+        "--step", type=_milliseconds, metavar="MS", help="a key every MS milliseconds (default: the file's; gaits: 32)"
+    )
+    _mesh_option(animate)
 
 
 def _verb(
@@ -136,6 +178,10 @@ def _mesh_option(parser: argparse.ArgumentParser) -> None:
 def _run_options(parser: argparse.ArgumentParser) -> None:
     _mesh_option(parser)
     parser.add_argument("--motion", type=Path, metavar="M", help="play this motion instead of the model's gait")
+    _input_option(parser)
+
+
+def _input_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input",
         type=_input,
@@ -168,6 +214,24 @@ def _seconds(text: str) -> float:
     if not 0.0 < value <= 36000.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
+
+
+def _milliseconds(text: str) -> float:
+    """Of a number of milliseconds, the seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 60000.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds above 0")
+    return value / 1000.0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, separator, servo = text.partition("=")
+    if not name or not separator:
+        raise argparse.ArgumentTypeError(f"{text!r} is not FILE=SERVO, such as LHip=left_hip")
+    return name, servo
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -207,7 +271,8 @@ def _jobs() -> ModuleType:
 def _info(args: argparse.Namespace) -> None:
     if formats.is_motion(args.file):
         motions, report = formats.read_motions(args.file)
-        mechanism = Mechanism(args.file.stem, motions=motions, source=Source("xmdi"), report=report)
+        source = replace(motions[0].source or Source("xmdi"), text="")
+        mechanism = Mechanism(args.file.stem, motions=motions, source=source, report=report)
     else:
         mechanism = formats.load(args.file)
         formats.complete_masses(mechanism, mechanism.report, args.meshes)
@@ -219,8 +284,11 @@ def _info(args: argparse.Namespace) -> None:
 
 def _convert(args: argparse.Namespace) -> None:
     if formats.is_motion(args.source):
-        report = formats.save_motion(formats.load_motions(args.source), args.target, args.to)
+        motions, report = formats.read_motions(args.source)
+        report.extend(formats.save_motion(chosen(motions, args.only, args.source), args.target, args.to))
         label = ""
+    elif args.only is not None:
+        raise FormatError("this is a model, of which --only has nothing to choose", path=str(args.source))
     else:
         mechanism = formats.load(args.source)
         report = Report(list(mechanism.report.entries))
@@ -241,11 +309,38 @@ def _import(args: argparse.Namespace) -> None:
     _say(f"{args.blend}: {args.blend.stat().st_size} bytes")
 
 
+def _animate(args: argparse.Namespace) -> None:
+    if args.out is None and args.plot is None:
+        args.wrong("give --out, --plot or both")
+    if args.servo and args.plot is None:
+        args.wrong("--servo chooses what --plot draws")
+    foreign = {
+        "--input": args.input, "--seconds": args.seconds,
+    } if args.motion is not None else {
+        "--only": args.only, "--map": args.map, "--degrees": args.degrees, "--millimetres": args.millimetres,
+        "--stops": args.stops,
+    }  # fmt: skip
+    for option, given in foreign.items():
+        if given:
+            args.wrong(f"{option} goes with {'--gait' if args.motion is not None else '--motion'}")
+    if args.gait and args.step and args.out is not None and args.out.suffix.lower() == ".blend":
+        args.wrong("a gait has a key per frame in a .blend: --step has no say there")
+    job = AnimateJob(
+        args.model, args.motion, args.only, dict(args.input), args.seconds or 10.0,
+        Fitting(dict(args.map), args.degrees, args.millimetres, args.stops or "keep", args.step),
+        args.out, args.plot, args.servo, args.meshes,
+    )  # fmt: skip
+    _print_report(animate(job, _jobs))
+    for made in filter(None, (args.out, args.plot)):
+        _say(f"{made}: {made.stat().st_size} bytes")
+
+
 def _simulate(args: argparse.Namespace) -> None:
-    if args.out.suffix.lower() not in {".xmdi", ".xml", ".blend"}:
+    endings = motion_endings()
+    if args.out.suffix.lower() not in {*endings, ".blend"}:
         raise FormatError(
             f"{args.out.suffix or 'no ending'} is not what simulate writes", path=str(args.out),
-            remedy="Name the output .xmdi for the servo motion or .blend for the scene.",
+            remedy=f"Name the output {', '.join(endings)} for the servo motion or .blend for the scene.",
         )  # fmt: skip
     jobs = _jobs()
 

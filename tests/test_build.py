@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import importlib.util
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -19,6 +20,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BLENDER_TAGS = {"Import-Export", "Animation", "Physics", "Rigging"}  # those of Blender's fixed list that we are
+
+
+PLOTTING_IN_PURE_PYTHON = {"cycler", "fonttools", "packaging", "pyparsing"}
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +51,20 @@ def test_every_requirement_is_pinned(build: ModuleType) -> None:
 
 
 def test_what_the_package_imports_is_in_every_environment_and_zip(build: ModuleType) -> None:
-    names = {requirement.split("==")[0] for requirement in (build.LXML, *build.PURE)}
-    assert names == {"lxml", "trimesh", "pycollada", "python-dateutil", "six"}
+    names = {requirement.split("==")[0] for requirement in (*build.COMPILED, *build.PURE)}
+    meshes = {"trimesh", "pycollada", "python-dateutil", "six"}
+    assert names == {"lxml", *meshes, "matplotlib", "kiwisolver", "pillow", *PLOTTING_IN_PURE_PYTHON}
     for recipe in build.BLENDERS.values():
-        assert {build.LXML, *build.PURE} <= set(recipe.requirements)
+        assert {*build.COMPILED, build.contourpy(recipe.pythons[0]), *build.PURE} <= set(recipe.requirements)
+
+
+def test_the_pins_are_all_that_matplotlib_asks_for() -> None:
+    """What its own metadata names is pinned here or, numpy, Blender's; nothing that it does not ask for is."""
+    from importlib import metadata
+
+    needs = [need for need in metadata.requires("matplotlib") or [] if "extra ==" not in need]
+    names = {re.split(r"[^A-Za-z0-9._-]", need)[0].lower() for need in needs}
+    assert names == {"numpy", "contourpy", "kiwisolver", "pillow", "python-dateutil", *PLOTTING_IN_PURE_PYTHON}
 
 
 def test_blenders_have_the_python_that_their_wheels_are_made_for(build: ModuleType) -> None:
@@ -396,16 +410,21 @@ def test_a_zip_gets_compiled_wheels_for_each_python_and_pure_ones_once(
     monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "run_quietly", pip)
     first = build.fetch_wheels(Path("python"), "linux-x64")
-    assert [command[4] for command in asked] == [build.LXML] * 3 + [*build.PURE]
-    assert len({wheel.name for wheel in first}) == 3 + len(build.PURE)
+    compiled = [[*build.COMPILED, f"contourpy==1.3.{last}"] for last in (2, 3, 3)]
+    assert [command[4] for command in asked] == [*sum(compiled, []), *build.PURE]
+    assert len({wheel.name for wheel in first}) == len(sum(compiled, [])) + len(build.PURE)
     for command in asked:
         pure = command[4] in build.PURE
-        assert command[command.index("--platform") + 1] == ("any" if pure else "manylinux_2_28_x86_64")
+        tags = [word for before, word in zip(command, command[1:], strict=False) if before == "--platform"]
+        assert tags == (["any"] if pure else ["manylinux_2_28_x86_64", "manylinux2014_x86_64"])
         assert "--only-binary=:all:" in command
         assert "--no-deps" in command
     second = build.fetch_wheels(Path("python"), "windows-x64")
-    assert [command[4] for command in asked[len(first) :]] == [build.LXML] * 2
-    assert second[2:] == first[3:]
+    assert [command[4] for command in asked[len(first) :]] == [*compiled[0], *compiled[1]]
+    assert second[-len(build.PURE) :] == first[-len(build.PURE) :]
+    arm = build.fetch_wheels(Path("python"), "windows-arm64")
+    assert all("1.3.3" in wheel.name for wheel in arm if "contourpy" in wheel.name)
+    assert not [command for command in asked if command[4].startswith("numpy")], "numpy is Blender's own"
 
 
 def test_the_same_tree_gives_the_same_bytes(build: ModuleType, tree: Path, tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ def test_import_makes_a_blend_of_several_models_with_a_motion_on_the_first(
     blend = tmp_path / "two.blend"
     assert run("import", walker, other, "--blend", blend, "--motion", wave) == 0
     said = capsys.readouterr().out
-    assert "warning: Servo 'Tail' was left out" in said
+    assert "warning: Servo 'Tail' moves nothing here" in said
     assert f"{blend}: {blend.stat().st_size} bytes" in said
     scene = opened(blend)
     second, first = armatures()
@@ -329,7 +329,7 @@ def test_a_motion_is_tracked_under_physics(blank: Any, walker: Path, wave: Path,
     frames, positions = servos(out)["Left Hip"]
     wanted = np.interp(frames, [0, 10, 25], [0, 0.5, -0.25])
     assert np.abs(np.array(positions) - wanted).mean() < 0.04
-    assert "Servo 'Tail' was left out" in capsys.readouterr().out
+    assert "Servo 'Tail' moves nothing here" in capsys.readouterr().out
 
 
 def test_an_input_that_the_model_does_not_listen_to_is_reported(

@@ -23,16 +23,18 @@ BLENDERS_OWN |= {"gpu", "gpu_extras", "idprop", "imbuf", "mathutils", "nodeitems
 MAY_IMPORT = {
     "model": {"model"},
     "formats": {"formats", "model"},
+    "plot": {"model"},
     "blender": {"blender", "formats", "model"},
     "room": {"room", "blender", "formats", "model"},
     "ui": {"ui", "room", "blender", "formats", "model"},
     "jobs": {"jobs", "room", "blender", "formats", "model"},
     "registration": {"ui", "room", "blender", "door", "formats", "model"},
-    "door": {"door", "registration", "jobs", "room", "blender", "formats", "model"},
+    "door": {"door", "registration", "jobs", "room", "blender", "plot", "formats", "model"},
 }
 MAY_USE = {
     "model": {"numpy"},
     "formats": {"numpy", "lxml", "trimesh", "collada"},
+    "plot": {"numpy", "matplotlib"},
     "blender": {"numpy", "lxml"} | BLENDERS_OWN,
     "room": {"numpy", "lxml"} | BLENDERS_OWN,
     "ui": {"numpy"} | BLENDERS_OWN,
@@ -45,11 +47,12 @@ MAY_USE = {
 def layer(parts: tuple[str, ...]) -> str:
     """The layer of a module inside the package: ("blender", "build", "rig") is in a room.
 
-    The top of the package (command line, register) is the door. ``blender/registration.py`` is the one module
-    that reaches into the interface, to hand it to Blender. ``blender/jobs.py`` stands beside the interface: what
-    the command line has done with Blender. What else lies loose there serves all rooms.
+    The top of the package (command line, register) is the door; ``plot.py`` beside it draws.
+    ``blender/registration.py`` is the one module that reaches into the interface, to hand it to Blender.
+    ``blender/jobs.py`` stands beside the interface: what the command line has done with Blender. What else lies
+    loose there serves all rooms.
     """
-    if parts[:1] in {("model",), ("formats",)}:
+    if parts[:1] in {("model",), ("formats",), ("plot",)}:
         return parts[0]
     if parts[:1] != ("blender",):
         return "door"
@@ -143,6 +146,9 @@ def test_module_imports_only_what_its_layer_may(path: str) -> None:
         ("blender/ui/panels.py", "from lxml import etree", "ui may not import lxml"),
         ("blender/ui/panels.py", "from addon.model import records", "absolutely"),
         ("formats/juice.py", "from model.records import Body", "absolutely"),
+        ("plot.py", "from . import formats", "plot may not import formats"),
+        ("model/servos.py", "import matplotlib", "model may not import matplotlib"),
+        ("blender/ui/panels.py", "from ... import plot", "ui may not import plot"),
         ("cli.py", "import bpy", "door may not import bpy"),
         ("cli.py", "def main():\n    import bpy", "door may not import bpy"),
         ("cli.py", "from .blender import build", "importable without bpy"),

@@ -19,7 +19,12 @@ from addon.model.records import Array, Body, Mechanism, Source
 
 FRAME_RATE = 60
 MODELS = ("hexapod", "rover")  # those of Juice
-OTHERS = ("pumpjack/pumpjack.json", "desk_lamp/desk_lamp.skel", "sensor_leg/sensor_leg.xml")
+OTHERS = (
+    "pumpjack/pumpjack.json",
+    "desk_lamp/desk_lamp.skel",
+    "sensor_leg/sensor_leg.xml",
+    "humanoid/humanoid.skel",
+)
 OBJECTS = ("Bodies/Body", "RevoluteJoints/RevoluteJoint", "PrismaticJoints/PrismaticJoint")
 MIRRORED = {"Position/X", "Rotation/Y", "Rotation/R"}
 OWN = {"ID", "Name", "Twin", "Body1", "Body2"}

@@ -16,6 +16,8 @@ import numpy as np
 
 from .. import formats
 from ..formats.xmdi import FRAME_SECONDS
+from ..model.gait_motion import tell_controls
+from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
 from . import preferences
 from .access import record_of, settings
@@ -59,15 +61,9 @@ def load_into(
 
 def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
     """Hold controls of a model at values; the report warns of those that it does not listen to."""
-    gait = live_gait(rig)
-    heard = gait.controls if gait is not None else []
     for name, value in inputs.items():
-        if abs(value) > 1.0:
-            report.warn("input-far", f"{name}={value:g} is more than a control gives: they go from -1 to 1")
         setattr(settings(rig).controls, control_property(name), value)
-        if name not in heard:
-            listens = f"it listens to {', '.join(heard)}" if heard else "it listens to none"
-            report.warn("input-unheard", f"The model does not listen to {name!r}: {listens}")
+    tell_controls(live_gait(rig), inputs, report)
 
 
 def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
@@ -102,6 +98,37 @@ def import_to_blend(
         reports.append(key_motion(rig, motion, scene))
     save_blend(blend)
     return reports
+
+
+def animate_to_blend(
+    mechanism: Mechanism,
+    blend: Path,
+    motions: Sequence[Motion],
+    seconds: float,
+    inputs: Inputs,
+    mesh_folders: Sequence[str] = (),
+) -> Report:
+    """Build a model in a new .blend that plays motions, the first of several, or without any its own gait.
+
+    The report tells what building and keying add to that of the reading."""
+    scene = fresh_scene()
+    told = len(mechanism.report.entries)
+    options = BuildOptions(gait_seconds=seconds, mesh_folders=all_mesh_folders(mesh_folders))
+    rig = rig_in(build(mechanism, bpy.context, options))
+    assert rig is not None
+    report = Report(mechanism.report.entries[told:])
+    for motion in reversed(motions):  # the first is the one that plays in the end
+        report.extend(apply(motion, settings(rig).collection, scene)[1])
+    if not motions:
+        scene.frame_end = scene.frame_start + math.ceil(seconds * frame_rate(scene) - 1e-6)
+        for name, value in inputs.items():
+            setattr(settings(rig).controls, control_property(name), value)
+        if inputs:
+            bpy.data.actions.remove(rig.animation_data.action)  # the gait with all controls at rest
+            bake_gait(scene, rig, scene.frame_start, scene.frame_end)
+    settings(rig).drive = "KEYS"
+    save_blend(blend)
+    return report
 
 
 def run_physics(

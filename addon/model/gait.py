@@ -343,23 +343,23 @@ class Gait:
         feedback: Feedback = _NOTHING,
         speed_factor: float | None = None,
     ) -> Motion:
-        """The gait baked at times (n,) in seconds, one trajectory per commanded joint.
+        """The gait baked at times (n,) in seconds, one trajectory per commanded joint."""
+        at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        values = self.servo_values(self.evaluate(self.phase(at, speed_factor), controls, feedback), at)
+        names = servo_names(self.mechanism)
+        return Motion(name, [Trajectory(names[joint], at.copy(), values[joint]) for joint in self.joints])
+
+    def servo_values(self, commands: Commands, times: Array) -> dict[str, Array]:
+        """Commands at times (n,) in seconds as servo positions (n,), by joint id.
 
         Joints that are told a velocity start at their position and turn by its integral (trapezoid rule)."""
-        at = np.atleast_1d(np.asarray(times, dtype=np.float64))
-        commands = self.evaluate(self.phase(at, speed_factor), controls, feedback)
-        names = servo_names(self.mechanism)
-        trajectories = []
-        for joint in self.joints:
-            if joint in commands.position:
-                values = commands.position[joint]
-            else:
-                dof, speed = self._dofs[joint], commands.velocity[joint]
-                assert dof is not None
-                turned = np.cumsum(np.diff(at) * (speed[1:] + speed[:-1]) / 2.0)
-                values = dof.position + np.concatenate([[0.0], turned])[: len(at)]
-            trajectories.append(Trajectory(names[joint], at.copy(), values))
-        return Motion(name, trajectories)
+        values = dict(commands.position)
+        for joint, speed in commands.velocity.items():
+            dof = self._dofs[joint]
+            assert dof is not None
+            turned = np.cumsum(np.diff(times) * (speed[1:] + speed[:-1]) / 2.0)
+            values[joint] = dof.position + np.concatenate([[0.0], turned])[: len(times)]
+        return values
 
 
 def _keep_in_turn(angle: Array) -> Array:

@@ -28,10 +28,10 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.model.kinematics import spanning_tree
 from addon.model.records import Source
-from tests.bench import conversions, reading
+from tests.bench import conversions, motion, reading
 
 KEYS = 20
-PARTS = ("import", "reading", "kinematics")
+PARTS = ("import", "reading", "kinematics", "motion")
 
 
 def star(count: int, depth: int = 8) -> str:
@@ -251,7 +251,7 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; write it as JSON too when asked. ``conversions`` and ``contact_sheet`` have their own words."""
+    """Print the table; write it as JSON too when asked. Two parts, with words of their own, run for themselves."""
     if arguments[:1] == ["conversions"]:
         return conversions.main(arguments[1:])
     if arguments[:1] == ["contact_sheet"]:
@@ -260,6 +260,7 @@ def main(arguments: list[str]) -> int:
         return contact_sheet.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 5000], metavar="BODIES")
+    parser.add_argument("--keys", type=int, default=100_000, metavar="N", help="of each servo of the motion")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="default: everything")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here as well")
     options = parser.parse_args(arguments)
@@ -272,6 +273,8 @@ def main(arguments: list[str]) -> int:
             rows += [*bench_import(options.sizes, Path(folder)), *bench_formats(files, 1000)]
         if "kinematics" in options.only:
             rows.append(bench_kinematics())
+        if "motion" in options.only:
+            rows += motion.rows(Path(folder), star(motion.SERVOS + 1), options.keys)
     print(f"Blender {bpy.app.version_string}, {os.cpu_count()} cores, CPU seconds, medians")
     print(f"{'what':48} {'bodies':>6} {'seconds':>9} {'floor':>9} {'ratio':>7} {'bar':>5}")
     for row in rows:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
-from ...model.gait import Commands, Gait, gait_of
+from ...model.gait import Gait, gait_of
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
 from ..access import action_record, armature_of, bone_record, record_of, settings
@@ -57,7 +57,7 @@ def bake_gait(
     frames = np.arange(first, last + 1, dtype=np.float64)
     times = seconds_since_start(scene, frames)
     commands = gait.evaluate(engine_phase(gait, rig, scene, frames), control_values(gait, rig, frames))
-    tracks = {joint: (*_thin(frames, values), LINEAR) for joint, values in servo_values(commands, times).items()}
+    tracks = {joint: (*_thin(frames, values), LINEAR) for joint, values in gait.servo_values(commands, times).items()}
     action = key_servos(rig, name or f"{record_of(rig).source_name} Gait", tracks)
     _key_roots_at_rest(rig, action, first)
     action_record(action).kind = "GAIT"
@@ -70,15 +70,6 @@ def _key_roots_at_rest(rig: bpy.types.Object, action: bpy.types.Action, frame: f
     roots = [bone.name for bone in armature_of(rig).bones if bone_record(bone).root]
     rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
     key_bone_paths(rig, action, np.array([float(frame)]), dict.fromkeys(roots, rest))
-
-
-def servo_values(commands: Commands, times: Array) -> dict[str, Array]:
-    """Commands as servo positions: what is told a velocity turns by its integral (trapezoid rule)."""
-    values = dict(commands.position)
-    for joint, speed in commands.velocity.items():
-        turned = np.cumsum(np.diff(times) * (speed[1:] + speed[:-1]) / 2.0)
-        values[joint] = np.concatenate([[0.0], turned])
-    return values
 
 
 def _thin(frames: Array, values: Array) -> tuple[Array, Array]:

@@ -1,0 +1,130 @@
+"""Pictures of motions: what is in them, however many servos there are and whatever they are called."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from addon import plot
+from addon.model.records import Motion, Trajectory
+from addon.model.report import FormatError
+from addon.model.servos import Servo
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMES = np.linspace(0.0, 5.0, 200)
+
+
+def motion(count: int, name: str = "Servo") -> Motion:
+    tracks = [Trajectory(f"{name} {k}", TIMES, np.sin(TIMES * (1 + k / 9))) for k in range(count)]
+    return Motion("walk", tracks)
+
+
+def image(data: bytes) -> np.ndarray:
+    """The pixels (height, width, 3) of a PNG."""
+    from PIL import Image
+
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), dtype=float)
+
+
+def words(data: bytes) -> list[str]:
+    """All that is written in an SVG."""
+    return [html.unescape(str(each.text)).strip() for each in etree.fromstring(data).iter(etree.Comment)]
+
+
+def share_of(picture: np.ndarray, colour: str) -> float:
+    """Which part of a picture's pixels have nearly a colour."""
+    wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    return float((np.abs(picture - wanted).max(axis=2) < 30).mean())
+
+
+@pytest.mark.parametrize("count", [1, 2, 6, 7, 13, 30])
+def test_one_to_thirty_servos_are_all_there_with_names_and_units(count: int) -> None:
+    servos = {f"Servo {k}": Servo(f"Servo {k}", "", k % 3 == 2, -1.2, 1.3) for k in range(count)}
+    found = words(plot.motion_picture(motion(count), servos, ".svg"))
+    for name in servos:
+        assert [each for each in found if each == name or each.startswith(f"{name}  (")], name
+    assert "walk" in found
+    assert "time (s)" in found
+    assert "stop" in found
+    assert "beyond its stops" not in found
+    assert ("position (m)" in found or any("  (m)" in each for each in found)) == (count > 2)
+
+
+def test_what_is_beyond_a_stop_is_red_and_stops_are_dashed() -> None:
+    within = image(plot.motion_picture(motion(1), {"Servo 0": Servo("Servo 0", "", False, -1.2, 1.2)}))
+    beyond = image(plot.motion_picture(motion(1), {"Servo 0": Servo("Servo 0", "", False, -0.5, 0.5)}))
+    assert share_of(within, plot.BEYOND) == 0.0
+    assert share_of(beyond, plot.BEYOND) > 1e-3
+    row = np.abs(within - 255).max(axis=2) > 40
+    dashed = [line for line in row if np.count_nonzero(np.diff(line.astype(int)) > 0) >= 10]
+    assert dashed, "a row of the picture with many short strokes"
+
+
+def test_keys_that_hold_are_drawn_as_steps() -> None:
+    held = Trajectory("a", np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), held=np.array([True, False, False]))
+    times, values = plot._corners(held)
+    assert list(zip(times.tolist(), values.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 1), (2, 0)]
+    constant = Trajectory("a", np.array([0.0, 1.0]), np.array([0.0, 1.0]), "constant")
+    times, values = plot._corners(constant)
+    assert list(zip(times.tolist(), values.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 1)]
+
+
+def test_many_keys_are_drawn_by_their_lowest_and_highest() -> None:
+    rng = np.random.default_rng(3)
+    times, values = np.arange(100_000) / 1000, rng.normal(size=100_000)
+    values[43_210] = 99.0
+    at, thin = plot._corners(Trajectory("a", times, values))
+    assert len(at) <= plot.POINTS + 2
+    assert (np.diff(at) > 0).all()
+    assert (thin.min(), thin.max()) == (values.min(), 99.0)
+    assert (at[0], at[-1]) == (times[0], times[-1])
+    assert set(zip(at, thin, strict=True)) <= set(zip(times, values, strict=True))
+
+
+@pytest.mark.parametrize("name", ["_hidden", "$x$ $", "50% & <b>", "腰", r"\frac{"])
+@pytest.mark.parametrize("count", [1, 8])
+def test_any_name_may_be_drawn(name: str, count: int) -> None:
+    assert plot.motion_picture(motion(count, name), {}).startswith(b"\x89PNG")
+    found = words(plot.motion_picture(motion(count, name), {}, ".svg"))
+    assert any(each.startswith(f"{name} 0") for each in found)
+
+
+def test_a_long_name_leaves_room_for_its_curve() -> None:
+    long = Motion("walk", [Trajectory(f"left{'-very' * 20}-hip", TIMES, np.sin(TIMES))])
+    (name,) = (each for each in words(plot.motion_picture(long, {}, ".svg")) if each.startswith("left"))
+    assert len(name) == 32
+    assert name.endswith("-very-hip")
+    columns = np.flatnonzero(
+        (np.abs(image(plot.motion_picture(long, {})) - (50, 100, 168)).max(axis=2) < 30).any(axis=0)
+    )
+    assert np.ptp(columns) > 600, "pixels from the curve's left end to its legend's"
+
+
+def test_a_motion_of_one_key_or_of_none() -> None:
+    one = Motion("pose", [Trajectory("a", np.array([1.0]), np.array([0.5])), Trajectory("b", np.empty(0), np.empty(0))])
+    assert share_of(image(plot.motion_picture(one, {})), plot.COLOURS[0]) > 0
+    with pytest.raises(FormatError, match="motion 'rest' has no keys to draw"):
+        plot.motion_picture(Motion("rest", []), {})
+
+
+def test_nothing_is_written_into_the_users_settings(tmp_path: Path) -> None:
+    code = (
+        "from addon.plot import motion_picture; from addon.model.records import *; import numpy as np\n"
+        "motion_picture(Motion('m', [Trajectory('a', np.arange(3.0), np.arange(3.0))]), {})\n"
+        "import sys; assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "MPL"))}
+    environ |= {"HOME": str(home), "USERPROFILE": str(home), "TMPDIR": str(temporary), "TEMP": str(temporary)}
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environ, check=True)
+    assert list(home.rglob("*")) == []
