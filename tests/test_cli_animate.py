@@ -308,7 +308,7 @@ def test_one_motion_of_several_is_converted(wave: Path, walker: Path, tmp_path: 
 def test_every_motion_format_becomes_every_other(
     walker: Path, tmp_path: Path, capsys: Any, first: str, second: str
 ) -> None:
-    """A gait on the 32 ms grid is a motion that every format can hold: to the last bit but for how seconds are spelled."""
+    """A gait on the 32 ms grid is a motion that every format can hold, but for the last bits of its seconds."""
     one, two = tmp_path / f"one{first}", tmp_path / f"two{second}"
     assert run(walker, "--gait", *PUSHED, "--seconds", 1, "--out", one) == 0
     assert main(["convert", str(one), str(two)]) == 0
