@@ -12,28 +12,15 @@ _LONGEST_LINE = 10_000
 
 
 def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) -> None:
-    """Put a model's document into a Text of its own."""
+    """Put a document into a Text of its own. Overlong lines are folded at a character that the text has not."""
     model = settings(rig)
     model.encoding = encoding
-    model.document, model.fold = new_text(name, text)
-
-
-def new_text(name: str, text: str) -> tuple[bpy.types.Text, str]:
-    """A new Text that holds a document, and the character at which its overlong lines are folded: one that the text
-    has not, empty where no line is too long."""
-    fold = ""
+    model.fold = ""
     if max(map(len, text.split("\n"))) > _LONGEST_LINE:
-        fold = next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
-        text = "\n".join(_folded(line, fold) for line in text.split("\n"))
-    block = bpy.data.texts.new(name)
-    block.from_string(text)
-    return block, fold
-
-
-def text_in(block: bpy.types.Text, fold: str) -> str:
-    """What ``new_text`` was given."""
-    text = block.as_string()
-    return text.replace(f"{fold}\n", "") if fold else text
+        model.fold = next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+        text = "\n".join(map(lambda line: _folded(line, model.fold), text.split("\n")))
+    model.document = bpy.data.texts.new(name)
+    model.document.from_string(text)
 
 
 def _folded(line: str, mark: str) -> str:
@@ -44,7 +31,10 @@ def _folded(line: str, mark: str) -> str:
 def document_text(rig: bpy.types.Object) -> str | None:
     """The document as it was read; None where the model has none."""
     model = settings(rig)
-    return None if model.document is None else text_in(model.document, model.fold)
+    if model.document is None:
+        return None
+    text = model.document.as_string()
+    return text.replace(f"{model.fold}\n", "") if model.fold else text
 
 
 def document_bytes(rig: bpy.types.Object) -> bytes | None:

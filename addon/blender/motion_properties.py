@@ -40,9 +40,7 @@ class KnuckleOriginServo(bpy.types.PropertyGroup):
 class KnuckleOrigin(bpy.types.PropertyGroup):
     """A motion of a file that was keyed in an Action, and how its times became frames."""
 
-    document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
-    fold: StringProperty(description="The character at which overlong lines of the document are folded")
-    encoding: StringProperty(description="How the file's text was encoded", default="utf-8")
+    document: PointerProperty(name="Document", description="Holds the imported file", type=bpy.types.Text)
     path: StringProperty(name="File", subtype="FILE_PATH")
     index: IntProperty(description="Which motion of the document, from 0")
     start: FloatProperty(description="The scene's frame at time 0")

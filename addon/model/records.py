@@ -244,6 +244,11 @@ class Trajectory:
     held: NDArray[np.bool_] | None = None
     unit: Literal["", "rad", "m"] = ""
 
+    @property
+    def may_hold(self) -> bool:
+        """Whether any key's value may be held."""
+        return self.held is not None or self.interpolation == "constant"
+
     def holds(self) -> NDArray[np.bool_]:
         """Whether each key's value holds until the next, (n,)."""
         if self.held is not None:

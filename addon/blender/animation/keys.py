@@ -148,10 +148,10 @@ def _at(frames: Array, keys: Array, values: Array, how: How) -> tuple[Array, NDA
 
 def group_starts(places: Array) -> NDArray[np.intp]:
     """Of keys at ascending places (n,), the first of each group that Blender would make one of."""
-    as_kept = np.asarray(places, dtype=np.float32).astype(np.float64)
-    if (np.diff(as_kept) >= NEAREST).all():
+    as_kept = np.asarray(places, dtype=np.float32)
+    if len(as_kept) < 2 or np.diff(as_kept).min() >= NEAREST:
         return np.arange(len(as_kept))
-    starts, begin = [0], as_kept[0]
+    starts, begin = [0], float(as_kept[0])
     for number, place in enumerate(as_kept.tolist()):
         if place - begin >= NEAREST:
             starts.append(number)
@@ -172,8 +172,14 @@ def put_keys(curve: bpy.types.FCurve, frames: Array, values: Array, how: How = L
 def key_pairs(frames: Array, values: Array) -> NDArray[np.float32]:
     """Keys as Blender has them, (n, 2): what is larger than a 32-bit number can be is the largest."""
     pairs = np.empty((len(frames), 2), dtype=np.float32)
-    pairs[:, 0], pairs[:, 1] = frames, np.clip(values, -_LARGEST, _LARGEST)
+    pairs[:, 0] = frames
+    pairs[:, 1] = values if fits(values) else np.clip(values, -_LARGEST, _LARGEST)
     return pairs
+
+
+def fits(values: Array) -> bool:
+    """Whether no value is larger than a key's can be."""
+    return not len(values) or bool(max(-np.min(values), np.max(values)) <= _LARGEST)
 
 
 def key_bone_paths(

@@ -16,7 +16,7 @@ from ..channels import Channel, servo_channels, servo_names
 from ..compat import action_curves, use_action
 from ..model_parts import require_rig
 from .clock import Clock
-from .keys import Tracks, curve_tracks, key_channels
+from .keys import Tracks, curve_tracks, fits, key_channels
 from .layering import lay_over
 from .origins import note_placed, origins_with_records, put_origin, track_of
 from .units import Units
@@ -179,8 +179,8 @@ def _say_losses(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, r
     """What Blender's keys cannot show of a file's. It goes out again all the same."""
     for place, channel in placed.items():
         keys, values, _how = tracks[channel]
-        clipped = int((np.abs(values) > np.finfo(np.float32).max).sum())
-        if clipped:
+        if not fits(values):
+            clipped = int((np.abs(values) > np.finfo(np.float32).max).sum())
             report.warn(
                 "values-clipped", f"{clipped} of {len(keys)} keys of {channel.name!r} are too large for Blender"
             )

@@ -3,7 +3,6 @@ numbers became keys."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -18,13 +17,13 @@ from ...model.records import Array, Motion, Source, Trajectory
 from ...model.report import FormatError, Report
 from ..access import action_record
 from ..channels import Channel
-from ..document import new_text, text_in
 from ..motion_properties import KnuckleOrigin
 from .clock import Clock
 from .keys import CONSTANT, LINEAR, Tracks, group_starts
 from .units import Units
 
-_DIGEST, _FOLD = "knuckle_digest", "knuckle_fold"
+#: The property of a Text that holds a document.
+_DATA = "knuckle_document"
 
 
 @dataclass
@@ -63,13 +62,15 @@ def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channe
     if len(starts) == len(places):
         return places, values, how
     ends = np.append(starts[1:], len(places)) - 1
-    return places[starts], values[ends], how[ends]
+    return places[starts], values[ends], how if isinstance(how, int) else how[ends]
 
 
 def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, Any]:
     """The same with all keys."""
-    how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32)
-    return clock.keys(trajectory.times), trajectory.values * units.size(channel), how
+    size = units.size(channel)
+    values = trajectory.values if size == 1.0 else trajectory.values * size
+    how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32) if trajectory.may_hold else LINEAR
+    return clock.keys(trajectory.times), values, how
 
 
 def put_origin(
@@ -80,8 +81,7 @@ def put_origin(
         return
     kept = action_record(action).origins.add()
     kept.document = _document(motion.source)
-    kept.fold = str(kept.document.get(_FOLD, ""))
-    kept.encoding, kept.path, kept.index = motion.source.encoding, motion.source.path, motion.index
+    kept.path, kept.index = motion.source.path, motion.index
     kept.start, kept.fps, kept.fps_base = clock.start, clock.fps, clock.fps_base
     kept.map_old, kept.map_new = clock.old, clock.new
     kept.angle, kept.length = units.angle, units.length
@@ -96,13 +96,18 @@ def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
 
 
 def _document(source: Source) -> bpy.types.Text:
-    """The Text with a document: the one that other motions of it have, or a new one."""
-    digest = hashlib.sha256(source.text.encode("utf-8", "surrogatepass")).hexdigest()
+    """The Text with a document, as bytes beside its lines: the one that other motions of it have, or a new one. (Lines
+    of a hundred thousand numbers are slow in Blender's text editor.)"""
+    data = encode(source.text, source.encoding)
     for block in bpy.data.texts:
-        if block.get(_DIGEST) == digest and text_in(block, str(block.get(_FOLD, ""))) == source.text:
+        if _DATA in block and block[_DATA] == data:
             return block
-    block, fold = new_text(PurePath(source.path.replace("\\", "/")).name or "Motion", source.text)
-    block[_DIGEST], block[_FOLD] = digest, fold
+    name = PurePath(source.path.replace("\\", "/")).name or "Motion"
+    block = bpy.data.texts.new(name)
+    block.from_string(
+        f"Knuckle keeps {name} with this text, for the numbers of its motions to go out as they came in.\n"
+    )
+    block[_DATA] = data
     return block
 
 
@@ -134,11 +139,10 @@ def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple
 
 
 def _motion_of(kept: KnuckleOrigin, read: dict[str, list[Motion]]) -> Motion | None:
-    name = kept.document.name
-    if name not in read:
+    block = kept.document
+    if block.name not in read:
         try:
-            text = text_in(kept.document, kept.fold)
-            read[name] = loads_motions(encode(text, kept.encoding), kept.path)[0]
+            read[block.name] = loads_motions(bytes(block.get(_DATA, b"")), kept.path)[0]
         except FormatError:
-            read[name] = []
-    return read[name][kept.index] if kept.index < len(read[name]) else None
+            read[block.name] = []
+    return read[block.name][kept.index] if kept.index < len(read[block.name]) else None

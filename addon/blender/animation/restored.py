@@ -15,7 +15,7 @@ from ..blocks import nearest_vectors, told_vectors
 from ..channels import Channel, block_turn
 from .clock import Clock
 from .curve_keys import CurveKeys
-from .keys import CONSTANT, block_keys, group_starts, key_pairs
+from .keys import block_keys, group_starts, key_pairs
 from .origins import Origin, track_of, whole_track
 
 Unit = Literal["", "rad", "m"]
@@ -38,7 +38,7 @@ def single_track(
     for origin in origins:
         own = origin.trajectory(channel)
         unit = own.unit
-        places, numbers, how = whole_track(own, origin.clock, origin.units, channel)
+        places, numbers, _how = whole_track(own, origin.clock, origin.units, channel)
         starts = group_starts(places)
         ends = np.append(starts[1:], len(places)) - 1
         pairs = key_pairs(places[starts], numbers[ends])
@@ -52,7 +52,7 @@ def single_track(
         off &= ~there
         for key in np.flatnonzero(same & (ends > starts)[at]):
             group = slice(starts[at[key]], ends[at[key]] + 1)
-            several[int(key)] = own.times[group], numbers[group], how[group] == CONSTANT
+            several[int(key)] = own.times[group], numbers[group], own.holds()[group]
     return _track(channel.name, times, values, keys.held, several, unit), int(off.sum())
 
 
