@@ -100,13 +100,11 @@ def _document(source: Source) -> bpy.types.Text:
     of a hundred thousand numbers are slow in Blender's text editor.)"""
     data = encode(source.text, source.encoding)
     for block in bpy.data.texts:
-        if _DATA in block and block[_DATA] == data:
+        if block.get(_DATA) == data:
             return block
     name = PurePath(source.path.replace("\\", "/")).name or "Motion"
     block = bpy.data.texts.new(name)
-    block.from_string(
-        f"Knuckle keeps {name} with this text, for the numbers of its motions to go out as they came in.\n"
-    )
+    block.from_string(f"With this text Knuckle keeps {name}, so that its numbers go out as they came in.\n")
     block[_DATA] = data
     return block
 
