@@ -71,10 +71,11 @@ class ServoCheck:
 def check(motion: Motion, limits: Mapping[str, Limits], tolerance: float = TOLERANCE) -> list[ServoCheck]:
     """What every servo of a motion does, in the motion's order; those without keys are left out.
 
-    ``limits``: lower and upper stop by servo, None where there is none, as for servos that it lacks. Excesses are exact:
-    they begin and end where the value crosses the stop, also between keys; those of no more than ``tolerance`` are
-    passed over. Velocity is that between two keys. Acceleration is taken at keys: the change of velocity over the mean of
-    the times to the key before and to the key after. Where a value jumps, neither is counted: the jump is told."""
+    ``limits``: lower and upper stop by servo, None where there is none, as for servos not in it. Excesses are exact,
+    from where the value crosses the stop, also between keys, to where it comes back; those of no more than
+    ``tolerance`` are passed over. Velocity is that between two keys. Acceleration is taken at keys: the change of
+    velocity over the mean of the times to the key before and to the key after. Where a value jumps, neither is
+    counted: the jump is told."""
     return [
         check_servo(each, limits.get(each.name, (None, None)), tolerance)
         for each in motion.trajectories

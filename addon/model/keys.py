@@ -105,7 +105,7 @@ class Keys:
                 points[:, handle] = points[:, end] + share * (points[:, handle] - points[:, end])
         return x, y
 
-    def taken(self, which: NDArray | slice) -> Keys:
+    def taken(self, which: NDArray | slice | list[int]) -> Keys:
         """Some of the keys, by their numbers or a mask."""
         more = {name: column[which] for name, column in self.more.items()}
         return replace(self, times=self.times[which], values=self.values[which], kinds=self.kinds[which], more=more)
@@ -156,6 +156,27 @@ class Keys:
         for name in {"left_type", "right_type"} & self.more.keys():
             self.more[name][which] = FREE
 
+    def straightened(self, apart: float, most: int = 32) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Times, values and whether they hold (m,), of points that straight lines join: the keys, and on Bezier parts
+        points of the very curve with its lowest and highest, four at least and ``most`` at most, else about ``apart``
+        in time."""
+        keys, told, held = self.times[:, 1], self.values[:, 1], self.kinds == HELD
+        curved = np.flatnonzero(self.kinds[:-1] == BEZIER)
+        if not len(curved):
+            return keys.copy(), told.copy(), held
+        x, y = self.controls(curved)
+        counts = np.clip(np.ceil((x[:, 3] - x[:, 0]) / apart), 4, most).astype(np.intp)
+        places, times, values = [np.arange(len(self))], [keys], [told]
+        for count in np.unique(counts):
+            those = counts == count
+            shares = _with_extremes(np.tile(np.arange(1, count) / count, (int(those.sum()), 1)), y[those])
+            times.append(bezier(x[those], shares).ravel())
+            values.append(bezier(y[those], shares).ravel())
+            places.append(np.repeat(curved[those], count - 1))
+        place, time, value = np.concatenate(places), np.concatenate(times), np.concatenate(values)
+        order = np.lexsort((time, place))  # a key is never later than the points up to the next
+        return time[order], value[order], held[place[order]]
+
     def between(self, first: float, last: float) -> Keys:
         """The course from one time to another, with keys at both."""
         out = self.with_key(first).with_key(last)
@@ -177,6 +198,24 @@ def bezier(points: Array, share: Array) -> Array:
     p0, p1, p2, p3 = points.T if share.ndim == 1 else points.T[:, :, None]
     rest = 1.0 - share
     return rest**3 * p0 + 3.0 * rest**2 * share * p1 + 3.0 * rest * share**2 * p2 + share**3 * p3
+
+
+def _with_extremes(shares: Array, y: Array) -> Array:
+    """Shares (m, k), in order, of cubics with control points ``y`` (m, 4), those nearest to the cubics' turning points
+    moved onto them."""
+    a = y[:, 3] - 3.0 * y[:, 2] + 3.0 * y[:, 1] - y[:, 0]
+    b = 2.0 * (y[:, 2] - 2.0 * y[:, 1] + y[:, 0])
+    c = y[:, 1] - y[:, 0]
+    root = np.sqrt(np.maximum(b * b - 4.0 * a * c, 0.0))
+    q = -0.5 * (b + np.where(b < 0.0, -root, root))  # steady also where a or c is nearly 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turns = np.stack([q / a, c / q], axis=1)
+    step = shares[:, :1]
+    for turn in turns.T:
+        real = (turn > 0.5 * step[:, 0]) & (turn < 1.0 - 0.5 * step[:, 0]) & (b * b >= 4.0 * a * c)
+        rows = np.flatnonzero(real)
+        shares[rows, np.abs(shares[rows] - turn[rows, None]).argmin(axis=1)] = turn[rows]
+    return np.sort(shares, axis=1)
 
 
 def _share(x: Array, at: Array) -> Array:

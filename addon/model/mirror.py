@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .kinematics import joint_frames_world
 from .keys import Keys, turned_round
-from .naming import servo_names
+from .kinematics import joint_frames_world
 from .motions import span_of
+from .naming import servo_names
 from .records import DOF_SIZE, Array, Dof, DofKind, Joint, Mechanism, Motion, Trajectory
 from .report import Report
 from .rotations import inverse

@@ -121,7 +121,7 @@ def _plane(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str],
     frames = joint_frames_world(mechanism)
     here = [(points[key], points[other]) for key, other in bodies.items() if key < other]
     here += [(frames[key][:3, 3], frames[other][:3, 3]) for key, other in joints.items() if key < other]
-    spread = np.array(here).reshape(-1, 2, 3)
+    spread: Array = np.array(here).reshape(-1, 2, 3)
     across = spread[:, 1] - spread[:, 0]
     size = float(np.ptp(spread.reshape(-1, 3), axis=0).max()) if len(spread) else 0.0
     if normal is not None:
