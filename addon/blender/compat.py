@@ -58,3 +58,9 @@ def select_bone(pose: bpy.types.PoseBone, chosen: bool) -> None:
     """Select a bone in pose mode, or not. (Bones' selection moved to the pose in 5.0.)"""
     holder: Any = pose if VERSION >= (5, 0) else pose.bone
     holder.select = chosen
+
+
+def bone_is_selected(pose: bpy.types.PoseBone) -> bool:
+    """Whether a bone is selected in pose mode."""
+    holder: Any = pose if VERSION >= (5, 0) else pose.bone
+    return bool(holder.select)

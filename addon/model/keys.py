@@ -271,6 +271,7 @@ def repeated(keys: Keys, span: Span, rounds: int, climbs: bool = False) -> Keys:
     one = span.closed(keys)
     inner, starts = one.taken(slice(1, -1)), one.taken([0])
     seam = one.taken([-1]).then(starts.moved(span.period, one.rise if climbs else 0.0))
+    seam.times[0, 1] = one.last  # and no rounding beside it
     parts = [starts]
     for number in range(rounds):
         shift = number * span.period, number * one.rise if climbs else 0.0

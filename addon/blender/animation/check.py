@@ -24,7 +24,7 @@ from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
 from ..model_parts import parts
 from ..records import read_dofs, stops
-from .curves import Place, read_keys
+from .curves import Place, cycles_of, read_keys
 
 #: How fine curves are sampled where they are not straight (frames).
 _FINE = 0.25
@@ -37,12 +37,14 @@ Track = tuple[Array, Array, np.ndarray]  # frames, values, held: (n,)
 
 @dataclass(frozen=True)
 class Overview:
-    """An Action that keys a model's servos: its name, the range of their keys in frames, how many servos."""
+    """An Action that keys a model's servos: its name, the range of their keys in frames, how many servos, and whether
+    some of them repeat by a Cycles modifier."""
 
     name: str
     first: float
     last: float
     servos: int
+    cycles: bool
 
 
 @dataclass(frozen=True)
@@ -104,17 +106,15 @@ def overviews(rig: bpy.types.Object) -> list[Overview]:
 
 
 def _overview(rig: bpy.types.Object, action: bpy.types.Action, channels: list[Channel]) -> Overview | None:
-    curves = action_curves(rig, action, create=False) or ()
-    ends = {
-        (curve.data_path, curve.array_index): (curve.keyframe_points[0].co[0], curve.keyframe_points[-1].co[0])
-        for curve in curves
-        if len(curve.keyframe_points)
-    }
-    servos = [channel for channel in channels if not ends.keys().isdisjoint(channel.curves())]
+    curves = {(c.data_path, c.array_index): c for c in action_curves(rig, action, create=False) or ()}
+    curves = {place: curve for place, curve in curves.items() if len(curve.keyframe_points)}
+    servos = [channel for channel in channels if not curves.keys().isdisjoint(channel.curves())]
     if not servos:
         return None
-    found = [ends[place] for channel in servos for place in channel.curves() if place in ends]
-    return Overview(action.name, min(x for x, _ in found), max(x for _, x in found), len(servos))
+    own = [curves[place] for channel in servos for place in channel.curves() if place in curves]
+    first = min(curve.keyframe_points[0].co[0] for curve in own)
+    last = max(curve.keyframe_points[-1].co[0] for curve in own)
+    return Overview(action.name, first, last, len(servos), any(cycles_of(curve) is not None for curve in own))
 
 
 # ---------------------------------------------------------------- reading curves

@@ -18,7 +18,6 @@ from .curves import (
     action_of,
     add_cycles,
     curves_at,
-    cycles_of,
     drop_cycles,
     places_of,
     read_keys,
@@ -83,11 +82,6 @@ def stop_looping(rig: bpy.types.Object, bones: Collection[str] | None = None) ->
     count = sum(drop_cycles(curve) for curve in curves_at(rig, action, places_of(rig, bones)).values())
     action.update_tag()
     return count
-
-
-def loops_endlessly(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
-    """Whether some servo's curve in an Action repeats by a Cycles modifier."""
-    return any(cycles_of(curve) is not None for curve in curves_at(rig, action, places_of(rig)).values())
 
 
 def offset_keys(

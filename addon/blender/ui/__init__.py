@@ -5,7 +5,20 @@ from __future__ import annotations
 import bpy
 from bpy.props import IntProperty
 
-from . import bake, drive, export_model, film, import_model, lists, motion_files, panels, preferences, selection
+from . import (
+    bake,
+    drive,
+    export_model,
+    film,
+    import_model,
+    lists,
+    motion_files,
+    motion_panel,
+    motion_tools,
+    panels,
+    preferences,
+    selection,
+)
 
 _CLASSES = (
     *preferences.CLASSES,
@@ -17,6 +30,8 @@ _CLASSES = (
     *film.CLASSES,
     *lists.CLASSES,
     *panels.CLASSES,
+    *motion_tools.CLASSES,
+    *motion_panel.CLASSES,
 )
 _MENUS = (
     ("TOPBAR_MT_file_import", import_model.menu),
@@ -31,6 +46,7 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     film.register()
+    motion_panel.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
@@ -47,6 +63,7 @@ def unregister() -> None:
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
+    motion_panel.unregister()
     film.unregister()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

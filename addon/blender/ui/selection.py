@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
-from ..compat import select_bone
-from ..model_parts import servo_bones
+from ..compat import bone_is_selected, select_bone
+from ..model_parts import joint_bones, servo_bones
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
@@ -86,3 +86,13 @@ def click_row(armature: bpy.types.Armature, row: int) -> None:
     joints = joints_collection(rig) if rig is not None else None
     if joints is not None and 0 <= row < len(joints.all_objects) and is_joint(joints.all_objects[row], rig):
         select_part(bpy.context, rig, joints.all_objects[row])
+
+
+def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str]:
+    """The bones that are selected in pose mode; else those of the model's joints and bodies that are."""
+    if rig.mode == "POSE":
+        return {pose.name for pose in rig.pose.bones if bone_is_selected(pose)}
+    chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig and obj != rig]
+    chains = joint_bones(rig)
+    of_joints = {bone for obj in chosen if is_joint(obj, rig) for bone in chains.get(record_of(obj).source_id, ())}
+    return of_joints | {bone for obj in chosen if record_of(obj).role == "BODY" and (bone := bone_of(rig, obj))}
