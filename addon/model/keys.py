@@ -156,7 +156,7 @@ class Keys:
         for name in {"left_type", "right_type"} & self.more.keys():
             self.more[name][which] = FREE
 
-    def straightened(self, apart: float, most: int = 32) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def straightened(self, apart: float, most: int = 400) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Times, values and whether they hold (m,), of points that straight lines join: the keys, and on Bezier parts
         points of the very curve with its lowest and highest, four at least and ``most`` at most, else about ``apart``
         in time."""

@@ -250,8 +250,13 @@ def forget(*_: Any) -> None:
 
 @persistent
 def _updated(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
-    if graph.id_type_updated("ACTION") or graph.id_type_updated("ARMATURE"):
+    if graph.id_type_updated("ACTION") or (graph.id_type_updated("ARMATURE") and _was_renamed(graph)):
         forget()
+
+
+def _was_renamed(graph: bpy.types.Depsgraph) -> bool:
+    """Whether an armature changed otherwise than by a pose: a bone may have another name, and its servo with it."""
+    return any(isinstance(each.id, bpy.types.Armature) and not each.is_updated_geometry for each in graph.updates)
 
 
 _HANDLERS = (

@@ -159,4 +159,6 @@ def drop_cycles(curve: bpy.types.FCurve) -> bool:
     found = [each for each in curve.modifiers if each.type == "CYCLES"]
     for each in found:
         curve.modifiers.remove(each)
+    if found:
+        curve.update()  # handles that Blender led over the seam
     return bool(found)
