@@ -251,7 +251,8 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; write it as JSON too when asked. ``conversions`` and ``contact_sheet`` have words of their own."""
+    """Print the table; write it as JSON too when asked. ``conversions`` and ``contact_sheet`` have words of their own.
+    """
     if arguments[:1] == ["conversions"]:
         return conversions.main(arguments[1:])
     if arguments[:1] == ["contact_sheet"]:
