@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
-from ..access import armature_settings
+from ..access import armature_of, armature_settings
 from ..animation import check
 from ..animation.check import Row, seen_motions, seen_rows
 from ..compat import use_action
@@ -16,7 +16,7 @@ from ..physics.world import frame_rate
 from .common import counted, model_in
 from .panels import CATEGORY
 
-_MOST_ROWS, _MOST_EXCESSES = 8, 3
+_MOST_ROWS, _MOST_EXCESSES = 8, 6
 
 
 class KNUCKLE_UL_motions(bpy.types.UIList):
@@ -27,13 +27,13 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
     ) -> None:
         rig = model_in(context)
         found = next((each for each in seen_motions(rig, context.scene) if each.name == item.name), None)
-        row = layout.split(factor=0.6)
+        row = layout.split(factor=0.5)
         row.prop(item, "name", text="", emboss=False, icon="ACTION", translate=False)
         if found is not None:
             numbers = row.row()
             numbers.alignment = "RIGHT"
             seconds = (found.last - found.first) / frame_rate(context.scene)
-            numbers.label(text=f"{seconds:.2f} s")
+            numbers.label(text=f"{seconds:.1f} s")
             numbers.label(text=str(found.servos), icon="BONE_DATA")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
@@ -95,7 +95,8 @@ class VIEW3D_PT_knuckle_motion_stops(_MotionPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
-        rows = seen_rows(model_in(context), context.scene)
+        rig = model_in(context)
+        rows = seen_rows(rig, context.scene)
         beyond = [row for row in rows if row.found.outside]
         if not rows:
             layout.label(text="No motion plays")
@@ -106,16 +107,19 @@ class VIEW3D_PT_knuckle_motion_stops(_MotionPanel, bpy.types.Panel):
             layout.label(text="All servos keep within their stops", icon="CHECKMARK")
         else:
             layout.label(text="None of its servos has stops")
-        for row in _shown(context, beyond):
-            _excesses(context, layout.box().column(align=True), row)
         table = layout.column(align=True)
         _header(table, "Servo", "Range", "Stops")
         for row in _shown(context, rows):
-            line = _line(context, table, row, row.found.first)
+            worst = row.found.worst
+            line = _line(context, table, row, row.found.first if worst is None else worst.worst)
             line.alert = bool(row.found.outside)
             line.label(text=_range(row, row.found.low, row.found.high), translate=False)
             line.label(text=_range(row, row.found.lower, row.found.upper), translate=False)
         _toggle(context, layout, rows)
+        if beyond:
+            bone = armature_of(rig).bones.active
+            chosen = next((row for row in beyond if bone is not None and row.bone == bone.name), beyond[0])
+            _excesses(context, layout.box().column(align=True), chosen)
 
 
 class VIEW3D_PT_knuckle_motion_speeds(_MotionPanel, bpy.types.Panel):
@@ -164,8 +168,8 @@ def _header(table: Any, *titles: str) -> None:
 
 
 def _columns(table: Any) -> tuple[Any, Any]:
-    split = table.split(factor=0.4, align=True)
-    return split, split.row(align=True)
+    split = table.split(factor=0.5, align=True)
+    return split.row(align=True), split.row(align=True)
 
 
 def _line(context: bpy.types.Context, table: Any, row: Row, seconds: float) -> Any:
@@ -180,17 +184,16 @@ def _line(context: bpy.types.Context, table: Any, row: Row, seconds: float) -> A
 
 def _excesses(context: bpy.types.Context, box: Any, row: Row) -> None:
     """A servo that leaves its stops, and each stretch in which it does as a button to where it is worst."""
-    box.label(text=row.found.name, translate=False)
+    box.label(text=f"{row.found.name} is beyond", translate=False)
     for each in row.found.outside[:_MOST_EXCESSES]:
         first, last = (frame_at(context.scene, time) for time in (each.start, each.end))
-        stop = row.found.upper if each.side == "upper" else row.found.lower
         side = "above" if each.side == "upper" else "below"
-        told = f"{_number(row, each.by)} {side} {_number(row, stop)}, {first:.4g} to {last:.4g}"
-        show = box.operator("knuckle.show_servo", text=told, icon="RESTRICT_SELECT_OFF", translate=False)
+        told = f"Frames {first:.4g} to {last:.4g}: {_number(row, each.by)} {side}"
+        show = box.operator("knuckle.show_servo", text=told, translate=False)
         show.servo, show.frame = row.found.name, frame_at(context.scene, each.worst)
     more = len(row.found.outside) - _MOST_EXCESSES
     if more > 0:
-        box.label(text=f"and {counted(more, 'time')} more")
+        box.label(text=f"and {counted(more, 'more time')}")
 
 
 def frame_at(scene: bpy.types.Scene, seconds: float) -> float:
@@ -208,7 +211,15 @@ def _number(row: Row, value: float | None) -> str:
 
 
 def _range(row: Row, low: float | None, high: float | None) -> str:
-    return "none" if low is None and high is None else f"{_number(row, low)} … {_number(row, high)}"
+    """From where to where, short enough for a column: whole degrees, or three digits."""
+    if low is None and high is None:
+        return "none"
+    low_text, high_text = ("" if end is None else _short(row, end) for end in (low, high))
+    return f"{low_text}…{high_text}{'°' if row.turns else ''}"
+
+
+def _short(row: Row, value: float) -> str:
+    return f"{math.degrees(value) + 0.0:.0f}" if row.turns else f"{value:.3g}"
 
 
 def row_of_motion(armature: bpy.types.Armature) -> int:
