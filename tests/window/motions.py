@@ -47,7 +47,7 @@ def panels():
             dof = empty.knuckle.joint.dofs[0]
             dof.use_upper, dof.upper = True, 0.1
     yield
-    for panel in range(4):
+    for panel in range(4):  # what is above the motion
         header(panel)
     shot("01_motions")
     yield
@@ -55,6 +55,8 @@ def panels():
     region("UI").tag_redraw()
     yield
     shot("01_every_servo")
+    yield
+    bpy.context.window_manager.knuckle_every_servo = False
 
 
 def header(number):
@@ -63,8 +65,18 @@ def header(number):
 
 
 @step()
+def speeds():
+    stops, speeds = 440, 468  # headers in the picture before, the second after the first is folded
+    click(*point(region("UI"), 60, stops))
+    click(*point(region("UI"), 60, speeds))
+    shot("01_speeds")
+    yield
+    click(*point(region("UI"), 60, speeds))
+    click(*point(region("UI"), 60, stops))
+
+
+@step()
 def looped():
-    bpy.context.window_manager.knuckle_every_servo = False
     before = last_key()
     with view3d():
         bpy.ops.ed.undo_push(message="Before the loop")  # what a driver does is no step of its own
@@ -97,6 +109,7 @@ def mirrored():
         bpy.ops.knuckle.offset_motion("INVOKE_DEFAULT", wrap=True)
     shot("05_offset_popup")
     key("ESC")
+    yield
     with view3d():
         bpy.ops.knuckle.scale_motion("INVOKE_DEFAULT")
     shot("06_speed_popup")

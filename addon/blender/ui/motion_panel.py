@@ -133,7 +133,7 @@ class VIEW3D_PT_knuckle_motion_speeds(_MotionPanel, bpy.types.Panel):
             layout.label(text="No motion plays")
             return
         table = layout.column(align=True)
-        _header(table, "Servo", "Velocity", "Acceleration")
+        _header(table, "Servo", "Velocity", "Accel.")
         for row in _shown(context, rows):
             found = row.found
             line = _line(context, table, row, found.jump_at if found.jump else found.velocity_at)
@@ -168,23 +168,22 @@ def _header(table: Any, *titles: str) -> None:
 
 
 def _columns(table: Any) -> tuple[Any, Any]:
-    split = table.split(factor=0.5, align=True)
+    split = table.split(factor=0.54, align=True)
     return split.row(align=True), split.row(align=True)
 
 
 def _line(context: bpy.types.Context, table: Any, row: Row, seconds: float) -> Any:
     """A row that begins with a button to the servo; gives the room for its numbers."""
     first, rest = _columns(table)
-    button = first.row(align=True)
-    button.alignment = "LEFT"
-    show = button.operator("knuckle.show_servo", text=row.found.name, emboss=False, translate=False)
+    show = first.operator("knuckle.show_servo", text="", icon="RESTRICT_SELECT_OFF", emboss=False)
     show.servo, show.frame = row.found.name, frame_at(context.scene, seconds)
+    first.label(text=row.found.name, translate=False)
     return rest
 
 
 def _excesses(context: bpy.types.Context, box: Any, row: Row) -> None:
     """A servo that leaves its stops, and each stretch in which it does as a button to where it is worst."""
-    box.label(text=f"{row.found.name} is beyond", translate=False)
+    box.label(text=f"{row.found.name} leaves its stops", translate=False)
     for each in row.found.outside[:_MOST_EXCESSES]:
         first, last = (frame_at(context.scene, time) for time in (each.start, each.end))
         side = "above" if each.side == "upper" else "below"
@@ -202,12 +201,15 @@ def frame_at(scene: bpy.types.Scene, seconds: float) -> float:
 
 
 def _number(row: Row, value: float | None) -> str:
+    """An angle in degrees or a length, in as few digits as tell it."""
     if value is None:
         return "–"
-    if row.turns:
-        degrees = math.degrees(value)
-        return f"{degrees:.{0 if abs(degrees) >= 100 else 1}f}°"
-    return f"{value:.3g}"
+    if not row.turns:
+        return f"{value:.3g}"
+    degrees = math.degrees(value)
+    if abs(degrees) >= 1e4:
+        return f"{degrees / 1e3:.0f}k°"
+    return f"{degrees:.{0 if abs(degrees) >= 100 else 1}f}°"
 
 
 def _range(row: Row, low: float | None, high: float | None) -> str:

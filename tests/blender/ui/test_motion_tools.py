@@ -226,7 +226,7 @@ def test_the_panels_tell_what_the_motion_asks(nod: Any) -> None:
     speeds = texts(drawn["Velocity and Acceleration"])
     assert "115°/s" in speeds, "1 rad in half a second"
     # straight to 1 rad in 30 frames: 45° is passed pi / 4 of the way, and again as long before the end
-    assert "Left Joint is beyond" in stops
+    assert "Left Joint leaves its stops" in stops
     assert operator_texts(drawn["Range and Stops"])[-1] == "Frames 24.56 to 37.44: 12.3° above"
     assert drawn["Range and Stops"].count(("operator", "knuckle.show_servo")) == 1 + 2
     ops().loop_motion(way="CYCLES")
