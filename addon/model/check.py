@@ -4,14 +4,15 @@ All of it is worked out on the keys, and nothing sampled: between keys a value g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .records import Array, Motion, Trajectory
+from .naming import servo_names
+from .records import DOF_SIZE, Array, Dof, Mechanism, Motion, Trajectory
 
 Limits = tuple[float | None, float | None]
 
@@ -108,6 +109,24 @@ def check_servo(trajectory: Trajectory, limits: Limits, tolerance: float = TOLER
         lower, upper, tuple(outside), velocity, velocity_at, acceleration, acceleration_at,
         jump, float(times[place + 1]) if jump else float(times[0]),
     )  # fmt: skip
+
+
+def stops_of(mechanism: Mechanism) -> dict[str, Limits]:
+    """Lower and upper stop of every servo of a mechanism, by its name, as ``check`` takes them."""
+    names = servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
+    every = {joint.id: stops_of_dofs(joint.dofs) for joint in reversed(mechanism.joints)}
+    return {name: stops for key, own in names.items() for name, stops in zip(own, every[key], strict=True)}
+
+
+def stops_of_dofs(dofs: Iterable[Dof]) -> list[Limits]:
+    """Lower and upper stop of every coordinate of a joint, in their order; balls and free blocks have them on their
+    parts, if at all."""
+    out: list[Limits] = []
+    for dof in dofs:
+        size = DOF_SIZE[dof.kind]
+        own = [dof] if size == 1 else dof.parts
+        out += [(each.lower, each.upper) for each in own] if len(own) == size else [(None, None)] * size
+    return out
 
 
 def by_need(checks: Sequence[ServoCheck]) -> list[ServoCheck]:

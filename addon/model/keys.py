@@ -46,7 +46,7 @@ class Keys:
     def put_into(self, trajectory: Trajectory) -> Trajectory:
         """The trajectory with these keys."""
         held = self.kinds == HELD
-        if held[:-1].all() or not held[:-1].any():  # nobody asks how the last goes on
+        if held.all() or not held.any():
             every = trajectory.interpolation if not len(held) else "constant" if held[0] else "linear"
             return replace(trajectory, times=self.at_keys, values=self.told, held=None, interpolation=every)
         return replace(trajectory, times=self.at_keys, values=self.told, held=held)

@@ -224,6 +224,8 @@ def _matched(mine: list[_Step], its: list[_Step]) -> list[tuple[_Step, _Step]] |
 def _likeness(one: _Step, other: _Step) -> float:
     if one.dof.kind != other.dof.kind:
         return 0.0
+    if one.dof.kind == "screw" and abs(one.dof.pitch + other.dof.pitch) > _PLAIN * abs(one.dof.pitch):
+        return 0.0  # the mirror image of a right-handed screw is left-handed
     return 1.0 if one.dof.kind in {"ball", "free"} else abs(float(one.axis @ other.axis))
 
 

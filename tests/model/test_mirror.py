@@ -203,6 +203,19 @@ def test_a_joint_that_no_mirror_shows_is_told_and_left() -> None:
     assert mirrored(motion, lone).trajectories[0].values == pytest.approx([0.1, 0.3])
 
 
+@pytest.mark.parametrize(("pitch", "alike"), [(-0.3, True), (0.3, False)])
+def test_the_mirror_image_of_a_screw_has_the_other_hand(pitch: float, alike: bool) -> None:
+    mechanism, flip = symmetric(3, "revolute")
+    for joint in mechanism.joints:
+        joint.dofs[0].kind = "screw"
+        joint.dofs[0].pitch = 0.3 if joint.id.endswith("1") else pitch
+    mirror = mirror_of(mechanism)
+    if alike:
+        assert np.abs(misses(mechanism, mirror, flip, 1, "trunk")).max() < 1e-6
+    else:
+        assert not mirror.joints and mirror.report.count("warning") == 1
+
+
 def walking(mechanism: Mechanism, mirror: Mirror) -> Motion:
     """A gait whose right is the mirror image of its left half a round later."""
     left = [key for key in mirror.on_side(positive=False)]

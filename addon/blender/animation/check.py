@@ -13,9 +13,9 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.check import Limits, ServoCheck, by_need, check
+from ...model.check import Limits, ServoCheck, by_need, check, stops_of_dofs
 from ...model.keys import BEZIER
-from ...model.records import DOF_SIZE, Array, Motion, Trajectory
+from ...model.records import Array, Motion, Trajectory
 from ...model.rotations import rotation_matrix
 from .. import properties
 from ..access import record_of
@@ -23,7 +23,7 @@ from ..blocks import nearest_vectors, told_vectors
 from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
 from ..model_parts import parts
-from ..records import read_dofs, stops
+from ..records import read_dofs
 from .curves import Place, cycles_of, read_keys
 
 #: How fine curves are sampled where they are not straight (frames).
@@ -77,11 +77,7 @@ def limits_of(rig: bpy.types.Object) -> dict[str, Limits]:
     channels = servo_channels(rig)
     out: dict[str, Limits] = {}
     for empty in parts(rig, "JOINT"):
-        every: list[Limits] = []
-        for dof in read_dofs(record_of(empty).joint):
-            size = DOF_SIZE[dof.kind]
-            own = [stops(dof)] if size == 1 else [stops(part) for part in dof.parts]
-            every += own if len(own) == size else [(None, None)] * size
+        every = stops_of_dofs(read_dofs(record_of(empty).joint))
         for channel in channels.get(record_of(empty).source_id, ()):
             out.setdefault(channel.name, every[channel.number])
     return out

@@ -75,8 +75,9 @@ def mirror_keys(
             write_course(curves[place] if place in curves else new_curve(home, *place, places[place]), course)
     work.pose()
     action.update_tag()
-    moved = sum(course is not None for course in work.made.values())
-    mirror.report.info("mirrored", f"{len(chosen)} joints mirrored, {moved} curves written")
+    moved, count = sum(course is not None for course in work.made.values()), len({*chosen} & channels.keys())
+    told = f"{count} joint{'' if count == 1 else 's'} mirrored, {moved} curve{'' if moved == 1 else 's'} written"
+    mirror.report.info("mirrored", told)
     return mirror.report
 
 

@@ -89,10 +89,6 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
 class VIEW3D_PT_knuckle_motion_stops(_MotionPanel, bpy.types.Panel):
     bl_label = "Range and Stops"
 
-    def draw_header(self, context: bpy.types.Context) -> None:
-        if any(row.found.outside for row in seen_rows(model_in(context), context.scene)):
-            self.layout.label(text="", icon="ERROR")
-
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
         rig = model_in(context)

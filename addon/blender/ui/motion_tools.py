@@ -60,6 +60,14 @@ class _Retimes(NeedsModel):
     def draw_options(self, layout: bpy.types.UILayout) -> None:
         """Draw the operator's own options."""
 
+    def extend_range(self, context: bpy.types.Context, rig: bpy.types.Object) -> float:
+        """The last frame at which servos have keys; the scene's range holds it if that is wanted."""
+        options: Any = self
+        last = motion_range(rig)[1]
+        if options.extend:
+            context.scene.frame_end = max(context.scene.frame_end, int(np.ceil(last - 1e-3)))
+        return last
+
     def bones(self, context: bpy.types.Context, rig: bpy.types.Object) -> set[str] | None:
         """The bones that are meant; None for all."""
         options: Any = self
@@ -69,6 +77,14 @@ class _Retimes(NeedsModel):
         if not chosen:
             raise ValueError("No servo is selected: select bones in pose mode, or joints, or switch off Only Selected")
         return chosen
+
+
+def _extend() -> Any:
+    return BoolProperty(
+        name="Extend Range",
+        description="Lengthen the scene's frame range to hold the motion. It is never shortened",
+        default=True,
+    )
 
 
 def _only_selected() -> Any:
@@ -114,11 +130,7 @@ class KNUCKLE_OT_loop_motion(_Retimes):
     )
     gap: _gap()
     blend: IntProperty(name="Blend", description="Frames at the end that are led back", default=10, min=1, soft_max=100)
-    extend: BoolProperty(
-        name="Extend Range",
-        description="Lengthen the scene's frame range to hold all rounds. It is never shortened",
-        default=True,
-    )
+    extend: _extend()
     only_selected: _only_selected()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
@@ -140,9 +152,7 @@ class KNUCKLE_OT_loop_motion(_Retimes):
             self.report({"INFO"}, f"Repeats every {span.period:g} frames")
             return {"FINISHED"}
         span = loop_keys(rig, self.rounds, seam, self.blend, self.gap, bones)
-        last = motion_range(rig)[1]
-        if self.extend:
-            context.scene.frame_end = max(context.scene.frame_end, int(np.ceil(last - 1e-3)))
+        last = self.extend_range(context, rig)
         self.report({"INFO"}, f"Plays {counted(self.rounds, 'time')}, {span.period:g} frames each, to frame {last:g}")
         return {"FINISHED"}
 
@@ -232,18 +242,19 @@ class KNUCKLE_OT_offset_motion(_Retimes):
         description="What leaves the range of the motion at one end comes in at the other",
     )
     gap: _gap()
+    extend: _extend()
     only_selected: _only_selected()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
         layout.prop(self, "unit", expand=True)
         layout.prop(self, "frames" if self.unit == "FRAMES" else "seconds")
         layout.prop(self, "wrap")
-        if self.wrap:
-            layout.prop(self, "gap")
+        layout.prop(self, "gap" if self.wrap else "extend")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         frames = self.frames if self.unit == "FRAMES" else self.seconds * frame_rate(context.scene)
         offset_keys(rig, frames, self.wrap, self.gap, self.bones(context, rig))
+        self.extend_range(context, rig)
         self.report({"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
         return {"FINISHED"}
 
@@ -267,6 +278,7 @@ class KNUCKLE_OT_scale_motion(_Retimes):
         description="What stays where it is",
         items=[("START", "Start", "The first key of the motion"), ("CURRENT", "Current Frame", "The present pose")],
     )
+    extend: _extend()
     only_selected: _only_selected()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -282,6 +294,7 @@ class KNUCKLE_OT_scale_motion(_Retimes):
         layout.prop(self, "to", expand=True)
         layout.prop(self, "speed" if self.to == "SPEED" else "duration")
         layout.prop(self, "about")
+        layout.prop(self, "extend")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones = self.bones(context, rig)
@@ -290,6 +303,7 @@ class KNUCKLE_OT_scale_motion(_Retimes):
         start = motion_range(rig, bones)[0]
         speed_up(rig, speed, start if self.about == "START" else context.scene.frame_current_final, bones)
         first, last = motion_range(rig, bones)
+        self.extend_range(context, rig)
         self.report({"INFO"}, f"{speed:.4g} times as fast: lasts {(last - first) / rate:.4g} s")
         return {"FINISHED"}
 
