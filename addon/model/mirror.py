@@ -118,6 +118,10 @@ def _tell(mirror: Mirror, every: Mapping[str, Joint], lone: list[str], rough: Ma
         mirror.report.info(
             "mirror-by-name", f"{len(pairs)} pairs have no twins and were found by name: {name_list(pairs)}"
         )
+    if not mirror.sides.joints:
+        mirror.report.warn(
+            "mirror-no-sides", "No joint has a twin or a name that tells its side: all are mirrored onto themselves"
+        )
     if lone:
         mirror.report.warn("mirror-alone", f"No counterpart, left as they are: {name_list(lone)}")
     if rough:

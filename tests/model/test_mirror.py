@@ -216,6 +216,15 @@ def test_the_mirror_image_of_a_screw_has_the_other_hand(pitch: float, alike: boo
         assert not mirror.joints and mirror.report.count("warning") == 1
 
 
+def test_a_mechanism_without_sides_is_told() -> None:
+    frame = np.eye(4)
+    arm = Joint("lift", "Lift", "revolute", "post", "arm", frame, frame, [Dof("rotation")])
+    mechanism = Mechanism(bodies=[Body("post", "Post"), Body("arm", "Arm")], joints=[arm])
+    mirror = mirror_of(mechanism)
+    assert [entry.code for entry in mirror.report.entries] == ["mirror-no-sides"]
+    assert mirror.values({"lift": np.array([[0.3]])})["lift"] == pytest.approx(np.array([[-0.3]]))
+
+
 def walking(mechanism: Mechanism, mirror: Mirror) -> Motion:
     """A gait whose right is the mirror image of its left half a round later."""
     left = [key for key in mirror.on_side(positive=False)]

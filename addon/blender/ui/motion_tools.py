@@ -184,8 +184,16 @@ class KNUCKLE_OT_mirror_motion(_Retimes):
         description="Whose motion goes to the other side",
         items=[
             ("BOTH", "Both Sides", "The sides change places, and what stands in the middle is mirrored"),
-            ("NEGATIVE", "-X to +X", "The side of smaller coordinates, as a rule the left, is copied to the other"),
-            ("POSITIVE", "+X to -X", "The side of larger coordinates, as a rule the right, is copied to the other"),
+            (
+                "NEGATIVE",
+                "Negative Side",
+                "The side of smaller coordinates, as a rule the left, is copied to the other",
+            ),
+            (
+                "POSITIVE",
+                "Positive Side",
+                "The side of larger coordinates, as a rule the right, is copied to the other",
+            ),
         ],
     )
     phase: FloatProperty(

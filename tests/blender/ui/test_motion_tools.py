@@ -83,6 +83,20 @@ def test_speed_by_factor_and_by_duration(nod: Any) -> None:
     assert keys() == [(-89.0, 0.0), (-29.0, 1.0), (31.0, 0.0)]
 
 
+def test_what_goes_past_the_range_lengthens_it(nod: Any) -> None:
+    import bpy
+
+    scene = bpy.context.scene
+    scene.frame_end = 61
+    ops().scale_motion(speed=0.5)
+    assert scene.frame_end == 121
+    ops().offset_motion(frames=10)
+    assert scene.frame_end == 131
+    ops().offset_motion(frames=10, extend=False)
+    ops().scale_motion(speed=4)
+    assert scene.frame_end == 131
+
+
 def test_mirror_names_its_pairs_and_the_alone(rig: Any) -> None:
     """Of the flapper's two joints one turns and the other slides: neither is the other's counterpart."""
     from addon.blender.animation.keys import key_servos
