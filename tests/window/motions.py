@@ -65,6 +65,26 @@ def header(number):
 
 
 @step()
+def clicked():
+    own, frame = action().name, bpy.context.scene.frame_current
+    click(*point(region("UI"), 60, 299))  # the first of the list
+    yield
+    expect(action().name == "hexapod Gait" != own, f"a click lets another motion play: {action().name}")
+    click(*point(region("UI"), 60, 320))
+    yield
+    expect(action().name == own, f"and another click the first: {action().name}")
+    click(*point(region("UI"), 120, 763))  # the second stretch in which the knee is beyond
+    yield
+    here = bpy.context.scene.frame_current
+    expect(53 <= here <= 67 and here != frame, f"a click on a stretch goes there: {here}")
+    expect(bpy.context.view_layer.objects.active.name == "Left Front Knee", "and selects the servo")
+    shot("01_clicked")
+    yield
+    bpy.context.view_layer.objects.active = rig()
+    bpy.context.scene.frame_set(1)
+
+
+@step()
 def speeds():
     stops, speeds = 440, 468  # headers in the picture before, the second after the first is folded
     click(*point(region("UI"), 60, stops))
