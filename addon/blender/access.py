@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import cast
 
 import bpy
@@ -23,6 +24,14 @@ def armature_of(rig: bpy.types.Object) -> bpy.types.Armature:
 def settings(rig: bpy.types.Object) -> KnuckleModel:
     """A model's settings."""
     return armature_settings(armature_of(rig))
+
+
+def model_uid(rig: bpy.types.Object) -> str:
+    """What tells a model from others of the same file."""
+    model = settings(rig)
+    if not model.uid:
+        model.uid = uuid.uuid4().hex
+    return model.uid
 
 
 def armature_settings(data: bpy.types.Armature) -> KnuckleModel:

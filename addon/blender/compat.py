@@ -60,7 +60,7 @@ def select_bone(pose: bpy.types.PoseBone, chosen: bool) -> None:
     holder.select = chosen
 
 
-def is_selected(pose: bpy.types.PoseBone) -> bool:
+def bone_is_selected(pose: bpy.types.PoseBone) -> bool:
     """Whether a bone is selected in pose mode."""
     holder: Any = pose if VERSION >= (5, 0) else pose.bone
     return bool(holder.select)

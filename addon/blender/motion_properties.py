@@ -83,6 +83,7 @@ class KnuckleAction(bpy.types.PropertyGroup):
     """What an Action of ours is: a baked gait knows itself again, edited or not."""
 
     kind: EnumProperty(items=[("NONE", "", ""), ("GAIT", "Gait", ""), ("BAKE", "Bake", ""), ("MOTION", "Motion", "")])
+    model: StringProperty(description="Which model it was made for; empty for the user's own")
     checksum: StringProperty()
     motion: StringProperty(description="Name of the motion")
     title: StringProperty(description="What Blender called the Action for it; the user may have renamed it since")

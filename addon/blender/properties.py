@@ -268,6 +268,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     """A model's settings. Lives on the armature's data."""
 
     version: IntProperty(description="How the model is kept; see VERSION", default=1)
+    uid: StringProperty(description="What tells the model from others of the same file")
     format: StringProperty(name="Format")
     dialect: StringProperty()
     path: StringProperty(name="File", subtype="FILE_PATH")

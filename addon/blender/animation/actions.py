@@ -7,18 +7,29 @@ from contextlib import contextmanager
 
 import bpy
 
+from ..access import action_record, settings
 from ..channels import servo_channels
 from ..compat import VERSION, action_curves, use_action
 
 
 def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
-    """The Actions that key servos of a model, by name."""
+    """The Actions that key servos of a model, by name, but for those that were made for another one."""
     posing = {place for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
     return [
         action
         for action in bpy.data.actions
-        if any((c.data_path, c.array_index) in posing for c in action_curves(rig, action, create=False) or ())
+        if may_be_of(rig, action)
+        and any((c.data_path, c.array_index) in posing for c in action_curves(rig, action, create=False) or ())
     ]
+
+
+def may_be_of(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
+    """Whether an Action is not another model's: bones of two models of one file have the same names."""
+    return action_record(action).model in {"", settings(rig).uid} or _plays(rig, action)
+
+
+def _plays(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
+    return rig.animation_data is not None and rig.animation_data.action == action
 
 
 @contextmanager

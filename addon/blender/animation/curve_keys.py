@@ -48,11 +48,6 @@ class CurveKeys:
         return self.how == CONSTANT
 
 
-def repeats(curve: bpy.types.FCurve) -> bool:
-    """Whether the curve goes on beyond its keys by itself."""
-    return any(modifier.type == "CYCLES" and not modifier.mute for modifier in curve.modifiers)
-
-
 def is_plain(curve: bpy.types.FCurve) -> bool:
     """Whether a curve shows its keys: it is on, and nothing bends it between them."""
     return not curve.mute and all(modifier.mute or modifier.type == "CYCLES" for modifier in curve.modifiers)

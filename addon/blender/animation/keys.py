@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.records import Array
+from ..access import action_record, model_uid
 from ..blocks import block_pose, in_short_turns
 from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, new_curve, use_action
@@ -60,6 +61,7 @@ def key_channels(
     so that its coordinates go straight; else the keys are those of the tracks."""
     action = bpy.data.actions.new(name)
     action.use_fake_user = True
+    action_record(action).model = model_uid(rig)
     before = rig.animation_data.action if rig.animation_data is not None else None
     use_action(rig, action)
     curves = action_curves(rig, action)

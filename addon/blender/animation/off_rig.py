@@ -18,7 +18,8 @@ from ..compat import action_curves
 from ..model_parts import parts, require_rig
 from ..records import stops
 from .clock import Clock
-from .curve_keys import Alone, CurveKeys, is_plain, repeats
+from .curve_keys import Alone, CurveKeys, is_plain
+from .curves import cycles_of
 from .keys import blocks_of
 from .origins import Origin, origins_of
 from .restored import block_tracks, single_track
@@ -237,7 +238,7 @@ class _Taking:
 
     def _say_error(self, channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array) -> None:
         """How far lines between samples stray from the curve."""
-        if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and not repeats(curve)):
+        if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and cycles_of(curve) is None):
             return
         shares = (np.arange(_LOOKS) + 0.5) / _LOOKS
         between = (places[:-1, None] + np.diff(places)[:, None] * shares).ravel()

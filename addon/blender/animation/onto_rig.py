@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import bpy
@@ -17,6 +17,7 @@ from ..compat import action_curves, use_action
 from ..model_parts import require_rig
 from .clock import Clock
 from .keys import Tracks, curve_tracks, fits, key_channels
+from .curves import add_cycles, cycles_of
 from .layering import lay_over
 from .origins import note_placed, origins_with_records, put_origin, track_of
 from .units import Units
@@ -60,6 +61,8 @@ def apply(
         channel: track_of(motion.trajectories[place], clock, units, channel) for place, channel in placed.items()
     }
     _say_losses(motion, placed, tracks, report)
+    if cyclic and onto is not None:
+        _need_room(_curves_of(rig, onto, tracks))
     before = rig.animation_data.action if rig.animation_data is not None else None
     if onto is None:
         action = key_channels(rig, motion.name, tracks)
@@ -70,10 +73,9 @@ def apply(
     if before is not None and before != action:
         before.use_fake_user = True  # nobody asked for it to be thrown away
     put_origin(action, motion, clock, units, placed)
-    if cyclic:
-        for curve in _curves_of(rig, action, tracks):
-            if not any(modifier.type == "CYCLES" for modifier in curve.modifiers):
-                curve.modifiers.new("CYCLES")
+    for curve in _curves_of(rig, action, tracks) if cyclic else ():
+        if cycles_of(curve) is None:
+            add_cycles(curve)
     if extend:
         scene.frame_end = max(scene.frame_end, int(np.ceil(clock.frames(motion.duration) - 1e-6)))
     report.info("servos-keyed", f"{len(tracks)} of {len(motion.trajectories)} servos keyed in Action {action.name!r}")
@@ -190,6 +192,13 @@ def _say_losses(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, r
                 "keys-merged",
                 f"{merged} keys of {channel.name!r} are within a hundredth of a frame of others: one shows for them",
             )
+
+
+def _need_room(curves: Iterable[bpy.types.FCurve]) -> None:
+    """ValueError where a curve's modifiers leave no room for the one that repeats."""
+    for curve in curves:
+        if len(curve.modifiers) and cycles_of(curve) is None:
+            raise ValueError(f"The curve {curve.data_path} has modifiers, and the one that repeats has to be the first")
 
 
 def _describe(action: bpy.types.Action, motion: Motion) -> None:

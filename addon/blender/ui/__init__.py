@@ -14,6 +14,8 @@ from . import (
     import_model,
     import_motion,
     lists,
+    motion_panel,
+    motion_tools,
     panels,
     preferences,
     selection,
@@ -31,6 +33,8 @@ _CLASSES = (
     *film.CLASSES,
     *lists.CLASSES,
     *panels.CLASSES,
+    *motion_tools.CLASSES,
+    *motion_panel.CLASSES,
     *servo_names.CLASSES,
 )
 _MENUS = (
@@ -46,6 +50,7 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     film.register()
+    motion_panel.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
@@ -62,6 +67,7 @@ def unregister() -> None:
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
+    motion_panel.unregister()
     film.unregister()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

@@ -14,12 +14,13 @@ from ...model.report import Report
 from ..access import action_record, record_of, settings
 from ..animation import TakeOptions, Units, take
 from ..animation.actions import motions_of, playing
+from ..animation.curves import joints_of
 from ..animation.off_rig import Physical
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
 from .common import ExportHelper, NeedsModel, Result, counted, glob_of, model_in, tell, with_extension
 from .import_motion import EXTENSIONS, menu_label
-from .selection import selected_joints
+from .selection import selected_bones
 
 #: Where keys may stand in a format, in seconds; anywhere in one that is not here.
 GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
@@ -166,7 +167,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         last = self.frame_end if self.use_range or given("frame_end") else None
         if first is not None and last is not None and last < first:
             raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
-        joints = selected_joints(context, rig) if self.servos == "SELECTED" else set()
+        joints = joints_of(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
         if self.servos == "SELECTED" and not joints:
             raise ValueError("No servo is selected: select bones, joints or bodies, or choose All")
         return TakeOptions(

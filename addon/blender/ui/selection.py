@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
-from ..compat import is_selected, select_bone
-from ..model_parts import servo_bones
+from ..compat import bone_is_selected, select_bone
+from ..model_parts import joint_bones, servo_bones
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
@@ -41,21 +41,6 @@ def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types
     if not wanted or joints is None:
         return None
     return next((obj for obj in joints.all_objects if is_joint(obj, rig) and record_of(obj).source_id == wanted), None)
-
-
-def selected_joints(context: bpy.types.Context, rig: bpy.types.Object) -> set[str]:
-    """Ids of the joints whose empty, or bone in pose mode, is selected, or that move a selected body."""
-    bones = armature_of(rig).bones
-    chosen = {pose.name for pose in rig.pose.bones if rig.mode == "POSE" and is_selected(pose)}
-    joints: set[str] = set()
-    for obj in context.selected_objects:
-        if is_joint(obj, rig):
-            joints.add(record_of(obj).source_id)
-        elif record_of(obj).role == "BODY" and record_of(obj).model == rig:
-            chosen.add(obj.parent_bone)
-    return joints | {
-        bone_record(bones[name]).joint for name in chosen if name in bones and bone_record(bones[name]).joint
-    }
 
 
 def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:
@@ -101,3 +86,13 @@ def click_row(armature: bpy.types.Armature, row: int) -> None:
     joints = joints_collection(rig) if rig is not None else None
     if joints is not None and 0 <= row < len(joints.all_objects) and is_joint(joints.all_objects[row], rig):
         select_part(bpy.context, rig, joints.all_objects[row])
+
+
+def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str]:
+    """The bones that are selected in pose mode; else those of the model's joints and bodies that are."""
+    if rig.mode == "POSE":
+        return {pose.name for pose in rig.pose.bones if bone_is_selected(pose)}
+    chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig and obj != rig]
+    chains = joint_bones(rig)
+    of_joints = {bone for obj in chosen if is_joint(obj, rig) for bone in chains.get(record_of(obj).source_id, ())}
+    return of_joints | {bone for obj in chosen if record_of(obj).role == "BODY" and (bone := bone_of(rig, obj))}

@@ -1,0 +1,164 @@
+"""F-curves of servos as keys in numpy, and back: all that comes with a key, and Blender's Cycles beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...model.keys import Keys
+from ..access import armature_of, bone_record
+from ..channels import Channel, bone_path, servo_channels
+from ..compat import action_curves
+from ..model_parts import joint_bones
+
+#: Keys nearer than this (frames) are at one time: Blender's numbers have 32 bits.
+NEAR = 1e-4
+#: What comes with a key beside its place, its handles and its interpolation: our name, Blender's, its type.
+_MORE: tuple[tuple[str, str, Any], ...] = (
+    ("left_type", "handle_left_type", np.int32),
+    ("right_type", "handle_right_type", np.int32),
+    ("type", "type", np.int32),
+    ("easing", "easing", np.int32),
+    ("back", "back", np.float32),
+    ("amplitude", "amplitude", np.float32),
+    ("period", "period", np.float32),
+)
+_PLACES = ("handle_left", "co", "handle_right")
+_CYCLES = ("mode_before", "mode_after", "cycles_before", "cycles_after")
+
+#: Where a curve is: data path from the armature object, index.
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a curve does: its keys (frames, values), how it goes on beyond them, and the settings of its Cycles."""
+
+    keys: Keys
+    extrapolation: str = "CONSTANT"
+    cycles: tuple[Any, ...] | None = None
+
+    def with_keys(self, keys: Keys) -> Course:
+        """The same with other keys."""
+        return replace(self, keys=keys)
+
+
+def action_of(rig: bpy.types.Object) -> bpy.types.Action:
+    """The model's Action. ValueError, telling what to do, where it has none, or one that cannot be edited."""
+    action = rig.animation_data.action if rig.animation_data is not None else None
+    if action is None:
+        raise ValueError(f"{rig.name!r} plays no motion: import one, bake its gait or choose an Action")
+    if not action.is_editable:
+        raise ValueError(f"Action {action.name!r} belongs to another file: make it local to edit it")
+    return action
+
+
+def places_of(rig: bpy.types.Object, bones: Collection[str] | None = None, roots: bool = False) -> dict[Place, str]:
+    """Where the curves of servos may be, and the names of their bones; with ``roots`` those of the roots' paths too.
+    ``bones`` are those that are meant, None all."""
+    out = {place: channel.bone for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
+    for bone in armature_of(rig).bones if roots else ():
+        if bone_record(bone).root:
+            out |= {(bone_path(bone.name, "location"), index): bone.name for index in range(3)}
+            out |= {(bone_path(bone.name, "rotation_quaternion"), index): bone.name for index in range(4)}
+    return {place: bone for place, bone in out.items() if bones is None or bone in bones}
+
+
+def curves_at(
+    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[Place]
+) -> dict[Place, bpy.types.FCurve]:
+    """The Action's curves at places, those that have keys."""
+    found = ((curve, (curve.data_path, curve.array_index)) for curve in action_curves(rig, action, create=False) or ())
+    return {place: curve for curve, place in found if place in places and len(curve.keyframe_points)}
+
+
+def joints_of(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
+    """The ids of the joints that any of some bones poses."""
+    return {joint for joint, chain in joint_bones(rig).items() if not set(chain).isdisjoint(bones)}
+
+
+def channel_place(channel: Channel) -> Place:
+    """Where the curve of a servo of one number is."""
+    return channel.path, channel.index
+
+
+def read_keys(curve: bpy.types.FCurve) -> Keys:
+    """The keys of a curve: frames and values."""
+    points = curve.keyframe_points
+    count = len(points)
+    pairs = np.empty((3, count, 2), dtype=np.float32)
+    for each, name in zip(pairs, _PLACES, strict=True):
+        flat = np.empty(2 * count, dtype=np.float32)
+        points.foreach_get(name, flat)
+        each[:] = flat.reshape(-1, 2)
+    kinds = np.empty(count, dtype=np.int32)
+    points.foreach_get("interpolation", kinds)
+    more = {}
+    for own, name, kind in _MORE:
+        more[own] = np.empty(count, dtype=kind)
+        points.foreach_get(name, more[own])
+    wide = pairs.astype(np.float64)
+    return Keys(wide[:, :, 0].T.copy(), wide[:, :, 1].T.copy(), kinds, more, near=NEAR)
+
+
+def write_keys(curve: bpy.types.FCurve, keys: Keys) -> None:
+    """Give a curve these keys in place of its own. Handles that Blender sets by itself, it sets anew."""
+    points = curve.keyframe_points
+    if len(points) != len(keys):
+        points.clear()
+        points.add(len(keys))
+    for column, name in enumerate(_PLACES):
+        pairs = np.stack([keys.times[:, column], keys.values[:, column]], axis=1)
+        points.foreach_set(name, pairs.astype(np.float32).ravel())
+    points.foreach_set("interpolation", keys.kinds.astype(np.int32))
+    for own, name, kind in _MORE:
+        if own in keys.more:
+            points.foreach_set(name, keys.more[own].astype(kind))
+    curve.update()
+
+
+def read_course(curve: bpy.types.FCurve) -> Course:
+    """What a curve does."""
+    cycles = cycles_of(curve)
+    told = None if cycles is None else tuple(getattr(cycles, name) for name in _CYCLES)
+    return Course(read_keys(curve), curve.extrapolation, told)
+
+
+def write_course(curve: bpy.types.FCurve, course: Course) -> None:
+    """Have a curve do what another did."""
+    write_keys(curve, course.keys)
+    curve.extrapolation = course.extrapolation  # type: ignore[assignment]
+    drop_cycles(curve)
+    if course.cycles is not None:
+        made = add_cycles(curve)
+        for name, value in zip(_CYCLES, course.cycles, strict=True):
+            setattr(made, name, value)
+
+
+def cycles_of(curve: bpy.types.FCurve) -> Any:
+    """A curve's Cycles modifier, or None."""
+    return next((each for each in curve.modifiers if each.type == "CYCLES"), None)
+
+
+def add_cycles(curve: bpy.types.FCurve) -> Any:
+    """A new Cycles modifier on a curve. ValueError where Blender has no room for one: it has to be the first."""
+    made: Any = curve.modifiers.new(type="CYCLES") if not len(curve.modifiers) else None
+    if made is None:
+        raise ValueError(
+            f"The curve {curve.data_path} has modifiers already, and Cycles has to be the first: remove them"
+        )
+    return made
+
+
+def drop_cycles(curve: bpy.types.FCurve) -> bool:
+    """Remove a curve's Cycles modifiers; whether there was one."""
+    found = [each for each in curve.modifiers if each.type == "CYCLES"]
+    for each in found:
+        curve.modifiers.remove(each)
+    if found:
+        curve.update()  # handles that Blender led over the seam
+    return bool(found)

@@ -1,0 +1,205 @@
+"""What a model does, mirrored from left to right: the curves of its servos, as ``model.mirror`` mirrors motions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import bpy
+import numpy as np
+
+from ...model.keys import STRAIGHT, Keys, turned_round
+from ...model.mirror import JointMirror, Mirror, Part, is_plain, mirror_of
+from ...model.motions import span_between
+from ...model.records import Array
+from ...model.report import Report
+from ..access import settings
+from ..channels import Channel, block_turn, bone_path, servo_channels
+from ..compat import action_curves, new_curve
+from ..extract import extract
+from .curves import (
+    NEAR,
+    Course,
+    Place,
+    action_of,
+    channel_place,
+    curves_at,
+    joints_of,
+    places_of,
+    read_course,
+    write_course,
+)
+
+#: Whose motion goes to their counterparts: of all, or only of those on the side from which, or to which, the
+#: plane's normal points (-X and +X as a rule).
+Side = Literal["both", "negative", "positive"]
+
+
+def mirror_keys(
+    rig: bpy.types.Object,
+    side: Side = "both",
+    phase: float = 0.0,
+    period: float | None = None,
+    bones: Collection[str] | None = None,
+    normal: Array | None = None,
+) -> Report:
+    """Mirror what the model's Action has its servos do: each does what its counterpart did.
+
+    ``side`` and ``bones`` (None: all) choose whose motion goes to their counterparts; all else stays. ``phase`` is by
+    how much of a round what is mirrored comes later, wrapping at the end of the motion; a round takes ``period``
+    frames, None: as long as the motion. ``normal`` (3,) chooses the direction of the plane, in the file's axes. A servo
+    that has no keys hands on where it is. ValueError, before anything is changed, where nothing can be mirrored; the
+    report tells how counterparts were found and what was left out."""
+    action = action_of(rig)
+    mirror = mirror_of(extract(settings(rig).collection), normal)
+    chosen = _chosen(rig, mirror, side, bones)
+    places = places_of(rig)
+    curves = curves_at(rig, action, places)
+    if not curves:
+        raise ValueError(f"Action {action.name!r} keys none of the servos of {rig.name!r}")
+    work = _Work(rig, {place: read_course(curve) for place, curve in curves.items()}, mirror.report)
+    channels = servo_channels(rig)
+    for joint in chosen:
+        work.mirror(mirror.joints[joint], channels)
+    if not work.made:
+        raise ValueError(f"None of the chosen servos of {rig.name!r} has a counterpart that could do what it does")
+    if phase:
+        work.delay(phase, period)
+    home = action_curves(rig, action)
+    for place, course in work.made.items():
+        if course is None:
+            if place in curves:
+                home.remove(curves[place])
+        else:
+            write_course(curves[place] if place in curves else new_curve(home, *place, places[place]), course)
+    work.pose()
+    action.update_tag()
+    moved, count = sum(course is not None for course in work.made.values()), len({*chosen} & channels.keys())
+    told = f"{count} joint{'' if count == 1 else 's'} mirrored, {moved} curve{'' if moved == 1 else 's'} written"
+    mirror.report.info("mirrored", told)
+    return mirror.report
+
+
+def _chosen(rig: bpy.types.Object, mirror: Mirror, side: Side, bones: Collection[str] | None) -> list[str]:
+    """The ids of the joints whose motion goes to their counterparts."""
+    joints = list(mirror.joints) if side == "both" else mirror.on_side(positive=side == "positive")
+    if bones is None:
+        return joints
+    meant = joints_of(rig, bones)
+    return [joint for joint in joints if joint in meant]
+
+
+@dataclass
+class _Work:
+    """Courses as they are, and those that are made of them; None where a curve is to go. ``values`` are what channels
+    without keys are to be set to."""
+
+    rig: bpy.types.Object
+    given: dict[Place, Course]
+    report: Report
+    made: dict[Place, Course | None] = field(default_factory=dict)
+    values: dict[Place, tuple[str, str, float]] = field(default_factory=dict)
+
+    def mirror(self, each: JointMirror, channels: dict[str, list[Channel]]) -> None:
+        """Have a joint's counterpart do what the joint does."""
+        own, other = channels.get(each.source), channels.get(each.target)
+        if own is None or other is None:
+            return  # it closes a loop and follows from the others
+        for part in each.parts:
+            sources, targets = [own[k] for k in part.of], [other[k] for k in part.to]
+            if sources[0].is_single:
+                self._single(sources[0], targets[0], float(part.matrix[0, 0]))
+            else:
+                self._block(sources[0], targets[0], part)
+
+    def _single(self, source: Channel, target: Channel, sign: float) -> None:
+        course, place = self.given.get(channel_place(source)), channel_place(target)
+        self.made[place] = None if course is None else course.with_keys(course.keys.times_value(sign))
+        if course is None:
+            here = getattr(self.rig.pose.bones[source.bone], source.prop)[source.index]
+            self.values[place] = target.bone, target.prop, sign * here
+
+    def _block(self, source: Channel, target: Channel, part: Part) -> None:
+        """A ball or free block: its bone's quaternion and location, which count in the axes of the bone."""
+        free = part.kind == "free"
+        if free and source.against != target.against:
+            self.report.warn("mirror-alone", f"Left as it is, its counterpart is hung up inversely: {source.name!r}")
+            return
+        into, out_of = block_turn(self.rig, source.bone), block_turn(self.rig, target.bone).T
+        sense = 1.0 if source.against == target.against else -1.0
+        self._vector(source, target, "rotation_quaternion", sense * out_of @ part.matrix[:3, :3] @ into)
+        if free:
+            self._vector(source, target, "location", out_of @ part.matrix[3:, 3:] @ into)
+
+    def _vector(self, source: Channel, target: Channel, prop: str, matrix: Array) -> None:
+        """A location, or a quaternion, whose first number is the same in a mirror and whose others are a vector."""
+        count = 4 if prop == "rotation_quaternion" else 3
+        here = np.array(getattr(self.rig.pose.bones[source.bone], prop))
+        places = [(bone_path(target.bone, prop), index) for index in range(count)]
+        if any((bone_path(source.bone, prop), index) in self.given for index in range(count)):
+            courses = [self._course(source.bone, prop, index) for index in range(count)]
+            made: Sequence[Course | None] = [*courses[:-3], *_mixed(courses[-3:], matrix)]
+        else:
+            made = [None] * count
+            image = [*here[:-3], *(matrix @ here[-3:])]
+            self.values |= {
+                place: (target.bone, prop, float(value)) for place, value in zip(places, image, strict=True)
+            }
+        self.made |= dict(zip(places, made, strict=True))
+
+    def _course(self, bone: str, prop: str, index: int) -> Course:
+        """The course of a bone's channel; where it has no keys, one key that holds what it is."""
+        course = self.given.get((bone_path(bone, prop), index))
+        if course is None:
+            value = getattr(self.rig.pose.bones[bone], prop)[index]
+            first = min(each.keys.first for each in self.given.values())
+            course = Course(_keys(np.array([first]), np.array([value])))
+        return course
+
+    def delay(self, phase: float, period: float | None) -> None:
+        """Let what was made come later by a share of a round."""
+        made = {place: course for place, course in self.made.items() if course is not None}
+        ends = [end for course in self.given.values() for end in (course.keys.first, course.keys.last)]
+        span = span_between(np.array(ends), [course.keys for course in made.values()], 1.0)
+        later = phase * (span.period if period is None else period)
+        for place, course in made.items():
+            self.made[place] = course.with_keys(turned_round(course.keys, span, later))
+
+    def pose(self) -> None:
+        """Set the channels that nothing keys."""
+        for (_path, index), (bone, prop, value) in self.values.items():
+            getattr(self.rig.pose.bones[bone], prop)[index] = value
+
+
+def _mixed(courses: Sequence[Course], matrix: Array) -> list[Course]:
+    """Three courses as ``matrix`` (3, 3) mixes them. Where their keys are at the same times, all of them follow; else
+    there are straight keys at the times of all."""
+    matrix = np.where(np.abs(matrix) < 1e-6, 0.0, matrix)
+    if is_plain(matrix):
+        columns = np.abs(matrix).argmax(axis=1)
+        signs = np.sign(matrix[np.arange(3), columns])
+        return [
+            courses[column].with_keys(courses[column].keys.times_value(float(sign)))
+            for column, sign in zip(columns, signs, strict=True)
+        ]
+    keys = [course.keys for course in courses]
+    alike = all(
+        np.array_equal(each.times[:, 1], keys[0].times[:, 1]) and np.array_equal(each.kinds, keys[0].kinds)
+        for each in keys
+    )
+    if alike:
+        values = np.einsum("ij,jnk->ink", matrix, np.stack([each.values for each in keys]))
+        return [
+            course.with_keys(Keys(course.keys.times, mixed, course.keys.kinds, course.keys.more, NEAR))
+            for course, mixed in zip(courses, values, strict=True)
+        ]
+    times = np.unique(np.concatenate([each.times[:, 1] for each in keys]))
+    values = matrix @ np.stack([each.at(times) for each in keys])
+    return [course.with_keys(_keys(times, mixed)) for course, mixed in zip(courses, values, strict=True)]
+
+
+def _keys(times: Array, values: Array) -> Keys:
+    """Straight keys."""
+    kinds = np.full(len(times), STRAIGHT, dtype=np.int32)
+    return Keys(np.repeat(times[:, None], 3, axis=1), np.repeat(values[:, None], 3, axis=1), kinds, near=NEAR)

@@ -1,0 +1,158 @@
+"""Retiming what a model does now: its Action's servo curves repeated, moved, sped up.
+
+Keys, their handles and their interpolation all follow. ``bones`` names those that are meant, None all; other curves of
+the Action stay as they are. Each function works on the whole curve at a time and needs no window. ValueError, before
+anything is changed, says why nothing can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+import bpy
+import numpy as np
+
+from ...model.keys import Keys, Span, led_back, repeated, turned_round
+from ...model.motions import Seam, span_between, speed_for
+from .curves import (
+    Place,
+    action_of,
+    add_cycles,
+    curves_at,
+    drop_cycles,
+    places_of,
+    read_keys,
+    write_keys,
+)
+
+Curves = dict[Place, bpy.types.FCurve]
+
+
+def loop_keys(
+    rig: bpy.types.Object,
+    rounds: int,
+    seam: Seam = "repeat",
+    blend: float = 0.0,
+    gap: float = 1.0,
+    bones: Collection[str] | None = None,
+) -> Span:
+    """Repeat the motion by keys, ``rounds`` times in all. The round that was repeated, in frames.
+
+    ``blend`` (frames) is how much of the end is led to the first values, ``gap`` (frames) the time between the last key
+    and the next round where it does not end as it begins; see ``model.motions.looped``. The quaternions of balls never
+    climb: they begin anew."""
+    if rounds < 1:
+        raise ValueError(f"A motion can be played once or more often, not {rounds} times")
+    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0)
+    if seam == "blend":
+        keys = {place: led_back(own, span, blend) for place, own in keys.items()}
+    for place, own in keys.items():
+        write_keys(curves[place], repeated(own, span, rounds, climbs=seam == "climb" and _adds_up(place)))
+    rig.animation_data.action.update_tag()
+    return span
+
+
+def loop_endlessly(
+    rig: bpy.types.Object,
+    seam: Seam = "repeat",
+    blend: float = 0.0,
+    gap: float = 1.0,
+    bones: Collection[str] | None = None,
+) -> Span:
+    """Repeat the motion without end, before and after, by Blender's Cycles modifier on every curve with more than one
+    key. All get a key where the round begins and where it ends, so that they repeat together. Otherwise as
+    ``loop_keys``."""
+    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0)
+    for place, own in keys.items():
+        if len(own) > 1 and any(each.type != "CYCLES" for each in curves[place].modifiers):
+            raise ValueError(f"The curve {place[0]} has modifiers already, and Cycles has to be the first: remove them")
+    for place, own in keys.items():
+        drop_cycles(curves[place])
+        if len(own) < 2:
+            continue
+        write_keys(curves[place], led_back(own, span, blend) if seam == "blend" else span.closed(own))
+        made = add_cycles(curves[place])
+        made.mode_before = made.mode_after = "REPEAT_OFFSET" if seam == "climb" and _adds_up(place) else "REPEAT"
+    rig.animation_data.action.update_tag()
+    return span
+
+
+def stop_looping(rig: bpy.types.Object, bones: Collection[str] | None = None) -> int:
+    """Take the Cycles modifiers away again: from how many curves."""
+    action = action_of(rig)
+    count = sum(drop_cycles(curve) for curve in curves_at(rig, action, places_of(rig, bones)).values())
+    action.update_tag()
+    return count
+
+
+def offset_keys(
+    rig: bpy.types.Object,
+    frames: float,
+    wrap: bool = False,
+    gap: float = 1.0,
+    bones: Collection[str] | None = None,
+) -> None:
+    """Move the motion later by some frames, or earlier. ``wrap``: what leaves its range at one end comes in at the
+    other; where it does not end as it begins, it goes back within ``gap`` frames. Without ``wrap``, and where all bones
+    are meant, the paths of the roots come along."""
+    if not wrap:
+        _change(rig, bones, lambda keys: keys.moved(frames))
+        return
+    curves, keys, span = _round(rig, bones, gap)
+    for place, own in keys.items():
+        write_keys(curves[place], turned_round(own, span, frames))
+    rig.animation_data.action.update_tag()
+
+
+def speed_up(rig: bpy.types.Object, factor: float, about: float, bones: Collection[str] | None = None) -> None:
+    """Play the motion ``factor`` times as fast; what is at the frame ``about`` stays there. Where all bones are meant,
+    the paths of the roots come along."""
+    if not (factor > 0.0 and np.isfinite(factor)):
+        raise ValueError(f"A speed has to be above 0: {factor:g} is not")
+    _change(rig, bones, lambda keys: keys.faster(factor, about))
+
+
+def speed_to_last(rig: bpy.types.Object, frames: float, bones: Collection[str] | None = None) -> float:
+    """The speed at which the motion lasts as many frames as are wanted."""
+    return speed_for(*motion_range(rig, bones), frames)
+
+
+def motion_range(rig: bpy.types.Object, bones: Collection[str] | None = None) -> tuple[float, float]:
+    """The first and the last frame at which the model's Action has keys on servos. ValueError where it has none."""
+    times = _times(_keyed(rig, bones).values())
+    return float(times.min()), float(times.max())
+
+
+def _keyed(rig: bpy.types.Object, bones: Collection[str] | None, roots: bool = False) -> Curves:
+    """The curves that are meant. ValueError where there are none."""
+    action = action_of(rig)
+    curves = curves_at(rig, action, places_of(rig, bones, roots))
+    if not curves:
+        meant = "none of the servos" if bones is None else "none of the selected servos"
+        raise ValueError(f"Action {action.name!r} keys {meant} of {rig.name!r}")
+    return curves
+
+
+def _change(rig: bpy.types.Object, bones: Collection[str] | None, change: Callable[[Keys], Keys]) -> None:
+    """Change the time of keys."""
+    for curve in _keyed(rig, bones, roots=bones is None).values():
+        write_keys(curve, change(read_keys(curve)))
+    rig.animation_data.action.update_tag()
+
+
+def _round(rig: bpy.types.Object, bones: Collection[str] | None, gap: float) -> tuple[Curves, dict[Place, Keys], Span]:
+    """The curves that are meant, their keys, and the range of the whole motion as a round."""
+    every = _keyed(rig, None)
+    meant = every if bones is None else _keyed(rig, bones)
+    keys = {place: read_keys(curve) for place, curve in meant.items()}
+    return meant, keys, span_between(_times(every.values()), keys.values(), gap)
+
+
+def _times(curves: Iterable[bpy.types.FCurve]) -> np.ndarray:
+    """The frames (n,) of the outer keys of curves."""
+    ends = [(curve.keyframe_points[0].co[0], curve.keyframe_points[-1].co[0]) for curve in curves]
+    return np.array(ends, dtype=np.float64).ravel()
+
+
+def _adds_up(place: Place) -> bool:
+    """Whether a curve's value can go on where it ended: the numbers of a quaternion cannot."""
+    return not place[0].endswith("rotation_quaternion")

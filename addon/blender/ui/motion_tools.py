@@ -1,0 +1,369 @@
+"""Retiming the motion that plays: repeated, mirrored, moved, sped up. And choosing one, and looking where it fails."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+
+from ...model.motions import Seam
+from ..access import record_of
+from ..animation.check import overviews
+from ..animation.curves import action_of
+from ..animation.mirroring import Side, mirror_keys
+from ..animation.retime import (
+    loop_endlessly,
+    loop_keys,
+    motion_range,
+    offset_keys,
+    speed_to_last,
+    speed_up,
+    stop_looping,
+)
+from ..channels import servo_channels
+from ..compat import use_action
+from ..model_parts import parts
+from ..physics.world import frame_rate
+from .common import NeedsModel, Result, counted, model_in, tell
+from .selection import select_part, selected_bones
+
+_WIDTH = 300  # of the popup that asks for options
+_AXES = {axis: np.eye(3)[k] for k, axis in enumerate("XYZ")}
+
+
+class _Retimes(NeedsModel):
+    """Base of the operators that change the keys of the motion that plays."""
+
+    bl_idname = "knuckle.retimes"
+    bl_label = "Retimes"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        try:
+            action_of(rig)
+        except ValueError as reason:
+            return str(reason)
+        return ""
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        self.draw_options(layout)
+        layout.prop(self, "only_selected")
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        """Draw the operator's own options."""
+
+    def extend_range(self, context: bpy.types.Context, rig: bpy.types.Object) -> float:
+        """The last frame at which servos have keys; the scene's range holds it if that is wanted."""
+        options: Any = self
+        last = motion_range(rig)[1]
+        if options.extend:
+            context.scene.frame_end = max(context.scene.frame_end, int(np.ceil(last - 1e-3)))
+        return last
+
+    def bones(self, context: bpy.types.Context, rig: bpy.types.Object) -> set[str] | None:
+        """The bones that are meant; None for all."""
+        options: Any = self
+        if not options.only_selected:
+            return None
+        chosen = selected_bones(context, rig)
+        if not chosen:
+            raise ValueError("No servo is selected: select bones in pose mode, or joints, or switch off Only Selected")
+        return chosen
+
+
+def _extend() -> Any:
+    return BoolProperty(
+        name="Extend Range",
+        description="Lengthen the scene's frame range to hold the motion. It is never shortened",
+        default=True,
+    )
+
+
+def _only_selected() -> Any:
+    return BoolProperty(
+        name="Only Selected",
+        description="Change the servos of the selected bones, joints and bodies alone",
+        options={"SKIP_SAVE"},
+    )
+
+
+def _gap() -> Any:
+    return FloatProperty(
+        name="Gap",
+        description="Frames from the last key to the first of the next round, where a motion does not end as it begins",
+        default=1.0,
+        min=0.01,
+        soft_max=100.0,
+    )
+
+
+class KNUCKLE_OT_loop_motion(_Retimes):
+    bl_idname = "knuckle.loop_motion"
+    bl_label = "Loop Motion"
+    bl_description = "Repeat the motion of the mechanism, by keys or without end"
+    bl_options = {"REGISTER", "UNDO"}
+
+    way: EnumProperty(
+        name="By",
+        items=[
+            ("KEYS", "Keys", "Repeat every key: what files can hold"),
+            ("CYCLES", "Cycles Modifier", "Repeat without end, before and after, by a modifier on every curve"),
+        ],
+    )
+    rounds: IntProperty(name="Rounds", description="How often it plays in all", default=2, min=1, soft_max=20)
+    seam: EnumProperty(
+        name="Seam",
+        description="What becomes of the end of a round where the next begins",
+        items=[
+            ("REPEAT", "Begin Again", "Servos that do not end as they begin go back in the gap"),
+            ("CLIMB", "Go On", "Each round goes on where the one before ended, as wheels do"),
+            ("BLEND", "Blend", "The end of a round is led to the values at its beginning"),
+        ],
+    )
+    gap: _gap()
+    blend: IntProperty(name="Blend", description="Frames at the end that are led back", default=10, min=1, soft_max=100)
+    extend: _extend()
+    only_selected: _only_selected()
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "way")
+        if self.way == "KEYS":
+            layout.prop(self, "rounds")
+            layout.prop(self, "extend")
+        layout.prop(self, "seam")
+        if self.seam == "REPEAT":
+            layout.prop(self, "gap")
+        elif self.seam == "BLEND":
+            layout.prop(self, "blend")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        bones = self.bones(context, rig)
+        seam = cast(Seam, self.seam.lower())
+        if self.way == "CYCLES":
+            span = loop_endlessly(rig, seam, self.blend, self.gap, bones)
+            self.report({"INFO"}, f"Repeats every {span.period:g} frames")
+            return {"FINISHED"}
+        span = loop_keys(rig, self.rounds, seam, self.blend, self.gap, bones)
+        last = self.extend_range(context, rig)
+        self.report({"INFO"}, f"Plays {counted(self.rounds, 'time')}, {span.period:g} frames each, to frame {last:g}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_stop_looping(_Retimes):
+    bl_idname = "knuckle.stop_looping"
+    bl_label = "Stop Looping"
+    bl_description = "Remove the Cycles modifiers that repeat the motion without end. Its keys stay"
+    bl_options = {"REGISTER", "UNDO"}
+
+    only_selected: _only_selected()
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        return self.execute(context)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        self.report({"INFO"}, f"{counted(stop_looping(rig, self.bones(context, rig)), 'curve')} no longer repeated")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_mirror_motion(_Retimes):
+    bl_idname = "knuckle.mirror_motion"
+    bl_label = "Mirror Motion"
+    bl_description = "Have each servo do what its twin on the other side does, as in a mirror"
+    bl_options = {"REGISTER", "UNDO"}
+
+    side: EnumProperty(
+        name="From",
+        description="Whose motion goes to the other side",
+        items=[
+            ("BOTH", "Both Sides", "The sides change places, and what stands in the middle is mirrored"),
+            (
+                "NEGATIVE",
+                "Negative Side",
+                "The side of smaller coordinates, as a rule the left, is copied to the other",
+            ),
+            (
+                "POSITIVE",
+                "Positive Side",
+                "The side of larger coordinates, as a rule the right, is copied to the other",
+            ),
+        ],
+    )
+    phase: FloatProperty(
+        name="Later By",
+        description="How much later the mirrored motion comes, as a share of a round: half a round for a walk",
+        min=-1.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    period: FloatProperty(
+        name="Round", description="Frames that a round takes; 0 is the length of the motion", min=0.0, soft_max=1000.0
+    )
+    axis: EnumProperty(
+        name="Mirror Axis",
+        description="The axis of the file's space that is mirrored",
+        items=[
+            ("AUTO", "Automatic", "The one that the pairs of twins show"),
+            ("X", "X", "Left and right are along X"),
+            ("Y", "Y", "Left and right are along Y"),
+            ("Z", "Z", "Left and right are along Z"),
+        ],
+    )
+    only_selected: _only_selected()
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "side")
+        layout.prop(self, "phase")
+        if self.phase:
+            layout.prop(self, "period")
+        layout.prop(self, "axis")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        side = cast(Side, self.side.lower())
+        period, bones = self.period or None, self.bones(context, rig)
+        report = mirror_keys(rig, side, self.phase, period, bones, _AXES.get(self.axis))
+        for entry in report.entries:
+            if entry.code == "mirror-by-name":
+                self.report({"INFO"}, entry.message)
+        tell(self, report.entries[-1].message, report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_offset_motion(_Retimes):
+    bl_idname = "knuckle.offset_motion"
+    bl_label = "Offset Motion"
+    bl_description = "Move the motion in time"
+    bl_options = {"REGISTER", "UNDO"}
+
+    unit: EnumProperty(name="In", items=[("FRAMES", "Frames", ""), ("SECONDS", "Seconds", "")])
+    frames: FloatProperty(name="Frames", description="How much later; earlier if negative", soft_min=-250, soft_max=250)
+    seconds: FloatProperty(name="Seconds", description="How much later; earlier if negative", soft_min=-10, soft_max=10)
+    wrap: BoolProperty(
+        name="Wrap",
+        description="What leaves the range of the motion at one end comes in at the other",
+    )
+    gap: _gap()
+    extend: _extend()
+    only_selected: _only_selected()
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "unit", expand=True)
+        layout.prop(self, "frames" if self.unit == "FRAMES" else "seconds")
+        layout.prop(self, "wrap")
+        layout.prop(self, "gap" if self.wrap else "extend")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        frames = self.frames if self.unit == "FRAMES" else self.seconds * frame_rate(context.scene)
+        offset_keys(rig, frames, self.wrap, self.gap, self.bones(context, rig))
+        self.extend_range(context, rig)
+        self.report({"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_scale_motion(_Retimes):
+    bl_idname = "knuckle.scale_motion"
+    bl_label = "Scale Speed"
+    bl_description = "Play the motion faster or slower"
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="To",
+        items=[("SPEED", "Speed", "A multiple of its speed"), ("DURATION", "Duration", "A time that it is to last")],
+    )
+    speed: FloatProperty(name="Speed", description="2 is twice as fast", default=1.0, min=1e-3, soft_max=10.0)
+    duration: FloatProperty(
+        name="Duration", description="Seconds from its first key to its last", default=1.0, min=1e-3, soft_max=100.0
+    )
+    about: EnumProperty(
+        name="About",
+        description="What stays where it is",
+        items=[("START", "Start", "The first key of the motion"), ("CURRENT", "Current Frame", "The present pose")],
+    )
+    extend: _extend()
+    only_selected: _only_selected()
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if not self.properties.is_property_set("duration"):
+            try:
+                first, last = motion_range(model_in(context))
+                self.duration = (last - first) / frame_rate(context.scene)
+            except ValueError:
+                pass  # it is said when the operator runs
+        return _Retimes.invoke(self, context, event)
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "to", expand=True)
+        layout.prop(self, "speed" if self.to == "SPEED" else "duration")
+        layout.prop(self, "about")
+        layout.prop(self, "extend")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        bones = self.bones(context, rig)
+        rate = frame_rate(context.scene)
+        speed = self.speed if self.to == "SPEED" else speed_to_last(rig, self.duration * rate, bones)
+        start = motion_range(rig, bones)[0]
+        speed_up(rig, speed, start if self.about == "START" else context.scene.frame_current_final, bones)
+        first, last = motion_range(rig, bones)
+        self.extend_range(context, rig)
+        self.report({"INFO"}, f"{speed:.4g} times as fast: lasts {(last - first) / rate:.4g} s")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_use_motion(NeedsModel):
+    bl_idname = "knuckle.use_motion"
+    bl_label = "Use Motion"
+    bl_description = "Let the mechanism play one of its motions"
+    bl_options = {"REGISTER", "UNDO"}
+
+    motion: StringProperty(name="Motion", description="Name of the Action")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        if self.motion not in {found.name for found in overviews(rig)}:
+            raise ValueError(f"No Action called {self.motion!r} keys a servo of {rig.name!r}")
+        use_action(rig, bpy.data.actions[self.motion])
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_show_servo(NeedsModel):
+    bl_idname = "knuckle.show_servo"
+    bl_label = "Show Servo"
+    bl_description = "Go to the frame and select the servo: its bone in pose mode, else its joint"
+    bl_options = {"REGISTER", "UNDO"}
+
+    servo: StringProperty(name="Servo", description="The name that motion files use")
+    frame: FloatProperty(name="Frame")
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        return f"{properties.servo}: go to frame {properties.frame:g} and select it"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        every = (channel for own in servo_channels(rig).values() for channel in own)
+        channel = next((channel for channel in every if channel.name == self.servo), None)
+        if channel is None:
+            raise ValueError(f"{rig.name!r} has no servo called {self.servo!r}")
+        if self.properties.is_property_set("frame"):
+            whole = int(np.floor(self.frame))
+            context.scene.frame_set(whole, subframe=min(self.frame - whole, 0.999999))
+        empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_id == channel.joint)
+        if not select_part(context, rig, empty):
+            raise ValueError(f"{self.servo!r} cannot be selected: it is hidden")
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_loop_motion,
+    KNUCKLE_OT_stop_looping,
+    KNUCKLE_OT_mirror_motion,
+    KNUCKLE_OT_offset_motion,
+    KNUCKLE_OT_scale_motion,
+    KNUCKLE_OT_use_motion,
+    KNUCKLE_OT_show_servo,
+)

@@ -1,0 +1,229 @@
+"""What Actions ask of servos: against Blender's own evaluation, frame by frame and finer; and when it is worked out."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.mechanisms import body, bone_of, curves_of, joint, key, model, put
+
+STOPS = (-30.0, 20.0)
+
+
+def document() -> str:
+    return model(
+        body(1, (0, 0, 2)),
+        body(2, (-1, 0, 1)),
+        body(3, (1, 0, 1)),
+        body(4, (0, 1, 1)),
+        joint(11, 1, 2, (-1, 0, 2), (0, 90, 90), STOPS, name="Knee"),
+        joint(12, 1, 3, (1, 0, 2), (0, 90, 0), name="Elbow", tag="PrismaticJoint"),
+        joint(13, 1, 4, (0, 1, 2), name="Ball", tag="SphericalJoint"),
+    )
+
+
+@pytest.fixture
+def rig(blank: Any) -> Any:
+    return put(document())
+
+
+@pytest.fixture
+def scene(rig: Any) -> Any:
+    import bpy
+
+    bpy.context.scene.render.fps = 25
+    bpy.context.scene.frame_start = 3
+    return bpy.context.scene
+
+
+def rows(rig: Any, scene: Any) -> dict[str, Any]:
+    from addon.blender.animation.check import check_action
+
+    return {row.found.name: row for row in check_action(rig, rig.animation_data.action, scene)}
+
+
+def knee(rig: Any, keys: Any, kind: str) -> Any:
+    key(rig, 11, keys, kind)
+    return curves_of(rig)[0]
+
+
+@pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER", "SINE", "BOUNCE"])
+def test_the_stops_are_left_where_blender_says(rig: Any, scene: Any, kind: str) -> None:
+    curve = knee(rig, [(3, 0.0), (13, 1.1), (28, -0.9), (40, 0.1), (53, 0.0)], kind)
+    found = rows(rig, scene)["Knee"].found
+    frames = np.linspace(3, 53, 5001)
+    values = np.array([curve.evaluate(frame) for frame in frames])
+    low, high = bone_limits(rig)
+    assert (found.lower, found.upper) == pytest.approx((low, high))
+    assert (found.low, found.high) == pytest.approx((values.min(), values.max()), abs=2e-4)
+    seen = (frames - 3) / 25
+    for side, over in (("upper", values - high), ("lower", low - values)):
+        mine = [each for each in found.outside if each.side == side]
+        assert mine
+        assert max(each.by for each in mine) == pytest.approx(over.max(), abs=2e-4)
+        assert min(each.start for each in mine) == pytest.approx(seen[over > 0].min(), abs=0.01)
+        assert max(each.end for each in mine) == pytest.approx(seen[over > 0].max(), abs=0.01)
+
+
+def bone_limits(rig: Any) -> tuple[float, float]:
+    dof = next(obj for obj in rig.data.knuckle.collection.all_objects if obj.name == "Knee").knuckle.joint.dofs[0]
+    return dof.lower, dof.upper
+
+
+def test_a_bezier_curve_is_as_fast_as_it_is(rig: Any, scene: Any) -> None:
+    """The cubic from rest to rest over n frames, 3 s² - 2 s³: 1.5 times the mean at most, and 6/n² at its ends."""
+    curve = knee(rig, [(3, 0.0), (53, 0.3)], "BEZIER")
+    for point, (left, right) in zip(
+        curve.keyframe_points, [((0, 0), (50 / 3, 0)), ((-50 / 3, 0), (0, 0))], strict=True
+    ):
+        point.handle_left_type = point.handle_right_type = "FREE"
+        point.handle_left = point.co[0] + left[0], point.co[1]
+        point.handle_right = point.co[0] + right[0], point.co[1]
+    curve.update()
+    found = rows(rig, scene)["Knee"].found
+    assert found.velocity == pytest.approx(1.5 * 0.3 / 2.0, rel=2e-3)
+    assert found.velocity_at == pytest.approx(1.0, abs=0.05)
+    assert found.acceleration == pytest.approx(6 * 0.3 / 4.0, rel=0.1)
+
+
+def test_a_ball_is_checked_by_its_rotation_vector(rig: Any, scene: Any) -> None:
+    from addon.blender.animation.keys import apply
+    from addon.model.records import Motion, Trajectory
+
+    times = np.array([0.0, 1.0, 2.0])
+    values = {"Ball/rx": [0.0, 0.6, 0.0], "Ball/ry": [0.0, -0.4, 0.2], "Ball/rz": [0.1, 0.1, 0.1]}
+    tracks = [Trajectory(name, times, np.array(each)) for name, each in values.items()]
+    apply(Motion("turn", tracks), rig.data.knuckle.collection, scene)
+    found = rows(rig, scene)
+    for name, each in values.items():
+        assert found[name].found.low == pytest.approx(min(each), abs=1e-3)
+        assert found[name].found.high == pytest.approx(max(each), abs=1e-3)
+        assert found[name].turns
+    assert found["Ball/rx"].found.velocity == pytest.approx(0.6, rel=0.02)
+
+
+def test_overviews_are_of_the_actions_that_key_its_servos(rig: Any, scene: Any) -> None:
+    import bpy
+
+    from addon.blender.animation.check import overviews
+
+    assert overviews(rig) == []
+    knee(rig, [(4, 0.0), (30, 0.2)], "LINEAR")
+    bpy.data.actions.new("empty")
+    light = bpy.data.objects.new("light", None)
+    light.keyframe_insert("location", frame=1)
+    rig.keyframe_insert("location", frame=50)
+    (found,) = overviews(rig)
+    assert (found.name, found.first, found.last, found.servos) == (rig.animation_data.action.name, 4, 30, 1)
+
+
+# ---------------------------------------------------------------- when it is worked out
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The Actions that are read, one after the other."""
+    from addon.blender.animation import check
+
+    real, read = check.check_action, []
+
+    def counted(rig: Any, action: Any, scene: Any) -> Any:
+        read.append(action.name)
+        return real(rig, action, scene)
+
+    monkeypatch.setattr(check, "check_action", counted)
+    return read
+
+
+def test_nothing_is_worked_out_twice(rig: Any, scene: Any, counting: list[str]) -> None:
+    import bpy
+
+    from addon.blender.animation.check import seen_rows
+
+    knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
+    bpy.context.view_layer.update()
+    first = seen_rows(rig, scene)
+    for frame in (5, 6, 7):
+        scene.frame_set(frame)
+        bone_of(rig, 11).rotation_euler[2] = 0.1
+        bpy.context.view_layer.update()
+        assert seen_rows(rig, scene) is first
+    assert len(counting) == 1
+
+
+def edit_key(rig: Any, scene: Any) -> None:
+    curves_of(rig)[0].keyframe_points[1].co[1] = 1.0
+    curves_of(rig)[0].update()
+
+
+def insert_key(rig: Any, scene: Any) -> None:
+    bone_of(rig, 11).rotation_euler[2] = 1.0
+    bone_of(rig, 11).keyframe_insert("rotation_euler", index=2, frame=20)
+
+
+def move_stop(rig: Any, scene: Any) -> None:
+    dof = next(o for o in rig.data.knuckle.collection.all_objects if o.name == "Knee").knuckle.joint.dofs[0]
+    dof.use_upper, dof.upper = True, 0.1
+
+
+def other_rate(rig: Any, scene: Any) -> None:
+    scene.render.fps = 50
+
+
+def other_action(rig: Any, scene: Any) -> None:
+    from addon.blender.animation.keys import key_servos
+
+    key_servos(rig, "other", {"11": (np.array([3.0, 9.0]), np.array([0.0, 1.0]), 1)})
+
+
+def retimed(rig: Any, scene: Any) -> None:
+    from addon.blender.animation.retime import speed_up
+
+    speed_up(rig, 3.0, 3.0)
+
+
+def rename_bone(rig: Any, scene: Any) -> None:
+    rig.data.bones[bone_of(rig, 11).name].name = "Shank"
+
+
+@pytest.mark.parametrize("change", [rename_bone, edit_key, insert_key, move_stop, other_rate, other_action, retimed])
+def test_a_change_is_seen(rig: Any, scene: Any, change: Any) -> None:
+    import bpy
+
+    from addon.blender.animation.check import check_action, seen_rows
+
+    knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
+    bpy.context.view_layer.update()
+    before = seen_rows(rig, scene)
+    change(rig, scene)
+    bpy.context.view_layer.update()  # as Blender does before it draws
+    after = seen_rows(rig, scene)
+    assert after != before
+    assert after == check_action(rig, rig.animation_data.action, scene)
+
+
+def test_drawing_costs_nothing_while_nothing_changes(blank: Any) -> None:
+    """30 servos of 10,000 keys."""
+    import bpy
+
+    from addon.blender.animation.check import seen_motions, seen_rows
+    from addon.blender.animation.keys import key_servos
+
+    parts = [body(1, (0, 0, 2))]
+    for k in range(30):
+        parts += [body(2 + k, (1 + k, 0, 2)), joint(101 + k, 1 + k, 2 + k, (0.5 + k, 0, 2), (0, 90, 0), (-40, 40))]
+    rig = put(model(*parts))
+    frames, rng = np.arange(1.0, 10001.0), np.random.default_rng(0)
+    key_servos(rig, "long", {str(101 + k): (frames, rng.normal(size=10000), 1) for k in range(30)})
+    bpy.context.view_layer.update()
+    assert len(seen_rows(rig, bpy.context.scene)) == 30
+    spent = []
+    for _ in range(20):
+        begun = time.perf_counter()
+        seen_rows(rig, bpy.context.scene)
+        seen_motions(rig, bpy.context.scene)
+        spent.append(time.perf_counter() - begun)
+    assert sorted(spent)[10] < 1e-3

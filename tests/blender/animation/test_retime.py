@@ -1,0 +1,400 @@
+"""Servo curves retimed: what Blender evaluates afterwards is held against what it evaluated before."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.mechanisms import body, bone_of, curves_of, joint, key, model, objects_of, put, world_of
+
+KEYS = [(1, 0.0), (9, 0.5), (21, -0.4), (31, 0.0)]
+OPEN = [(1, 0.0), (9, 0.5), (21, -0.4), (31, 0.2)]
+TYPES = ["FREE", "ALIGNED", "VECTOR", "AUTO", "AUTO_CLAMPED"]
+
+
+def legged() -> str:
+    """A trunk with a hinged leg on either side, and a head that turns."""
+    return model(
+        body(1, (0, 0, 2)),
+        body(2, (-1, 0, 1)),
+        body(3, (1, 0, 1)),
+        body(4, (0, 1, 3)),
+        joint(11, 1, 2, (-1, 0, 2), (0, 90, 30), name="Left Hip"),
+        joint(12, 1, 3, (1, 0, 2), (0, 90, -30), name="Right Hip"),
+        joint(13, 1, 4, (0, 1, 2), name="Neck"),
+        joint(14, 1, 4, (0, 1, 2.5), name="Spare", tag="PrismaticJoint"),
+    )
+
+
+@pytest.fixture
+def rig(blank: Any) -> Any:
+    return put(legged())
+
+
+def keyed(rig: Any, joint: int, keys: Any = KEYS, kind: str = "LINEAR", handles: str = "AUTO_CLAMPED") -> Any:
+    """A servo with keys of one kind; the curve."""
+    before = {(c.data_path, c.array_index) for c in curves_of(rig)}
+    key(rig, joint, keys, kind)
+    curve = next(c for c in curves_of(rig) if (c.data_path, c.array_index) not in before)
+    for number, point in enumerate(curve.keyframe_points):
+        point.interpolation = kind
+        point.handle_left_type = point.handle_right_type = handles
+        if handles == "FREE":
+            point.handle_left = point.co[0] - 3, point.co[1] - 0.1 * number
+            point.handle_right = point.co[0] + 4, point.co[1] + 0.2
+    curve.update()
+    return curve
+
+
+def curve_of(rig: Any, joint: int) -> Any:
+    bone = bone_of(rig, joint)
+    return next((c for c in curves_of(rig) if f'"{bone.name}"' in c.data_path), None)
+
+
+def course(curve: Any, frames: np.ndarray) -> np.ndarray:
+    return np.array([curve.evaluate(frame) for frame in frames])
+
+
+def looks(curve: Any) -> list[tuple[Any, ...]]:
+    """All that can be seen of a curve's keys."""
+    return [
+        (
+            tuple(p.co),
+            tuple(p.handle_left),
+            tuple(p.handle_right),
+            p.interpolation,
+            p.handle_left_type,
+            p.easing,
+            p.type,
+        )
+        for p in curve.keyframe_points
+    ]
+
+
+WITHIN = np.linspace(1, 31, 241)[:-1] + 0.03
+
+
+@pytest.mark.parametrize("handles", ["FREE", "VECTOR"])
+@pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
+def test_rounds_are_the_first_round_again(rig: Any, kind: str, handles: str) -> None:
+    from addon.blender.animation.retime import loop_keys
+
+    curve = keyed(rig, 11, KEYS, kind, handles)
+    before = course(curve, WITHIN)
+    assert loop_keys(rig, 3).period == 30
+    assert len(curve.keyframe_points) == 10
+    for number in range(3):
+        assert course(curve, WITHIN + 30 * number) == pytest.approx(before, abs=2e-5), number
+
+
+def test_kinds_and_types_of_keys_come_along(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_keys
+
+    curve = keyed(rig, 11, KEYS, "BEZIER")
+    points = curve.keyframe_points
+    points[1].interpolation, points[1].easing, points[1].amplitude = "ELASTIC", "EASE_IN", 0.3
+    points[2].type, points[2].handle_left_type = "BREAKDOWN", "VECTOR"
+    before = [(p.interpolation, p.easing, p.type, p.handle_left_type, p.amplitude) for p in points]
+    loop_keys(rig, 2)
+    after = [(p.interpolation, p.easing, p.type, p.handle_left_type, p.amplitude) for p in curve.keyframe_points]
+    assert after[:3] == before[:3] and after[4:6] == before[1:3]
+
+
+def test_an_open_motion_goes_back_in_the_gap_and_climbs(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_keys
+
+    curve = keyed(rig, 11, OPEN)
+    before = course(curve, WITHIN)
+    assert loop_keys(rig, 2, gap=4.0).period == 34
+    assert course(curve, WITHIN + 34) == pytest.approx(before, abs=1e-5)
+    assert curve.evaluate(33) == pytest.approx(0.1, abs=1e-6)
+    assert curve.keyframe_points[-1].co[0] == 65
+
+    climbing = keyed(rig, 12, OPEN)
+    loop_keys(rig, 3, "climb", bones={bone_of(rig, 12).name})
+    # in the range of the whole motion, which the other servo has made 64 frames long
+    assert climbing.evaluate(1 + 64 + 8) == pytest.approx(0.5 + 0.2, abs=1e-5)
+    assert climbing.evaluate(1 + 2 * 64 + 8) == pytest.approx(0.5 + 0.4, abs=1e-5)
+
+
+def test_blending_closes_the_round(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_keys
+
+    curve = keyed(rig, 11, OPEN, "BEZIER", "FREE")
+    before = course(curve, WITHIN)
+    loop_keys(rig, 2, "blend", blend=10)
+    early = WITHIN < 21
+    assert course(curve, WITHIN)[early] == pytest.approx(before[early], abs=2e-5)
+    assert curve.evaluate(31) == pytest.approx(0.0, abs=1e-6)
+    assert course(curve, WITHIN + 30)[early] == pytest.approx(before[early], abs=2e-5)
+
+
+def test_servos_with_fewer_keys_repeat_with_the_others(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_endlessly, loop_keys
+
+    long, short, still = keyed(rig, 11), keyed(rig, 12, [(5, 0.3), (15, -0.1)]), keyed(rig, 13, [(5, 0.2)])
+    before = course(short, WITHIN)
+    loop_keys(rig, 2, gap=2.0)
+    assert course(short, WITHIN + 32) == pytest.approx(before, abs=1e-5)
+    assert len(still.keyframe_points) == 1
+    loop_endlessly(rig)
+    assert [len(c.modifiers) for c in (long, short, still)] == [1, 1, 0]
+    assert long.keyframe_points[-1].co[0] == short.keyframe_points[-1].co[0]
+
+
+@pytest.mark.parametrize("handles", ["FREE", "AUTO_CLAMPED"])
+def test_endless_rounds_by_the_modifier_and_removed_again(rig: Any, handles: str) -> None:
+    from addon.blender.animation.check import overviews
+    from addon.blender.animation.retime import loop_endlessly, stop_looping
+
+    curve = keyed(rig, 11, KEYS, "BEZIER", handles)
+    before, keys = course(curve, WITHIN), looks(curve)
+    loop_endlessly(rig)
+    assert overviews(rig)[0].cycles
+    # Blender leads handles that it sets by itself smoothly over the seam: but for the two parts beside it
+    same = (WITHIN > 9) & (WITHIN < 21) | (handles == "FREE")
+    for number in (-7, 1, 40):
+        assert course(curve, WITHIN + 30 * number)[same] == pytest.approx(before[same], abs=1e-4)
+    loop_endlessly(rig)
+    assert len(curve.modifiers) == 1, "twice is once"
+    assert stop_looping(rig) == 1
+    assert not overviews(rig)[0].cycles
+    assert curve.evaluate(100) == pytest.approx(0.0, abs=1e-6)
+    assert looks(curve) == keys, "a closed motion needed no key"
+
+
+def test_endless_climbing_is_with_offset(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_endlessly
+
+    curve = keyed(rig, 11, OPEN)
+    loop_endlessly(rig, "climb")
+    assert curve.evaluate(1 + 8 + 5 * 30) == pytest.approx(0.5 + 5 * 0.2, abs=1e-4)
+
+
+def test_a_curve_with_modifiers_is_refused_before_any_is_changed(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_endlessly
+
+    first, second = keyed(rig, 11, OPEN), keyed(rig, 12, OPEN)
+    second.modifiers.new(type="NOISE")
+    before = looks(first)
+    with pytest.raises(ValueError, match="has modifiers already"):
+        loop_endlessly(rig)
+    assert looks(first) == before and not len(first.modifiers)
+
+
+@pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
+def test_offset_and_speed_take_all_of_the_curve_along(rig: Any, kind: str) -> None:
+    from addon.blender.animation.retime import motion_range, offset_keys, speed_to_last, speed_up
+
+    curve = keyed(rig, 11, KEYS, kind, "FREE")
+    before = course(curve, WITHIN)
+    offset_keys(rig, 12.5)
+    assert course(curve, WITHIN + 12.5) == pytest.approx(before, abs=2e-5)
+    offset_keys(rig, -12.5)
+    speed_up(rig, 2.5, about=11.0)
+    assert course(curve, 11 + (WITHIN - 11) / 2.5) == pytest.approx(before, abs=2e-5)
+    speed_up(rig, 0.4, about=11.0)
+    assert motion_range(rig) == pytest.approx((1, 31), abs=1e-4)
+    speed_up(rig, speed_to_last(rig, 90), about=1.0)
+    assert motion_range(rig) == pytest.approx((1, 91), abs=1e-4)
+    assert course(curve, 1 + (WITHIN - 1) * 3) == pytest.approx(before, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
+@pytest.mark.parametrize("frames", [5.0, -17.0, 30.0, 37.25])
+def test_wrapping_turns_the_round(rig: Any, kind: str, frames: float) -> None:
+    from addon.blender.animation.retime import motion_range, offset_keys
+
+    curve = keyed(rig, 11, KEYS, kind, "FREE")
+    source = 1 + np.mod(WITHIN - frames - 1, 30)
+    expected = course(curve, source)
+    offset_keys(rig, frames, wrap=True)
+    assert course(curve, WITHIN) == pytest.approx(expected, abs=2e-5)
+    assert motion_range(rig) == pytest.approx((1, 31), abs=1e-4)
+
+
+def test_only_the_bones_that_are_meant(rig: Any) -> None:
+    from addon.blender.animation.retime import offset_keys, speed_up
+
+    first, second = keyed(rig, 11), keyed(rig, 12)
+    before = looks(second)
+    offset_keys(rig, 3, bones={bone_of(rig, 11).name})
+    speed_up(rig, 2, 1, bones={bone_of(rig, 11).name})
+    assert looks(second) == before and first.keyframe_points[0].co[0] == 2.5
+    with pytest.raises(ValueError, match="none of the selected servos"):
+        offset_keys(rig, 3, bones={bone_of(rig, 13).name})
+
+
+def test_other_curves_of_the_action_stay(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_keys, offset_keys, speed_up
+
+    keyed(rig, 11)
+    rig.keyframe_insert("location", index=0, frame=4)
+    mine = next(c for c in curves_of(rig) if c.data_path == "location")
+    before = looks(mine)
+    loop_keys(rig, 2)
+    offset_keys(rig, 3)
+    speed_up(rig, 2, 1)
+    assert looks(mine) == before
+
+
+def test_the_path_of_the_root_comes_along_in_time(rig: Any) -> None:
+    from addon.blender.animation.retime import offset_keys
+
+    keyed(rig, 11)
+    root = next(bone.name for bone in rig.data.bones if bone.knuckle.root)
+    rig.pose.bones[root].keyframe_insert("location", index=0, frame=4)
+    path = next(c for c in curves_of(rig) if f'"{root}"' in c.data_path)
+    offset_keys(rig, 3)
+    assert path.keyframe_points[0].co[0] == 7
+    offset_keys(rig, 3, bones={bone_of(rig, 11).name})
+    assert path.keyframe_points[0].co[0] == 7
+
+
+@pytest.mark.parametrize("what", ["nothing", "no servos"])
+def test_without_keys_it_is_said(rig: Any, what: str) -> None:
+    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.retime import loop_keys
+
+    if what == "no servos":
+        rig.keyframe_insert("location", index=0, frame=4)
+    words = "plays no motion" if what == "nothing" else "keys none of the servos"
+    for act in (lambda: loop_keys(rig, 2), lambda: mirror_keys(rig)):
+        with pytest.raises(ValueError, match=words):
+            act()
+
+
+# ---------------------------------------------------------------- mirrored
+
+
+def displacements(rig: Any, rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: world_of(obj) @ np.linalg.inv(rest[name]) for name, obj in objects_of(rig, "BODY").items()}
+
+
+FLIP = np.diag([-1.0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("kind", ["LINEAR", "BEZIER"])
+def test_the_mirrored_motion_is_the_mirror_image(rig: Any, kind: str) -> None:
+    import bpy
+
+    from addon.blender.animation.mirroring import mirror_keys
+
+    scene = bpy.context.scene
+    rest = {name: world_of(obj) for name, obj in objects_of(rig, "BODY").items()}
+    keyed(rig, 11, KEYS, kind, "FREE")
+    keyed(rig, 12, [(1, 0.7), (12, -0.2), (31, 0.1)], kind)
+    keyed(rig, 13, [(1, 0.3), (20, -0.5)], kind)
+    kept = {c.data_path: looks(c) for c in curves_of(rig)}
+    frames = [1, 5.5, 11, 20, 31]
+    before = []
+    for frame in frames:
+        scene.frame_set(int(frame), subframe=frame % 1)
+        before.append(displacements(rig, rest))
+    report = mirror_keys(rig)
+    assert any(entry.code == "mirror-by-name" and "Left Hip" in entry.message for entry in report.entries)
+    twin = {"1": "1", "2": "3", "3": "2", "4": "4"}
+    for frame, then in zip(frames, before, strict=True):
+        scene.frame_set(int(frame), subframe=frame % 1)
+        now = displacements(rig, rest)
+        for name in then:
+            assert now[twin[name]] == pytest.approx(FLIP @ then[name] @ FLIP, abs=2e-4), (frame, name)
+    mirror_keys(rig)
+    for curve in curves_of(rig):
+        for now, then in zip(looks(curve), kept[curve.data_path], strict=True):
+            assert np.concatenate(now[:3]) == pytest.approx(np.concatenate(then[:3]), abs=1e-6)
+            assert now[3:] == then[3:]
+
+
+def test_one_side_makes_the_other_half_a_round_later(rig: Any) -> None:
+    from addon.blender.animation.mirroring import mirror_keys
+
+    left = keyed(rig, 11, KEYS, "LINEAR")
+    neck = keyed(rig, 13, [(1, 0.3), (31, 0.3)])
+    before, of_neck = looks(left), looks(neck)
+    own, values = course(left, WITHIN), course(left, 1 + np.mod(WITHIN - 15 - 1, 30))
+    mirror_keys(rig, "negative", phase=0.5)
+    assert looks(left) == before and looks(neck) == of_neck
+    right = curve_of(rig, 12)
+    sign = math.copysign(1.0, right.evaluate(24))  # where the left was at its highest half a round before
+    assert course(right, WITHIN) == pytest.approx(sign * values, abs=1e-4)
+    mirror_keys(rig, "positive", phase=0.5)
+    assert course(left, WITHIN) == pytest.approx(own, abs=1e-4)
+
+
+def test_a_servo_without_keys_hands_on_where_it_is(rig: Any) -> None:
+    from addon.blender.animation.mirroring import mirror_keys
+
+    keyed(rig, 11)
+    bone_of(rig, 12).rotation_euler[2] = 0.25
+    mirror_keys(rig)
+    assert curve_of(rig, 11) is None and curve_of(rig, 12) is not None
+    assert abs(bone_of(rig, 11).rotation_euler[2]) == pytest.approx(0.25)
+
+
+def test_cycles_change_sides_too(rig: Any) -> None:
+    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.retime import loop_endlessly
+
+    keyed(rig, 11, OPEN)
+    keyed(rig, 12, [(1, 0.5), (31, 0.1)])
+    loop_endlessly(rig, "climb", bones={bone_of(rig, 11).name})
+    mirror_keys(rig)
+    assert [m.mode_after for m in curve_of(rig, 12).modifiers] == ["REPEAT_OFFSET"]
+    assert not len(curve_of(rig, 11).modifiers)
+
+
+def test_only_what_has_a_counterpart(rig: Any) -> None:
+    from addon.blender.animation.mirroring import mirror_keys
+
+    first, second = keyed(rig, 11), keyed(rig, 12, OPEN)
+    neck = keyed(rig, 13)
+    before = looks(second), looks(neck)
+    mirror_keys(rig, bones={bone_of(rig, 12).name})
+    assert (looks(second), looks(neck)) == before
+    its = np.array([p.co[1] for p in second.keyframe_points])
+    assert np.abs([p.co[1] for p in first.keyframe_points]) == pytest.approx(np.abs(its), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pterosaur_balljoints.jm", "hexapod.jm", "biped.skel"])
+def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_models: Path, name: str) -> None:
+    """Every servo keyed at random; bodies are looked at before and after."""
+    import bpy
+
+    from addon import formats
+    from addon.blender.animation.keys import apply
+    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.channels import servo_channels
+    from addon.model.mirror import mirror_of
+    from addon.model.records import Motion, Trajectory
+
+    path = next(p for folder in (sample_models, corpus) for p in sorted(folder.rglob(name)))
+    rig = put(path, gait=False, physics=False, up_axis="Z")
+    scene, rng = bpy.context.scene, np.random.default_rng(2)
+    mirror = mirror_of(formats.load(path))
+    flip = mirror.sides.plane.reflection
+    # roots stay: a free root hangs in the world
+    own = {k: v for k, v in servo_channels(rig).items() if k in mirror.joints and v and v[0].kind != "free"}
+    times = np.array([0.0, 0.2, 0.5])
+    tracks = [Trajectory(c.name, times, rng.uniform(-0.5, 0.5, 3)) for every in own.values() for c in every]
+    rest = {key: world_of(obj) for key, obj in objects_of(rig, "BODY").items()}
+    apply(Motion("random", tracks), rig.data.knuckle.collection, scene)
+    rate = scene.render.fps / scene.render.fps_base
+    before = []
+    for time in times:
+        scene.frame_set(scene.frame_start + int(round(time * rate)))
+        before.append(displacements(rig, rest))
+    mirror_keys(rig)
+    size = max(np.ptp([at[:3, 3] for at in rest.values()], axis=0))
+    for time, then in zip(times, before, strict=True):
+        scene.frame_set(scene.frame_start + int(round(time * rate)))
+        now = displacements(rig, rest)
+        for key_, moved_by in then.items():
+            twin = mirror.sides.bodies.get(key_, key_)
+            wanted = flip @ moved_by @ flip
+            assert now[twin][:3, :3] == pytest.approx(wanted[:3, :3], abs=1e-3), (name, key_, time)
+            assert np.abs(now[twin][:3, 3] - wanted[:3, 3]).max() < 2e-2 * size, (name, key_, time)

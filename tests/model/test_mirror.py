@@ -1,0 +1,335 @@
+"""Motions mirrored. The one rule they are held against: where a body has moved from its design by D, its twin has
+moved by S D S, with S the reflection about the plane between the twins."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addon import formats
+from addon.model.kinematics import spanning_tree
+from addon.model.mirror import Mirror, mirror_of, mirrored
+from addon.model.naming import servo_names
+from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Motion, Trajectory
+from addon.model.sides import counterpart_names, pairs_by_name
+from tests.references import CORPUS
+
+KINDS: dict[str, list[str]] = {
+    "revolute": ["rotation"],
+    "prismatic": ["translation"],
+    "universal": ["rotation", "rotation"],
+    "cylindrical": ["rotation", "translation"],
+    "three turns": ["rotation", "rotation", "rotation"],
+    "ball": ["ball"],
+    "free": ["free"],
+}
+
+
+# ---------------------------------------------------------------- small symmetric mechanisms
+
+
+def turning(vector: np.ndarray) -> np.ndarray:
+    """The pose of a rotation vector (Rodrigues)."""
+    angle = float(np.linalg.norm(vector))
+    x, y, z = vector / angle
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    out = np.eye(4)
+    out[:3, :3] += math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
+    return out
+
+
+def some_pose(rng: np.random.Generator) -> np.ndarray:
+    out = turning(rng.normal(size=3))
+    out[:3, 3] = rng.normal(size=3) * 2
+    return out
+
+
+def image_of(pose: np.ndarray, flip: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A pose whose frame is a mirror image of another's: reflected, then with one or all of its axes turned round, so
+    that it is right-handed. Each exporter chooses its own."""
+    return (
+        flip
+        @ pose
+        @ np.diag(
+            [
+                *(-1.0 if rng.random() < 0.5 else np.array([[1, 1, -1], [1, -1, 1], [-1, 1, 1]][rng.integers(3)]))
+                * np.ones(3),
+                1,
+            ]
+        )
+    )
+
+
+def reflection(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A plane's reflection and its normal: often X = 0, sometimes any plane."""
+    normal = np.eye(3)[0] if rng.random() < 0.5 else rng.normal(size=3)
+    normal = normal / np.linalg.norm(normal)
+    out = np.eye(4)
+    out[:3, :3] -= 2 * np.outer(normal, normal)
+    out[:3, 3] = 0 if rng.random() < 0.5 else rng.normal() * normal
+    return out, normal
+
+
+def symmetric(seed: int, kind: str, named: bool = False) -> tuple[Mechanism, np.ndarray]:
+    """A trunk with a limb of two bodies on either side, whose joints and bodies are mirror images of each other, and
+    the reflection. Frames, senses of axes and which body a joint names first are chosen for each side by itself."""
+    rng = np.random.default_rng(seed)
+    flip, _normal = reflection(rng)
+    word = {1: "Left", 2: "Right"}
+    bodies = [Body("trunk", "Trunk", np.eye(4), mass=9.0)]
+    joints = []
+    for part, carrier in (("thigh", "trunk"), ("shin", "thigh")):
+        body_pose, frame = some_pose(rng), some_pose(rng)
+        axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        for side in (1, 2):
+            twin = None if named else f"{part}{3 - side}"
+            pose = body_pose if side == 1 else image_of(body_pose, flip, rng)
+            place = frame if side == 1 else image_of(frame, flip, rng)
+            bodies.append(Body(f"{part}{side}", f"{word[side]} {part}", pose, twin=twin))
+            dofs = []
+            for k, each in enumerate(KINDS[kind]):
+                world = frame[:3, :3] @ axes[k]
+                own = world if side == 1 else flip[:3, :3] @ world * rng.choice([-1.0, 1.0])
+                dofs.append(Dof(each, axis=place[:3, :3].T @ own))
+            on = "trunk" if carrier == "trunk" else f"{carrier}{side}"
+            ends = [on, f"{part}{side}"]
+            crossed = kind != "free" and rng.random() < 0.4
+            if crossed:
+                ends.reverse()
+                dofs.reverse()
+            poses = {body.id: body.pose for body in bodies}
+            sides = [np.linalg.inv(poses[end]) @ place for end in ends]
+            twin = None if named else f"j{part}{3 - side}"
+            joints.append(Joint(f"j{part}{side}", f"{word[side]} {part} joint", kind, *ends, *sides, dofs, twin=twin))
+    return Mechanism("walker", bodies=bodies, joints=joints, directed=False), flip
+
+
+def sizes(mechanism: Mechanism) -> dict[str, int]:
+    return {j.id: sum(DOF_SIZE[dof.kind] for dof in j.dofs) for j in mechanism.joints if j.dofs and j.active}
+
+
+def displacements(mechanism: Mechanism, coordinates: dict[str, np.ndarray], poses: int, root: str = "") -> np.ndarray:
+    """How each body has moved from where all coordinates are zero: (poses, bodies, 4, 4)."""
+    tree = spanning_tree(mechanism, [root] if root else [])
+    return tree.forward(coordinates, poses) @ np.linalg.inv(tree.forward({})[0])
+
+
+def misses(mechanism: Mechanism, mirror: Mirror, flip: np.ndarray, seed: int, root: str = "") -> np.ndarray:
+    """By how much the mirrored poses miss the reflections of the poses: (poses, bodies, 4, 4)."""
+    rng = np.random.default_rng(seed)
+    poses = 6
+    given = {
+        key: rng.uniform(-0.9, 0.9, (poses, size)) for key, size in sizes(mechanism).items() if key in mirror.joints
+    }
+    moved = displacements(mechanism, given, poses, root)
+    image = displacements(mechanism, mirror.values(given), poses, root)
+    place = {body.id: k for k, body in enumerate(mechanism.bodies)}
+    twin = [place[mirror.sides.bodies.get(body.id, body.id)] for body in mechanism.bodies]
+    return flip @ moved @ flip - image[:, twin]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(KINDS)), st.booleans())
+def test_the_mirrored_pose_is_the_reflection_of_the_pose(seed: int, kind: str, named: bool) -> None:
+    mechanism, flip = symmetric(seed, kind, named)
+    mirror = mirror_of(mechanism)
+    # the plane is found from the pairs, wherever it is
+    assert mirror.sides.plane.reflection == pytest.approx(flip, abs=1e-6)
+    assert mirror.joints.keys() == sizes(mechanism).keys()
+    assert not mirror.report.count("warning")
+    assert np.abs(misses(mechanism, mirror, flip, seed, "trunk")).max() < 1e-6
+    assert bool(mirror.sides.named) == named
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(KINDS)))
+def test_a_mirror_of_a_mirror_is_the_motion(seed: int, kind: str) -> None:
+    mechanism, _flip = symmetric(seed, kind)
+    mirror = mirror_of(mechanism)
+    rng = np.random.default_rng(seed)
+    given = {key: rng.normal(size=(5, size)) for key, size in sizes(mechanism).items()}
+    twice = mirror.values(mirror.values(given))
+    for key, values in given.items():
+        assert twice[key] == pytest.approx(values, abs=1e-9)
+    names = servo_names((j.id, j.name, j.dofs) for j in mechanism.joints)
+    times = np.array([0.0, 0.5, 0.6, 1.0, 2.0])
+    tracks = [
+        Trajectory(name, times, column)
+        for key, own in names.items()
+        for name, column in zip(own, given[key].T, strict=True)
+    ]
+    again = mirrored(mirrored(Motion("m", tracks), mirror), mirror)
+    assert [each.name for each in again.trajectories] == [each.name for each in tracks]
+    for own, back in zip(tracks, again.trajectories, strict=True):
+        assert back.times == pytest.approx(times) and back.values == pytest.approx(own.values, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "axis", "sign"),
+    [
+        ("rotation", (1, 0, 0), 1.0),  # a nod stays a nod
+        ("rotation", (0, 0, 1), -1.0),  # looking left becomes looking right
+        ("rotation", (0, 1, 0), -1.0),  # as does a tilt
+        ("translation", (1, 0, 0), -1.0),
+        ("translation", (0, 0, 1), 1.0),
+    ],
+)
+def test_a_joint_in_the_middle_is_mirrored_onto_itself(kind: Any, axis: Any, sign: float) -> None:
+    mechanism, _flip = symmetric(0, "revolute")
+    mechanism.bodies.append(Body("head", "Head"))
+    mechanism.joints.append(Joint("neck", "Neck", "x", "trunk", "head", dofs=[Dof(kind, np.array(axis, dtype=float))]))
+    mirror = mirror_of(mechanism, np.eye(3)[0])
+    motion = Motion("m", [Trajectory("Neck", np.array([0.0, 1.0]), np.array([0.1, 0.3]))])
+    assert mirrored(motion, mirror).trajectories[0].values == pytest.approx(sign * np.array([0.1, 0.3]))
+
+
+def test_a_joint_that_no_mirror_shows_is_told_and_left() -> None:
+    mechanism, _flip = symmetric(0, "revolute")
+    mechanism.bodies.append(Body("tail", "Tail"))
+    slanted = Dof("rotation", np.array([1.0, 1.0, 0.0]) / math.sqrt(2.0))
+    mechanism.joints.append(Joint("wag", "Wag", "x", "trunk", "tail", dofs=[slanted]))
+    mirror = mirror_of(mechanism, np.array([math.cos(0.02), math.sin(0.02), 0.0]))
+    assert "wag" not in mirror.joints or any(entry.code == "mirror-rough" for entry in mirror.report.entries)
+    slanted.axis = np.array([1.0, 1.02, 0.0]) / np.linalg.norm([1.0, 1.02, 0.0])
+    motion = Motion("m", [Trajectory("Wag", np.array([0.0, 1.0]), np.array([0.1, 0.3]))])
+    lone = mirror_of(mechanism, np.eye(3)[0])
+    assert any(entry.code == "mirror-alone" and "'Wag'" in entry.message for entry in lone.report.entries)
+    assert mirrored(motion, lone).trajectories[0].values == pytest.approx([0.1, 0.3])
+
+
+@pytest.mark.parametrize(("pitch", "alike"), [(-0.3, True), (0.3, False)])
+def test_the_mirror_image_of_a_screw_has_the_other_hand(pitch: float, alike: bool) -> None:
+    mechanism, flip = symmetric(3, "revolute")
+    for joint in mechanism.joints:
+        joint.dofs[0].kind = "screw"
+        joint.dofs[0].pitch = 0.3 if joint.id.endswith("1") else pitch
+    mirror = mirror_of(mechanism)
+    if alike:
+        assert np.abs(misses(mechanism, mirror, flip, 1, "trunk")).max() < 1e-6
+    else:
+        assert not mirror.joints and mirror.report.count("warning") == 1
+
+
+def test_a_mechanism_without_sides_is_told() -> None:
+    frame = np.eye(4)
+    arm = Joint("lift", "Lift", "revolute", "post", "arm", frame, frame, [Dof("rotation")])
+    mechanism = Mechanism(bodies=[Body("post", "Post"), Body("arm", "Arm")], joints=[arm])
+    mirror = mirror_of(mechanism)
+    assert [entry.code for entry in mirror.report.entries] == ["mirror-no-sides"]
+    assert mirror.values({"lift": np.array([[0.3]])})["lift"] == pytest.approx(np.array([[-0.3]]))
+
+
+def walking(mechanism: Mechanism, mirror: Mirror) -> Motion:
+    """A gait whose right is the mirror image of its left half a round later."""
+    left = [key for key in mirror.on_side(positive=False)]
+    times = np.linspace(0.0, 2.0, 65)
+    tracks = []
+    names = mirror.names
+    for number, key in enumerate(left):
+        sign = mirror.joints[key].parts[0].matrix[0, 0]
+        wave = lambda t, n=number: np.sin(math.pi * t + n) + 0.3 * np.cos(2 * math.pi * t)  # noqa: E731
+        tracks.append(Trajectory(names[key][0], times, wave(times)))
+        tracks.append(Trajectory(names[mirror.joints[key].target][0], times, sign * wave(times - 1.0)))
+    return Motion("walk", tracks)
+
+
+def test_a_walk_mirrored_half_a_round_later_is_the_same_walk() -> None:
+    mechanism, _flip = symmetric(4, "revolute")
+    mirror = mirror_of(mechanism)
+    walk = walking(mechanism, mirror)
+    again = mirrored(walk, mirror, phase=0.5)
+    for own, other in zip(walk.trajectories, again.trajectories, strict=True):
+        assert other.name == own.name
+        assert other.at(own.times) == pytest.approx(own.values, abs=1e-9)
+    # and one side makes the other
+    left = mirror.on_side(positive=False)
+    half = Motion("half", [t for t in walk.trajectories if t.name in {mirror.names[key][0] for key in left}])
+    made = {each.name: each for each in mirrored(half, mirror, left, phase=0.5, period=2.0).trajectories}
+    assert made.keys() == {each.name for each in walk.trajectories}
+    for own in walk.trajectories:
+        assert made[own.name].at(own.times) == pytest.approx(own.values, abs=1e-9)
+
+
+def test_what_the_counterpart_did_not_do_is_not_done() -> None:
+    mechanism, _flip = symmetric(4, "revolute")
+    mirror = mirror_of(mechanism)
+    name, other = (mirror.names[key][0] for key in ("jshin1", "jshin2"))
+    motion = Motion(
+        "m", [Trajectory(name, np.array([0.0]), np.array([1.0])), Trajectory("stranger", np.zeros(1), np.ones(1))]
+    )
+    assert [each.name for each in mirrored(motion, mirror).trajectories] == ["stranger", other]
+    assert [each.name for each in mirrored(motion, mirror, ["jshin1"]).trajectories] == [name, "stranger", other]
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("Left Hip", "Right Hip"),
+        ("hip_left", "hip_right"),
+        ("LEFT_ARM", "RIGHT_ARM"),
+        ("leg.L", "leg.R"),
+        ("L hip", "R hip"),
+        ("hip_r", "hip_l"),
+        ("LHip", "RHip"),
+        ("HipL", "HipR"),
+        ("LHY", "RHY"),
+        ("FL_knee", "FR_knee"),
+        ("knee RR", "knee RL"),
+        ("RF hip", "LF hip"),
+        ("upperLeftArm2", "upperRightArm2"),
+        ("Left Leg Left Toe", "Right Leg Right Toe"),
+    ],
+)
+def test_names_of_the_other_side(name: str, other: str) -> None:
+    assert other in counterpart_names(name)
+    assert name in counterpart_names(other)
+    assert pairs_by_name({"a": name, "b": other, "c": "Trunk"}) == {"a": "b", "b": "a"}
+
+
+@pytest.mark.parametrize("name", ["Trunk", "Roll", "Lever", "elbow", "Clear", "ball"])
+def test_names_without_a_side(name: str) -> None:
+    assert counterpart_names(name) == []
+
+
+def test_corners_find_their_own_side() -> None:
+    legs = {name: name for name in ("FL", "FR", "RL", "RR")}
+    assert pairs_by_name(legs) == {"FL": "FR", "FR": "FL", "RL": "RR", "RR": "RL"}
+    legs = {name: name for name in ("LF", "RF", "LR", "RR")}
+    assert pairs_by_name(legs) == {"LF": "RF", "RF": "LF", "LR": "RR", "RR": "LR"}
+    assert pairs_by_name({"a": "Left Hip", "b": "Right Hip", "c": "Right Hip"}) == {}, "which of the two?"
+
+
+# ---------------------------------------------------------------- real models
+
+WALKERS = ["Dihno2.jm", "SimpleHex.jm", "Quadrapod3_bak.jm", "humanoid2.jm", "pterosaur_balljoints.jm", "simpleant2.jm"]
+SKELETONS = ["fullbody1.skel", "biped.skel"]
+OWN = Path(__file__).resolve().parents[2] / "sample_models"
+
+
+def found(name: str) -> Path:
+    path = next((path for folder in (OWN, CORPUS) for path in sorted(folder.rglob(name))), None)
+    if path is None:
+        pytest.skip(f"{name} is not here: {CORPUS}")
+    return path
+
+
+@pytest.mark.parametrize("name", ["hexapod.jm", *WALKERS, *SKELETONS])
+def test_real_models_are_mirrored(name: str) -> None:
+    mechanism = formats.load(found(name))
+    mirror = mirror_of(mechanism)
+    pairs = [each for each in mirror.joints.values() if each.source != each.target]
+    assert pairs and not mirror.report.count("warning"), str(mirror.report)
+    reflected = 0.5 * (np.eye(3) - mirror.sides.plane.reflection[:3, :3])
+    assert sorted(np.abs(np.diag(reflected))) == [0.0, 0.0, 1.0], "left and right are along an axis of the file"
+    reach = np.ptp([body.pose[:3, 3] for body in mechanism.bodies], axis=0).max()
+    gap = np.abs(misses(mechanism, mirror, mirror.sides.plane.reflection, 1))
+    # the files' own halves are as alike as their six digits let them be
+    assert gap[..., :3, :3].max() < 1e-4
+    assert gap[..., :3, 3].max() < 2e-2 * reach
+    assert bool(mirror.sides.named) == (name in SKELETONS)

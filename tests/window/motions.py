@@ -1,0 +1,150 @@
+"""The motions in the sidebar, in a real window: their list, what they ask of the servos, and the tools that retime
+them, by their popups and the redo panel. Run by hand: see README.md. It leaves pictures to look at."""
+
+import bpy
+from driving import area, click, done, drop, expect, key, move, open_sidebar, point, region, reports, shot, step, view3d
+
+MODEL = "hexapod.jm"
+
+
+def rig():
+    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+
+
+def action():
+    return rig().animation_data.action
+
+
+def curves():
+    bag = action().layers[0].strips[0].channelbags[0]
+    return [curve for curve in bag.fcurves if curve.data_path.startswith("pose") and len(curve.keyframe_points) > 1]
+
+
+def last_key():
+    return max(curve.keyframe_points[-1].co[0] for curve in curves())
+
+
+@step()
+def dropped():
+    for name in ("Cube", "Light", "Camera"):
+        bpy.data.objects.remove(bpy.data.objects[name])
+    open_sidebar("Knuckle")
+    area().spaces.active.show_region_ui = True
+    drop(MODEL)
+    key("RET")
+
+
+@step()
+def panels():
+    """Only what is about motion stays open, so that all of it fits in the window."""
+    rig().data.knuckle.controls.joystick_1_y = -1.0
+    with view3d():
+        bpy.ops.view3d.view_all()
+        bpy.ops.knuckle.bake_gait(frame_start=1, frame_end=240)
+    for empty in rig().data.knuckle.collection.all_objects:
+        if empty.knuckle.role == "JOINT" and "Left" in empty.name and len(empty.knuckle.joint.dofs) == 1:
+            # a stop that the gait does not keep
+            dof = empty.knuckle.joint.dofs[0]
+            dof.use_upper, dof.upper = True, 0.1
+    yield
+    for panel in range(4):  # what is above the motion
+        header(panel)
+    shot("01_motions")
+    yield
+    bpy.context.window_manager.knuckle_every_servo = True
+    region("UI").tag_redraw()
+    yield
+    shot("01_every_servo")
+    yield
+    bpy.context.window_manager.knuckle_every_servo = False
+
+
+def header(number):
+    """A click on a panel's header folds it, or opens it, as long as those above it are folded."""
+    click(*point(region("UI"), 60, 15 + round(27.5 * number)))
+
+
+@step()
+def clicked():
+    own, frame = action().name, bpy.context.scene.frame_current
+    click(*point(region("UI"), 60, 299))  # the first of the list
+    yield
+    expect(action().name == "hexapod Gait" != own, f"a click lets another motion play: {action().name}")
+    click(*point(region("UI"), 60, 320))
+    yield
+    expect(action().name == own, f"and another click the first: {action().name}")
+    click(*point(region("UI"), 120, 763))  # the second stretch in which the knee is beyond
+    yield
+    here = bpy.context.scene.frame_current
+    expect(53 <= here <= 67 and here != frame, f"a click on a stretch goes there: {here}")
+    expect(bpy.context.view_layer.objects.active.name == "Left Front Knee", "and selects the servo")
+    shot("01_clicked")
+    yield
+    bpy.context.view_layer.objects.active = rig()
+    bpy.context.scene.frame_set(1)
+
+
+@step()
+def speeds():
+    stops, speeds = 440, 468  # headers in the picture before, the second after the first is folded
+    click(*point(region("UI"), 60, stops))
+    click(*point(region("UI"), 60, speeds))
+    shot("01_speeds")
+    yield
+    click(*point(region("UI"), 60, speeds))
+    click(*point(region("UI"), 60, stops))
+
+
+@step()
+def looped():
+    before = last_key()
+    with view3d():
+        bpy.ops.ed.undo_push(message="Before the loop")  # what a driver does is no step of its own
+        bpy.ops.knuckle.loop_motion("INVOKE_DEFAULT")
+    shot("02_loop_popup")
+    key("RET")
+    yield
+    expect(last_key() > 1.9 * before, f"the motion plays twice: {before:g} became {last_key():g}")
+    expect(any("Plays 2 times" in line for line in reports()), f"the user is told: {reports()[-1:]}")
+    move(*point(area(), 300, 300))
+    key("F9")
+    shot("03_redo")
+    move(*point(area(), 20, 700))
+    key("ESC")
+    yield
+    key("Z", ctrl=True)
+    yield
+    expect(last_key() == before, "ctrl Z takes it back")
+
+
+@step()
+def mirrored():
+    with view3d():
+        bpy.ops.knuckle.mirror_motion("INVOKE_DEFAULT")
+    shot("04_mirror_popup")
+    key("RET")
+    yield
+    expect(any("mirrored" in line for line in reports()), f"the user is told: {reports()[-1:]}")
+    with view3d():
+        bpy.ops.knuckle.offset_motion("INVOKE_DEFAULT", wrap=True)
+    shot("05_offset_popup")
+    key("ESC")
+    yield
+    with view3d():
+        bpy.ops.knuckle.scale_motion("INVOKE_DEFAULT")
+    shot("06_speed_popup")
+    key("ESC")
+    yield
+
+
+@step()
+def shown():
+    frame = bpy.context.scene.frame_current
+    with view3d():
+        bpy.ops.object.mode_set(mode="POSE")
+        bpy.ops.knuckle.loop_motion(way="CYCLES")
+        bpy.ops.knuckle.show_servo(servo="Left Front Lift", frame=33.0)
+    shot("07_shown")
+    yield
+    expect(bpy.context.scene.frame_current == 33 != frame, "it went to the frame")
+    done()
