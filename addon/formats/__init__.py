@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from ..model.records import Mechanism, Motion
+from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .files import encode, no_garbage_hunts, read_bytes, write_whole
@@ -209,26 +209,28 @@ def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str],
         )
     report = Report()
     text = dumps_motions(motions, found, report)
-    encoding = next((each.source.encoding for each in motions if each.source and each.source.format == found), "")
-    write_whole(name, _encoded(text, encoding, MOTION_FORMATS[found], report))
+    source = next((each.source for each in motions if each.source and each.source.format == found), Source())
+    write_whole(name, _encoded(text, source, MOTION_FORMATS[found], report))
     report.info("written", f"{len(motions)} motion{'' if len(motions) == 1 else 's'} written")
     return report
 
 
-def _encoded(text: str, encoding: str, row: MotionFormat, report: Report) -> bytes:
+def _encoded(text: str, source: Source, row: MotionFormat, report: Report) -> bytes:
     """A motion's text in its document's encoding. Where that lacks a letter, XML refers to it by its number; plain
     lines are written in UTF-8."""
+    encoding = source.encoding
     if row.id == "xmdi":
-        return encode(text, encoding)
+        return encode(text, encoding, as_read=text == source.text)
     try:
         text.encode(encoding or "utf-8")
     except UnicodeError:
         report.warn("encoding", f"{encoding or 'UTF-8'} lacks a letter of the servos' names; written in UTF-8")
         encoding = "utf-8"
     try:
-        return encode(text, encoding)
+        text.encode("utf-8")
     except UnicodeError as error:
         raise FormatError(f"a name cannot be written: {error}", remedy="Rename that servo.") from error
+    return encode(text, encoding, as_read=True)
 
 
 def _several(motions: Motion | Sequence[Motion]) -> list[Motion]:

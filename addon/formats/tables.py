@@ -108,7 +108,9 @@ def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
 
 def quoted(words: str, delimiter: str) -> str:
     """What stands in a cell for a text, between quotes where it would be read as another without."""
-    plain = words == words.strip() and not words.startswith("#") and not set(words) & set(f'"\r\n{delimiter}')
+    parts = set(words) & set(f'"\r\n{delimiter}')
+    misleads = words.startswith(("#", "<", "[", "{", "/"))  # a comment, or in the first cell other formats
+    plain = words == words.strip() and not parts and not misleads
     return words if plain else '"' + words.replace('"', '""') + '"'
 
 
