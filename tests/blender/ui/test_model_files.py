@@ -225,7 +225,7 @@ def test_the_menus_offer_every_format(blank: Any) -> None:
     assert texts[0].startswith("Mechanism (.jm ")
     assert ".jpm" in texts[0]
     assert "Juice (.jm)" in texts
-    assert texts.count("Servo Motion (.xmdi)") == 2
+    assert texts.count("Servo Motion (.xmdi .motion .csv)") == 2
     assert [e.format for e in Menu.layout.entries if e.idname == "export_scene.mechanism"] == list(formats.FORMATS)
 
 
