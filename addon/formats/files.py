@@ -36,7 +36,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             raise
         reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(f"the file cannot be read: {reason}", path=name) from error
-    if not data.strip():
+    if not data.lstrip():
         raise FormatError("the file is empty", path=name, remedy="Save the model again in the program it came from.")
     return data
 

@@ -110,9 +110,9 @@ def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
     return lines(text, delimiter, first.end, number)
 
 
-def quoted(words: str, delimiter: str) -> str:
+def quoted(words: str) -> str:
     """What stands in a cell for a text, between quotes where it would be read as another without."""
-    parts = set(words) & set(f'"\r\n{delimiter}')
+    parts = set(words) & {'"', "\r", "\n", *DELIMITERS}
     misleads = words.startswith(("#", "<", "[", "{", "/"))  # a comment, or in the first cell other formats
     plain = words == words.strip() and not parts and not misleads
     return words if plain else '"' + words.replace('"', '""') + '"'

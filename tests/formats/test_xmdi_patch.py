@@ -87,6 +87,40 @@ def test_files_come_back_byte_for_byte(data: bytes, tmp_path: Path) -> None:
     assert path.read_bytes() == data
 
 
+def test_the_report_says_whether_the_document_was_touched(tmp_path: Path) -> None:
+    path = tmp_path / "wave.xmdi"
+    path.write_text(TEXT)
+    motions = formats.load_motions(path)
+    assert [each.code for each in formats.save_motion(motions, path).entries] == ["document-kept", "written"]
+    motions[0].name = "nod"
+    assert [each.code for each in formats.save_motion(motions, path).entries] == ["document-patched", "written"]
+    assert path.read_text() == TEXT.replace("wave", "nod")
+    motions[0].trajectories[0].values[0] = np.nan
+    with pytest.raises(FormatError, match=r"wave\.xmdi: .*finite"):
+        formats.save_motion(motions, path)
+    assert path.read_text() == TEXT.replace("wave", "nod")
+
+
+def test_a_document_of_another_format_is_no_source(tmp_path: Path) -> None:
+    motions = read(TEXT)
+    formats.save_motion(motions[1], tmp_path / "bow.csv")
+    (table,) = formats.load_motions(tmp_path / "bow.csv")
+    after = formats.dumps_motions(table, "xmdi")
+    assert same(read(after)[0], motions[1])
+    assert_valid(after)
+    formats.save_motion(table, tmp_path / "bow")  # no ending: as it was read
+    assert (tmp_path / "bow").read_bytes() == (tmp_path / "bow.csv").read_bytes()
+
+
+def test_a_lost_document_takes_its_encoding_along(tmp_path: Path) -> None:
+    text = '<?xml version="1.0" encoding="UTF-16"?><motion name="é"/>'
+    path = tmp_path / "wave.xmdi"
+    path.write_bytes(text.encode("utf-16"))
+    motions = formats.load_motions(path) if formats.is_motion(path) else loads(path.read_bytes())[0]
+    formats.save_motion([*motions, Motion("ü", [keyed([0], [1])])], path)
+    assert [each.name for each in loads(path.read_bytes())[0]] == ["é", "ü"]
+
+
 def test_a_changed_value_changes_its_word() -> None:
     motions = read(TEXT)
     motions[0].trajectories[0].values[2] = 0.25
@@ -225,6 +259,7 @@ def test_a_motion_that_is_the_root_has_no_neighbours() -> None:
     (motion,) = read(text)
     assert dumps([motion]) == text
     report = Report()
+    assert not report.entries
     after = formats.dumps_motions([motion, Motion("n", motion.trajectories)], "xmdi", report)
     assert [each.name for each in read(after)] == ["m", "n"]
     assert [entry.code for entry in report.entries] == ["document-lost"]

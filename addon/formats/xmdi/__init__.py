@@ -39,7 +39,7 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     Raises FormatError with line and element for what is not XMDI, a motion or servo without a name, a servo
     without exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a number."""
     report = Report()
-    if not data.strip():
+    if not data.lstrip():
         raise FormatError("the file is empty", path=path, remedy="Save the motion again in the program it came from.")
     text, encoding = files.decode(data, report)
     root, sound = xml.parse(text, path, report)
