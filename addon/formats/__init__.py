@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from ..model.records import Mechanism, Motion
+from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .files import encode, no_garbage_hunts, read_bytes, write_whole
@@ -80,7 +80,7 @@ _TEXTS = tuple(text for row in FORMATS.values() for text in row.texts)
 def is_motion(path: str | os.PathLike[str]) -> bool:
     """Whether a file holds servo motion rather than a model. FormatError where it is nothing that can be opened."""
     name = os.fspath(path)
-    opened = open_xml(read_bytes(name), name, _TEXTS)
+    opened = _opened_motion(read_bytes(name), name, _TEXTS)
     return any(row.detect(opened) for row in MOTION_FORMATS.values())
 
 
@@ -171,15 +171,19 @@ def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     """Every motion of a file's bytes, and the report of the reading; ``path`` is for messages, and for the names of
     motions that have none of their own. All of them have one ``source``, the document, and an ``index`` in it.
     FormatError, naming file, line and element, where it is no motion or no sound one."""
-    try:
-        opened = open_xml(data, path)
-    except FormatError:
-        motion_csv.refuse_other_tables(data, path)
-        raise
+    opened = _opened_motion(data, path)
     row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
     if row is None:
         raise _refusal(opened, "servo motion")
     return row.load(opened)
+
+
+def _opened_motion(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
+    try:
+        return open_xml(data, path, texts)
+    except FormatError:
+        motion_csv.refuse_other_tables(data, path)
+        raise
 
 
 def dumps_motions(motions: Motion | Sequence[Motion], format: str, report: Report | None = None) -> str:
@@ -189,7 +193,24 @@ def dumps_motions(motions: Motion | Sequence[Motion], format: str, report: Repor
     if format not in MOTION_FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
         raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
-    return MOTION_FORMATS[format].dump(_several(motions), Report() if report is None else report)
+    several, report = _several(motions), Report() if report is None else report
+    text = MOTION_FORMATS[format].dump(several, report)
+    source = _document(several, format, report)
+    if source.text and text == source.text:
+        report.info("document-kept", "nothing was edited; the document is written as it was read")
+    elif source.text:
+        report.info(
+            "document-patched", "what was edited is changed in the document; all else is written as it was read"
+        )
+    return text
+
+
+def _document(motions: Sequence[Motion], format: str, report: Report) -> Source:
+    """What motions were written into: the first document of the format, an empty source where there is none."""
+    if any(entry.code == "document-lost" for entry in report.entries):
+        return Source()
+    found = (each.source for each in motions if each.source is not None and each.source.format == format)
+    return next((source for source in found if source.text), Source())
 
 
 def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str], format: str | None = None) -> Report:
@@ -208,9 +229,13 @@ def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str],
             remedy=f"Use one of {', '.join(sorted({e for row in MOTION_FORMATS.values() for e in row.extensions}))}.",
         )
     report = Report()
-    text = dumps_motions(motions, found, report)
-    encoding = next((each.source.encoding for each in motions if each.source and each.source.format == found), "")
-    write_whole(name, _encoded(text, encoding, MOTION_FORMATS[found], report))
+    try:
+        text = dumps_motions(motions, found, report)
+        data = _encoded(text, _document(motions, found, report), MOTION_FORMATS[found], report)
+    except FormatError as error:
+        error.path = error.path or name
+        raise
+    write_whole(name, data)
     report.info("written", f"{len(motions)} motion{'' if len(motions) == 1 else 's'} written")
     return report
 
@@ -221,20 +246,22 @@ def motion_format_id(path: str | os.PathLike[str]) -> str:
     return next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), "")
 
 
-def _encoded(text: str, encoding: str, row: MotionFormat, report: Report) -> bytes:
+def _encoded(text: str, source: Source, row: MotionFormat, report: Report) -> bytes:
     """A motion's text in its document's encoding. Where that lacks a letter, XML refers to it by its number; plain
     lines are written in UTF-8."""
-    if row.id == "xmdi":
-        return encode(text, encoding)
+    encoding, as_read = source.encoding, text == source.text
+    if row.id == "xmdi" or as_read:
+        return encode(text, encoding, as_read)
     try:
         text.encode(encoding or "utf-8")
     except UnicodeError:
         report.warn("encoding", f"{encoding or 'UTF-8'} lacks a letter of the servos' names; written in UTF-8")
         encoding = "utf-8"
     try:
-        return encode(text, encoding)
+        text.encode("utf-8")
     except UnicodeError as error:
         raise FormatError(f"a name cannot be written: {error}", remedy="Rename that servo.") from error
+    return encode(text, encoding, as_read=True)
 
 
 def _several(motions: Motion | Sequence[Motion]) -> list[Motion]:

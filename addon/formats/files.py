@@ -36,7 +36,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             raise
         reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(f"the file cannot be read: {reason}", path=name) from error
-    if not data.strip():
+    if not data.lstrip():
         raise FormatError("the file is empty", path=name, remedy="Save the model again in the program it came from.")
     return data
 
@@ -88,12 +88,14 @@ def declared_encoding(text: str) -> str | None:
         return None
 
 
-def encode(text: str, encoding: str) -> bytes:
+def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
     """The text as bytes in the encoding that it declares, else in the one given, else in UTF-8. A character that the
-    encoding lacks becomes a character reference."""
+    encoding lacks becomes a character reference. A text that is still ``as_read`` is in the encoding given, whatever
+    it declares."""
     name = encoding.lower().replace("_", "-")
     mark = MARKED.get(name, b"")
-    codec = _unmarked(name) if mark else declared_encoding(text) or encoding or "utf-8"
+    declared = "" if as_read and encoding else declared_encoding(text)
+    codec = _unmarked(name) if mark else declared or encoding or "utf-8"
     try:
         return mark + text.encode(codec, "knuckle.reference")
     except LookupError:

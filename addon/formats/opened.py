@@ -88,7 +88,8 @@ PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
 
 @dataclass
 class Opened:
-    """A document and its report so far. ``root`` is its XML; of JSON it is an empty element called ``JSON``, and
+    """A document and its report so far. ``text`` is what was parsed: XML is made sound first where it is not, and
+    ``as_read`` is how it was before. ``root`` is its XML; of JSON it is an empty element called ``JSON``, and
     ``json`` is the top value; of a motion that is plain lines it is an empty element as well, and ``plain`` its
     format."""
 
@@ -100,13 +101,14 @@ class Opened:
     report: Report = field(default_factory=Report)
     json: jsontext.Node | None = None
     plain: str = ""
+    as_read: str = ""
 
 
 def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
     """Decode and parse, JSON too; motions that are plain lines are only decoded. FormatError, saying what the file is
     if that is known, where it is none of these. ``texts`` names elements that hold only text."""
     report = Report()
-    if not data.strip():
+    if not data.lstrip():  # which copies nothing, as a rule
         raise FormatError("the file is empty", path=path, remedy="Save the model again in the program it came from.")
     for first, what in _FIRST_BYTES:
         if data.lstrip().startswith(first):
@@ -122,13 +124,13 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
         if plain:
             return Opened(path, data, text, encoding, etree.Element("TEXT"), report, plain=plain)
     try:
-        root, text = xml.parse(text, path, report, texts)
+        root, sound = xml.parse(text, path, report, texts)
     except FormatError:
         what = FOREIGN_ROOTS.get(first_tag(text)) or _plain_kind(text)
         if what is not None:
             raise not_ours(what, path) from None
         raise
-    return Opened(path, data, text, encoding, root, report)
+    return Opened(path, data, sound, encoding, root, report, as_read=text)
 
 
 def _plain_kind(text: str) -> str | None:

@@ -19,6 +19,8 @@ TIMES = {"time", "times", "t", "timestamp"}
 LINE_END = re.compile(r"\r\n|\r|\n|\Z")
 _QUOTED = re.compile(r' *"((?:[^"]|"")*)" *')
 _BARE = {delimiter: re.compile(rf"[^{delimiter}\r\n]*") for delimiter in DELIMITERS}
+_QUOTES = re.compile(r'"(?:[^"]|"")*"')
+_WHOLE_LINE = re.compile(r'(?:"(?:[^"]|"")*"|[^"\r\n])*')
 _UNIT = re.compile(r"(?P<name>.*?) ?(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))", re.DOTALL)
 
 
@@ -90,13 +92,15 @@ def is_table(text: str) -> bool:
 
 
 def header(text: str) -> tuple[Line, str]:
-    """The first line that is neither blank nor a comment, and what parts its cells: of the delimiters that which makes
-    the most of them; "" where none makes two."""
-    best, by = Line(1, 0, 0, []), ""
+    """The first line that is neither blank nor a comment, and what parts its cells: of the delimiters that which stands
+    in it most often outside of quotes; "" where none does."""
+    best, by, most = Line(1, 0, 0, []), "", 0
     for delimiter in DELIMITERS:
         line = next(lines(text, delimiter), None)
-        if line is not None and len(line.cells) > max(len(best.cells), 1):
-            best, by = line, delimiter
+        whole = _WHOLE_LINE.match(text, line.start)[0] if line is not None else ""
+        count = _QUOTES.sub("", whole).count(delimiter)
+        if count > most:
+            best, by, most = line, delimiter, count
     return best, by
 
 
@@ -106,9 +110,11 @@ def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
     return lines(text, delimiter, first.end, number)
 
 
-def quoted(words: str, delimiter: str) -> str:
+def quoted(words: str) -> str:
     """What stands in a cell for a text, between quotes where it would be read as another without."""
-    plain = words == words.strip() and not words.startswith("#") and not set(words) & set(f'"\r\n{delimiter}')
+    parts = set(words) & {'"', "\r", "\n", *DELIMITERS}
+    misleads = words.startswith(("#", "<", "[", "{", "/"))  # a comment, or in the first cell other formats
+    plain = words == words.strip() and not parts and not misleads
     return words if plain else '"' + words.replace('"', '""') + '"'
 
 

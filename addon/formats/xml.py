@@ -126,6 +126,8 @@ def _parse(text: str, deepest: int) -> etree._Element:
     try:
         return _parse_flat(text, deepest)
     except etree.XMLSyntaxError as error:
+        if "text node" in str(error.msg).lower():  # one of more than ten million letters: a servo of a long run
+            return _parse_long(text, deepest)
         if deepest <= DEEPEST or "depth" not in str(error.msg):
             raise
         deep = _parse_deep(text, deepest)
@@ -166,14 +168,25 @@ def _parse_deep(text: str, deepest: int) -> etree._Element | None:
     return tree.close()
 
 
-def _parse_flat(text: str, deepest: int) -> etree._Element:
+def _parse_long(text: str, deepest: int) -> etree._Element:
+    """What ``_parse_flat`` gives, for texts of any length between two tags."""
+    root = _parse_flat(text, deepest, huge=True)
+    level = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        level += 1 if event == "start" else -1
+        if level > deepest:
+            raise etree.XMLSyntaxError("Excessive depth", 0, line_of(element) or 1, 1)
+    return root
+
+
+def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
         dtd_validation=False,
-        huge_tree=deepest > DEEPEST,
+        huge_tree=huge or deepest > DEEPEST,
         remove_comments=True,
         remove_pis=True,
     )

@@ -91,6 +91,8 @@ def test_headings_name_units(heading: str, name: str, unit: str, cell: str, valu
         ("time\ta\n0,25\t1\n", [0.25]),
         ("# made by hand\n\ntime,a,\n0.25,1,\n,,\n", [0.25]),
         ('"time";"a"\n"0,25";"1"\n', [0.25]),
+        ('time,"a;b;time;c"\n0.25,1\n', [0.25]),
+        ('time;"a,b\n,,,"\n0.25;1\n', [0.25]),
     ],
 )  # fmt: skip
 def test_delimiters_units_and_order_are_found(text: str, times: list[float]) -> None:

@@ -171,6 +171,25 @@ def test_frames_are_whole_only_where_they_nearly_are() -> None:
     assert etree.fromstring(text.encode()).findtext(".//frames") == "1 2.0001 3 4.5"
 
 
+def test_long_runs_and_long_files() -> None:
+    count = 1_100_000
+    (motion,), _ = loads(servo(" ".join(["-0.12345678"] * count), " ".join(map(str, range(count)))))
+    assert motion.trajectories[0].times[-1] == (count - 1) * FRAME_SECONDS
+    deep = servo("1 " * 6_000_000, "1 " * 6_000_000)
+    with pytest.raises(FormatError, match=r"walk.xmdi:1: .*nested deeper than 256 levels"):
+        loads(b"<a>" * 300 + deep + b"</a>" * 300, "walk.xmdi")
+
+
+def test_lines_are_counted_beyond_65535() -> None:
+    far = b"\n" * 70_000
+    with pytest.raises(FormatError) as caught:
+        loads(b"<xmdi>" + far + servo("1 x", "1 2") + b"</xmdi>")
+    assert caught.value.line == 70_004
+    with pytest.raises(FormatError) as caught:
+        loads(b"<xmdi>" + far + servo(name="") + b"</xmdi>")
+    assert caught.value.line == 70_003
+
+
 finite = st.floats(allow_nan=False, allow_infinity=False)
 names = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"), exclude_characters="\ufffe\uffff"), max_size=8

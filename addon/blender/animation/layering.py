@@ -9,6 +9,7 @@ from ..compat import action_curves, new_curve, use_action
 from .curves import read_keys, write_keys
 from .keys import NEAREST, CurveTrack, put_keys
 
+
 def lay_over(rig: bpy.types.Object, action: bpy.types.Action, tracks: list[CurveTrack]) -> None:
     """Put keys into an Action, in place of those within their time; all others stay as they are."""
     use_action(rig, action)

@@ -16,8 +16,8 @@ from ..channels import Channel, servo_channels, servo_names
 from ..compat import action_curves, use_action
 from ..model_parts import require_rig
 from .clock import Clock
-from .keys import Tracks, curve_tracks, fits, key_channels
 from .curves import add_cycles, cycles_of
+from .keys import Tracks, curve_tracks, fits, key_channels
 from .layering import lay_over
 from .origins import note_placed, origins_with_records, put_origin, track_of
 from .units import Units

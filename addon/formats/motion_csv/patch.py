@@ -148,7 +148,7 @@ class _Patch:
                 old = document.columns[column]
                 suffix = cells[old.index].text[len(old.name) :]
                 name = trajectory.name + suffix if suffix else heading(Trajectory(trajectory.name, *NO_KEYS))
-                renamed[old.index] = quoted(name, document.delimiter)
+                renamed[old.index] = quoted(name)
         if same:
             return [(*_inside(text, cells[index]), name) for index, name in sorted(renamed.items())]
         gone = {each.index for place, each in enumerate(document.columns) if place not in self.columns}
@@ -156,7 +156,7 @@ class _Patch:
             renamed.get(index, text[cell.start : cell.end]) for index, cell in enumerate(cells) if index not in gone
         ]
         added = [each for each, column in zip(self.motion.trajectories, self.columns, strict=True) if column is None]
-        words += [quoted(heading(trajectory), document.delimiter) for trajectory in added]
+        words += [quoted(heading(trajectory)) for trajectory in added]
         return [(document.header.start, document.header.end, document.delimiter.join(words))]
 
     def _cells(self, line: _Line) -> list[Change]:

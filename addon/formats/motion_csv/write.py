@@ -21,7 +21,7 @@ def new_document(motion: Motion, report: Report) -> str:
         raise FormatError(
             "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
         )
-    lines = [["time [s]", *(quoted(heading(trajectory), ",") for trajectory in motion.trajectories)]]
+    lines = [["time [s]", *(quoted(heading(trajectory)) for trajectory in motion.trajectories)]]
     for place in rows:
         cells = (column.get(place) for column in columns)
         lines.append([shortest(place[0]), *("" if value is None else shortest(value) for value in cells)])

@@ -27,8 +27,7 @@ def detect(opened: Opened) -> bool:
 
 def load(opened: Opened) -> tuple[list[Motion], Report]:
     """The motions of a document that is XMDI."""
-    # the text as it was read, before it was made sound: an unedited save gives it back
-    text, _ = files.decode(opened.data, Report())
+    text = opened.as_read  # an unedited save gives it back
     document = Reader(text, opened.text, opened.root, opened.path, opened.report).document()
     source = Source(FORMAT, "", opened.path, text, opened.encoding)
     return motions_of(document, source), opened.report
@@ -40,11 +39,11 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     Raises FormatError with line and element for what is not XMDI, a motion or servo without a name, a servo
     without exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a number."""
     report = Report()
-    if not data.strip():
+    if not data.lstrip():
         raise FormatError("the file is empty", path=path, remedy="Save the motion again in the program it came from.")
     text, encoding = files.decode(data, report)
     root, sound = xml.parse(text, path, report)
-    return load(Opened(path, data, sound, encoding, root, report))
+    return load(Opened(path, data, sound, encoding, root, report, as_read=text))
 
 
 def dumps(motions: Sequence[Motion]) -> str:

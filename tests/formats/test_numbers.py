@@ -1,0 +1,46 @@
+"""Numbers in text: many at once are what Python reads one by one, and spellings read back."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from addon.formats.numbers import DECIMAL, read_many, shortest, spelled
+
+number = st.floats(allow_nan=False, allow_infinity=False)
+word = st.one_of(
+    number.map(repr),
+    number.map("{:+.3E}".format),
+    st.integers().map(str),
+    st.text("0123456789+-.eE_,xnaif", min_size=1, max_size=6),
+    st.sampled_from(
+        ["nan", "inf", "infinity", "1e999", "0x1", "1_0", "1,5", "--1", "1-2", ".", "1.5.5", "é", "１", "1j"]
+    ),
+)
+space = st.text(" \t\r\n", min_size=1, max_size=3)
+
+
+@given(st.lists(st.tuples(word, space), max_size=6), st.sampled_from(["", " ", "\n\t"]))
+def test_many_are_read_as_one_by_one(content: list[tuple[str, str]], before: str) -> None:
+    text = before + "".join(word + space for word, space in content)
+    words = [word for word, _ in content]
+    sound = all(DECIMAL.fullmatch(word) and math.isfinite(float(word)) for word in words)
+    found = read_many(text)
+    assert (found is not None) == sound
+    if found is not None:
+        assert found.tolist() == [float(word) for word in words]
+
+
+@given(number)
+def test_the_shortest_text_reads_back(value: float) -> None:
+    text = shortest(value)
+    assert float(text) == value
+    assert len(text) <= len(repr(value))
+
+
+@given(number.filter(lambda value: abs(value) < 1e300), st.sampled_from([0.032, 0.001, math.pi / 180]))
+def test_a_spelling_reads_back_through_a_factor(guess: float, factor: float) -> None:
+    wanted = guess * factor
+    assert float(spelled(wanted, wanted / factor, lambda value: value * factor)) * factor == wanted
