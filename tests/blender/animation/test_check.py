@@ -90,7 +90,7 @@ def test_a_bezier_curve_is_as_fast_as_it_is(rig: Any, scene: Any) -> None:
 
 
 def test_a_ball_is_checked_by_its_rotation_vector(rig: Any, scene: Any) -> None:
-    from addon.blender.animation.keys import apply
+    from addon.blender.animation import apply
     from addon.model.records import Motion, Trajectory
 
     times = np.array([0.0, 1.0, 2.0])

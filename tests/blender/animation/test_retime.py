@@ -366,7 +366,7 @@ def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_model
     import bpy
 
     from addon import formats
-    from addon.blender.animation.keys import apply
+    from addon.blender.animation import apply
     from addon.blender.animation.mirroring import mirror_keys
     from addon.blender.channels import servo_channels
     from addon.model.mirror import mirror_of
