@@ -134,7 +134,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         layout.prop(self, "servos")
         column = layout.column(align=True)
         column.prop(self, "keys")
-        column.prop(self, "step")
+        column.prop(self, "step", text="Step (ms)")
         column.prop(self, "tolerance")
         layout.prop(self, "stops")
         layout.prop(self, "use_range")

@@ -1,0 +1,92 @@
+"""Motion files in a real window: dropped on a model, with the options of their import; servos that nothing answers to,
+named by hand; the export in the file browser. Run by hand: see README.md. It leaves pictures to look at."""
+
+from pathlib import Path
+
+import bpy
+from driving import area, click, done, drop, expect, key, open_sidebar, point, region, reports, shot, step, view3d
+
+MODEL, MOTION = "humanoid.skel", "wave.motion"
+
+
+def rig():
+    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+
+
+def curves():
+    bag = rig().animation_data.action.layers[0].strips[0].channelbags[0]
+    return list(bag.fcurves)
+
+
+@step()
+def dropped():
+    for name in ("Cube", "Light", "Camera"):
+        bpy.data.objects.remove(bpy.data.objects[name])
+    open_sidebar("Knuckle")
+    area().spaces.active.show_region_ui = True
+    drop(MODEL)
+    key("RET")
+    yield
+    with view3d():
+        bpy.ops.view3d.view_all()
+    expect(rig() is not None, "the humanoid is there")
+
+
+@step()
+def motion_dropped():
+    text = Path.home().joinpath(MOTION).read_text().replace("RElbowRoll", "right_elbow_roll").replace("HeadYaw", "Kopf")
+    renamed = Path.home() / "renamed.motion"
+    renamed.write_text(text)
+    drop(renamed.name)
+    yield
+    shot("01_import_popup")
+    key("RET")
+    yield
+    yield
+    expect(rig().animation_data.action is not None, f"a motion plays: {reports()[-2:]}")
+    shot("02_imported")
+    yield
+
+
+@step()
+def posed():
+    for frame in (20, 60, 100):
+        bpy.context.scene.frame_set(frame)
+        yield
+        shot(f"03_frame_{frame}")
+        yield
+
+
+@step()
+def names():
+    for panel in range(4):
+        click(*point(region("UI"), 60, 15 + round(27.5 * panel)))
+    with view3d():
+        bpy.ops.knuckle.list_left_over()
+    rows = rig().data.knuckle.servo_names
+    expect([row.name for row in rows] == ["right_elbow_roll", "Kopf"] or len(rows) == 2, f"{[r.name for r in rows]}")
+    rows["Kopf"].servo = "HeadYaw"
+    region("UI").tag_redraw()
+    yield
+    shot("04_motion_panel")
+    click(*point(region("UI"), 60, 658))  # opens Servo Names
+    yield
+    shot("04_servo_names")
+    yield
+    before = len(curves())
+    with view3d():
+        bpy.ops.knuckle.key_left_over()
+    yield
+    expect(len(curves()) == before + 1, "the head turns now")
+
+
+@step()
+def exported():
+    with view3d():
+        bpy.ops.export_anim.servo_motion("INVOKE_DEFAULT", filepath=str(Path.home() / "out.motion"))
+    yield
+    yield
+    shot("05_export")
+    key("ESC")
+    yield
+    done()
