@@ -98,7 +98,7 @@ def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
 def _document(source: Source) -> bpy.types.Text:
     """The Text with a document, as bytes beside its lines: the one that other motions of it have, or a new one. (Lines
     of a hundred thousand numbers are slow in Blender's text editor.)"""
-    data = encode(source.text, source.encoding)
+    data = encode(source.text, source.encoding, as_read=True)
     for block in bpy.data.texts:
         if block.get(_DATA) == data:
             return block
