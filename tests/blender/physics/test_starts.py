@@ -206,7 +206,7 @@ def test_a_file_saved_in_the_middle_of_a_run_opens_at_its_beginning(blank: Any, 
 def test_a_bone_may_be_renamed(blank: Any) -> None:
     """It then names the joint, and a gait on it is still the gait."""
     from addon.blender.animation.gait import plays_own_gait
-    from addon.blender.animation.keys import servo_names
+    from addon.blender.channels import servo_names
     from addon.blender.extract import extract
     from tests.blender.mechanisms import spinner
 
