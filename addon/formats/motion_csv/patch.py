@@ -12,10 +12,10 @@ from ...model.report import Report
 from .. import alignment
 from ..numbers import spelled
 from ..tables import LINE_END, UNITS, Cell, Line, Unit, quoted
+from ..tokens import Change, changed
 from .read import Document, trajectories_of
-from .write import columns_of, heading
+from .write import check_keys, columns_of, heading
 
-Change = tuple[int, int, str]
 NO_KEYS = (np.empty(0), np.empty(0))
 
 
@@ -61,6 +61,7 @@ class _Patch:
         same = self.columns == list(range(len(self.document.columns)))
         if same and all(map(_equal, self.before, self.motion.trajectories)):
             return self.document.text
+        check_keys(self.wanted, self.motion)
         lines = self._lines()
         for servo, column in enumerate(self.columns):
             self._fill(lines, servo, column)
@@ -75,7 +76,7 @@ class _Patch:
                 else:
                     end = line.row.end
                     changes += self._cells(line) if same else [(line.row.start, end, self._joined(line))]
-        return _changed(self.document.text, changes)
+        return changed(self.document.text, changes)
 
     # -------------------------------------------------------------- where keys are to stand
 
@@ -96,7 +97,7 @@ class _Patch:
         old = _signatures((self.before[column], weights[servo]) for servo, column in shared)
         new = _signatures((self.motion.trajectories[servo], weights[servo]) for servo, _ in shared)
         for trajectory in self.motion.trajectories:
-            for time in np.asarray(trajectory.times, np.float64).tolist():
+            for time in _keys(trajectory)[0]:
                 new.setdefault(time, 0.0)
         times = [np.array(sorted(each), np.float64) for each in (old, new)]
         signs = [np.array([each[time] for time in sorted(each)], np.float64) for each in (old, new)]
@@ -217,9 +218,15 @@ def _signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, float
     """A number for every time at which there are keys, by which to know their values again."""
     found: dict[float, float] = {}
     for trajectory, weight in tracks:
-        for time, value in zip(trajectory.times.tolist(), trajectory.values.tolist(), strict=True):
+        for time, value in zip(*_keys(trajectory), strict=True):
             found[time] = found.get(time, 0.0) + weight * value
     return found
+
+
+def _keys(trajectory: Trajectory) -> tuple[list[float], list[float]]:
+    """Its times and values."""
+    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    return times.tolist(), values.tolist()
 
 
 def _equal(one: Trajectory, other: Trajectory) -> bool:
@@ -238,12 +245,3 @@ def _inside(text: str, cell: Cell) -> tuple[int, int]:
     words = text[cell.start : cell.end]
     start = cell.start + len(words) - len(words.lstrip())
     return (start, start + len(words.strip())) if words.strip() else (cell.start, cell.end)
-
-
-def _changed(text: str, changes: list[Change]) -> str:
-    pieces: list[str] = []
-    position = 0
-    for start, end, word in sorted(changes, key=lambda change: change[:2]):
-        pieces += (text[position:start], word)
-        position = end
-    return "".join((*pieces, text[position:]))

@@ -9,10 +9,9 @@ import numpy as np
 from ...model.records import Array, Motion
 from ...model.report import Report
 from .. import alignment
+from ..tokens import changed
 from .read import Document, Row
 from .write import Track, check_length, check_poses, clock, inside_held, key_times, spelt, tracks_of
-
-Change = tuple[int, int, str]
 
 
 def patched(document: Document, motion: Motion, report: Report) -> str:
@@ -97,7 +96,7 @@ class _Patch:
             changes = [
                 (field.start, field.end, name) for field, name in zip(names, wanted, strict=True) if field.text != name
             ]
-            return _changed(text, 0, end, changes)
+            return changed(text, changes, 0, end)
         return text[: names[0].start] + ",".join(wanted) + text[names[-1].end : end]
 
     def _kept(self, row: Row, time: int, values: Sequence[float], same: Sequence[bool]) -> str:
@@ -112,7 +111,7 @@ class _Patch:
             return ",".join((moment, name.text, *words)) + text[fields[-1].end : row.end]
         pairs = zip((when, *fields), (moment, *words), strict=True)
         changes = [(field.start, field.end, word) for field, word in pairs if word != field.text]
-        return _changed(text, row.start, row.end, changes)
+        return changed(text, changes, row.start, row.end)
 
     def _new(self, number: int, time: int, values: Sequence[float]) -> str:
         when = _like(self.document.fields(self.document.rows[-1])[0].text, time)
@@ -138,13 +137,3 @@ def _like(text: str, time: int) -> str:
     if parts == 2:
         return clock(time)
     return f"{time // 1000:02d}:{time % 1000:03d}" if parts else str(time)
-
-
-def _changed(text: str, start: int, end: int, changes: Sequence[Change]) -> str:
-    """A part of the text with changes, which ascend."""
-    pieces: list[str] = []
-    position = start
-    for begin, finish, word in changes:
-        pieces += (text[position:begin], word)
-        position = finish
-    return "".join((*pieces, text[position:end]))
