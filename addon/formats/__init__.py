@@ -171,11 +171,12 @@ def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     """Every motion of a file's bytes, and the report of the reading; ``path`` is for messages, and for the names of
     motions that have none of their own. All of them have one ``source``, the document, and an ``index`` in it.
     FormatError, naming file, line and element, where it is no motion or no sound one."""
-    opened = _opened_motion(data, path)
-    row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
-    if row is None:
-        raise _refusal(opened, "servo motion")
-    return row.load(opened)
+    with no_garbage_hunts():
+        opened = _opened_motion(data, path)
+        row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
+        if row is None:
+            raise _refusal(opened, "servo motion")
+        return row.load(opened)
 
 
 def _opened_motion(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
@@ -194,7 +195,8 @@ def dumps_motions(motions: Motion | Sequence[Motion], format: str, report: Repor
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
         raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
     several, report = _several(motions), Report() if report is None else report
-    text = MOTION_FORMATS[format].dump(several, report)
+    with no_garbage_hunts():
+        text = MOTION_FORMATS[format].dump(several, report)
     source = _document(several, format, report)
     if source.text and text == source.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")

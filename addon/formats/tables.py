@@ -124,7 +124,7 @@ def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iter
         end = LINE_END.search(text, position)
         words = text[position : end.start()].strip()
         if words.strip(delimiter + " \t") and not words.startswith("#"):
-            line = Line(number, position, position, _cells(text, delimiter, position))
+            line = Line(number, position, position, _cells(text, delimiter, position, end.start()))
             line.end = line.cells[-1].end
             yield line
             end = LINE_END.search(text, line.end)
@@ -132,8 +132,14 @@ def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iter
         position, number = end.end(), number + 1
 
 
-def _cells(text: str, delimiter: str, position: int) -> list[Cell]:
+def _cells(text: str, delimiter: str, position: int, end: int) -> list[Cell]:
+    """The cells of a line that ends, unless that is inside of quotes, at ``end``."""
     found = []
+    if text.find('"', position, end) < 0:
+        for words in text[position:end].split(delimiter):
+            found.append(Cell(position, position + len(words), words.strip()))
+            position += len(words) + 1
+        return found
     while True:
         match = _QUOTED.match(text, position)
         quoted = match is not None and (match.end() == len(text) or text[match.end()] in delimiter + "\r\n")

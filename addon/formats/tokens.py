@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+#: Where a change begins and ends, and what is to stand there.
+Change = tuple[int, int, str]
+
+
+def changed(text: str, changes: Iterable[Change], start: int = 0, end: int | None = None) -> str:
+    """The text from ``start`` to ``end`` with changes, which do not overlap; of those at one place in their order."""
+    pieces: list[str] = []
+    position = start
+    for begins, finishes, word in sorted(changes, key=lambda change: change[:2]):
+        pieces += (text[position:begins], word)
+        position = finishes
+    return "".join((*pieces, text[position:end]))
 
 
 def respelt(

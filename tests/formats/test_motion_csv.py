@@ -330,6 +330,18 @@ def test_a_retimed_row_changes_its_time_only() -> None:
     assert write(motion) == TEXT.replace("0.50,", "0.625,")
 
 
+def test_a_row_does_not_move_past_one_without_keys() -> None:
+    text = "time,a,b\n0,1,\n1,,\n2,3,\n"
+    motion = read(text)
+    motion.trajectories[0].times[1] = 0.5
+    motion.trajectories[0].held = None
+    after = write(motion)
+    assert after == "time,a,b\n0,1,\n0.5,3,\n1,,\n"
+    motion.trajectories[0].times, motion.trajectories[0].values = np.empty(0), np.empty(0)
+    with pytest.raises(FormatError, match="no keys"):
+        write(motion)
+
+
 def test_a_key_that_becomes_held_gets_a_row_of_its_own() -> None:
     motion = read(TEXT)
     motion.trajectories[0].held = np.array([False, True, False])

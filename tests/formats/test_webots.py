@@ -333,6 +333,23 @@ def test_an_inserted_key_gets_a_line_and_others_their_straight_values() -> None:
     assert write(motion) == "".join([*lines[:3], "00:00:750,Pose3,9,*\n", lines[3]])
 
 
+def test_a_moved_pose_keeps_its_name_beside_a_new_one() -> None:
+    text = f"{HEAD},a\n0,Start,0\n10,Bend,1\n20,Rest,2\n30,End,3\n"
+    motion = read(text)
+    motion.trajectories = [keyed([0, 0.012, 0.02, 0.025, 0.03], [0, 1.5, 2, 2.5, 3], "a")]
+    assert write(motion) == f"{HEAD},a\n0,Start,0\n12,Bend,1.5\n20,Rest,2\n25,Pose4,2.5\n30,End,3\n"
+
+
+def test_stars_where_a_servo_has_no_keys_yet_stay() -> None:
+    text = f"{HEAD},a,b\n0,P,1,*\n10,P,2,*\n20,P,3,4\n"
+    motion = read(text)
+    assert write(motion) == text
+    motion.trajectories[0].values[1] = 7.0
+    assert write(motion) == text.replace("P,2,*", "P,7,*")
+    motion.trajectories[1] = keyed([0.01, 0.02], [0, 4], "b")
+    assert write(motion) == text.replace("P,2,*", "P,7,0")
+
+
 def test_servos_are_renamed_removed_and_added_in_place() -> None:
     motion = read(TEXT)
     motion.trajectories[0].name = "left hip"

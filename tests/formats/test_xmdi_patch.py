@@ -134,6 +134,14 @@ def test_a_changed_time_changes_its_word() -> None:
     assert dumps(motions) == TEXT.replace("00 1 2<", "00 1 7<")
 
 
+def test_a_motion_that_begins_later_keeps_its_positions() -> None:
+    motions = read(TEXT)
+    motions[1].trajectories[0].times += FRAME_SECONDS  # now at times that were those of other keys
+    assert dumps(motions) == TEXT.replace("00 1 2<", "1 2 3<")
+    motions[1].trajectories[0].times = np.array([0, 0.5, 1.0]) * FRAME_SECONDS
+    assert dumps(motions) == TEXT.replace("00 1 2<", "00 0.5 1<")
+
+
 def test_an_inserted_key_inserts_its_words() -> None:
     motions = read(TEXT)
     shoulder = motions[0].trajectories[0]
@@ -303,9 +311,8 @@ def test_documents_are_forgotten_with_what_was_read_from_them() -> None:
     before = len(remembered._documents)
     motions = read(TEXT)
     assert len(remembered._documents) == before + 1
-    motions[0].source.text = TEXT.replace("wave", "nod")  # another text is another document
-    motions[0].name = "nod"
-    assert dumps(motions) == TEXT.replace("wave", "nod")
+    motions[0].source.text = TEXT.replace("two motions", "2")  # another text is another document
+    assert dumps(motions) == TEXT.replace("two motions", "2")
     del motions
     gc.collect()
     assert len(remembered._documents) == before

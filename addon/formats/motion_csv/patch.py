@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from ...model.records import Motion, Trajectory
 from ...model.report import Report
 from .. import alignment
 from ..numbers import spelled
-from ..tables import LINE_END, UNITS, Cell, Unit, quoted
-from .read import Document, Row, trajectories_of
-from .write import columns_of, heading
+from ..tables import LINE_END, UNITS, Cell, Line, Unit, quoted
+from ..tokens import Change, changed
+from .read import Document, trajectories_of
+from .write import check_keys, columns_of, heading
 
-Change = tuple[int, int, str]
 NO_KEYS = (np.empty(0), np.empty(0))
 
 
@@ -25,16 +25,16 @@ def patched(document: Document, motion: Motion, report: Report) -> str:
 
 
 class _Line:
-    """A line of the table to be: the document's row, None for a new one, its time (s), and new values by the servo's
-    place, None where a cell becomes empty."""
+    """A line of the table to be: the document's row with its time (s) and values (NaN where a cell is empty), None for
+    a new one; its time by now, and new values by the servo's place, None where a cell becomes empty."""
 
-    def __init__(self, row: Row | None, time: float) -> None:
-        self.row, self.time = row, time
+    def __init__(self, time: float, row: Line | None = None, was: float = 0.0, old: Sequence[float] = ()) -> None:
+        self.time, self.row, self.was, self.old = time, row, was, old
         self.changes: dict[int, float | None] = {}
 
     def holds(self, column: int | None) -> bool:
         """Whether there was a value in a column."""
-        return column is not None and self.row is not None and not math.isnan(self.row.values[column])
+        return column is not None and self.row is not None and not math.isnan(self.old[column])
 
 
 class _Patch:
@@ -61,6 +61,7 @@ class _Patch:
         same = self.columns == list(range(len(self.document.columns)))
         if same and all(map(_equal, self.before, self.motion.trajectories)):
             return self.document.text
+        check_keys(self.wanted, self.motion)
         lines = self._lines()
         for servo, column in enumerate(self.columns):
             self._fill(lines, servo, column)
@@ -71,11 +72,11 @@ class _Patch:
                 if line.row is None:
                     changes.append((end, end, self.document.newline + self._joined(line)))
                 elif self._is_emptied(line):
-                    changes.append((line.row.line.start, self._next(line.row.line.end), ""))
+                    changes.append((line.row.start, self._next(line.row.end), ""))
                 else:
-                    end = line.row.line.end
-                    changes += self._cells(line) if same else [(line.row.line.start, end, self._joined(line))]
-        return _changed(self.document.text, changes)
+                    end = line.row.end
+                    changes += self._cells(line) if same else [(line.row.start, end, self._joined(line))]
+        return changed(self.document.text, changes)
 
     # -------------------------------------------------------------- where keys are to stand
 
@@ -83,8 +84,9 @@ class _Patch:
         """The document's rows by their times, new ones where all keys of a row moved together."""
         moved = self._moved()
         lines: dict[float, list[_Line]] = {}
-        for row in self.document.rows:
-            line = _Line(row, moved.get(row.time, row.time))
+        document = self.document
+        for row, was, old in zip(document.rows, document.times.tolist(), document.table.tolist(), strict=True):
+            line = _Line(moved.get(was, was), row, was, old)
             lines.setdefault(line.time, []).append(line)
         return lines
 
@@ -95,7 +97,7 @@ class _Patch:
         old = _signatures((self.before[column], weights[servo]) for servo, column in shared)
         new = _signatures((self.motion.trajectories[servo], weights[servo]) for servo, _ in shared)
         for trajectory in self.motion.trajectories:
-            for time in np.asarray(trajectory.times, np.float64).tolist():
+            for time in _keys(trajectory)[0]:
                 new.setdefault(time, 0.0)
         times = [np.array(sorted(each), np.float64) for each in (old, new)]
         signs = [np.array([each[time] for time in sorted(each)], np.float64) for each in (old, new)]
@@ -106,7 +108,7 @@ class _Patch:
 
     def _in_order(self, moved: dict[float, float]) -> bool:
         """Whether rows, those without keys too, stay in the order of their times."""
-        times = [moved.get(row.time, row.time) for row in self.document.rows]
+        times = [moved.get(time, time) for time in self.document.times.tolist()]
         return all(one <= two for one, two in zip(times[:-1], times[1:], strict=True))
 
     def _fill(self, lines: dict[float, list[_Line]], servo: int, column: int | None) -> None:
@@ -122,7 +124,7 @@ class _Patch:
                 line.changes[servo] = None
             chosen = filled[extra:] if len(filled) >= len(values) else _room(there, filled, time, len(values))
             for line, value in zip(chosen, values, strict=True):
-                if not line.holds(column) or line.row.values[column] != value:
+                if not line.holds(column) or line.old[column] != value:
                     line.changes[servo] = value
 
     # -------------------------------------------------------------- their text
@@ -161,18 +163,18 @@ class _Patch:
 
     def _cells(self, line: _Line) -> list[Change]:
         """The changes of a row whose columns stay."""
-        row, text = line.row, self.document.text
+        text = self.document.text
         words = {self._index(servo): self._spelt(value, servo) for servo, value in line.changes.items()}
-        if line.time != row.time:
+        if line.time != line.was:
             words[self.document.time.index] = self._when(line.time)
-        return [(*_inside(text, row.line.cells[index]), word) for index, word in sorted(words.items())]
+        return [(*_inside(text, line.row.cells[index]), word) for index, word in sorted(words.items())]
 
     def _joined(self, line: _Line) -> str:
         """A row written anew, with the very text of the cells that stay."""
         document = self.document
-        old = line.row.line.cells if line.row is not None else []
+        old = line.row.cells if line.row is not None else []
         words = [document.text[cell.start : cell.end] for cell in old] or [""] * len(document.header.cells)
-        if line.row is None or line.time != line.row.time:
+        if line.row is None or line.time != line.was:
             words[document.time.index] = self._when(line.time)
         added = []
         for servo, column in enumerate(self.columns):
@@ -207,7 +209,7 @@ def _room(there: list[_Line], filled: list[_Line], time: float, count: int) -> l
     """The lines for ``count`` values at a time, of which too few are filled: others of that time, or new ones."""
     last = there.index(filled[-1]) + 1 if filled else len(there)
     found = there[max(last - count, 0) : last]
-    new = [_Line(None, time) for _ in range(count - len(found))]
+    new = [_Line(time) for _ in range(count - len(found))]
     there[:0] = new
     return new + found
 
@@ -216,9 +218,15 @@ def _signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, float
     """A number for every time at which there are keys, by which to know their values again."""
     found: dict[float, float] = {}
     for trajectory, weight in tracks:
-        for time, value in zip(trajectory.times.tolist(), trajectory.values.tolist(), strict=True):
+        for time, value in zip(*_keys(trajectory), strict=True):
             found[time] = found.get(time, 0.0) + weight * value
     return found
+
+
+def _keys(trajectory: Trajectory) -> tuple[list[float], list[float]]:
+    """Its times and values."""
+    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    return times.tolist(), values.tolist()
 
 
 def _equal(one: Trajectory, other: Trajectory) -> bool:
@@ -237,12 +245,3 @@ def _inside(text: str, cell: Cell) -> tuple[int, int]:
     words = text[cell.start : cell.end]
     start = cell.start + len(words) - len(words.lstrip())
     return (start, start + len(words.strip())) if words.strip() else (cell.start, cell.end)
-
-
-def _changed(text: str, changes: list[Change]) -> str:
-    pieces: list[str] = []
-    position = 0
-    for start, end, word in sorted(changes, key=lambda change: change[:2]):
-        pieces += (text[position:start], word)
-        position = end
-    return "".join((*pieces, text[position:]))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...model.records import Trajectory
+from ...model.records import Array, Trajectory
 from ...model.report import FormatError, Report
 from .. import tables
-from ..numbers import DECIMAL
+from ..numbers import DECIMAL, read_many
 from ..tables import UNITS, Cell, Line, Unit
 
 
@@ -25,29 +25,19 @@ class Column:
 
 
 @dataclass
-class Row:
-    """A line of numbers: its time (s), and a value for every servo (rad or m), NaN where the cell is empty."""
-
-    line: Line
-    time: float
-    values: list[float]
-
-    def cell(self, column: Column) -> Cell:
-        """Its cell in a column."""
-        return self.line.cells[column.index]
-
-
-@dataclass
 class Document:
-    """A table as it stands in its text."""
+    """A table as it stands in its text: its rows with their times (s), and ``table`` (rows, servos) with the values
+    (rad or m), NaN where a cell is empty."""
 
     text: str
     delimiter: str
-    comma: bool  # whether numbers have a decimal comma
     header: Line
     time: Column
     columns: list[Column]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Line]
+    times: Array
+    table: Array
+    comma: bool  # whether numbers have a decimal comma
 
     @property
     def newline(self) -> str:
@@ -85,26 +75,25 @@ def parse(text: str, path: str, report: Report) -> Document:
     names = [column.name for column in columns]
     for name in sorted({name for name in names if names.count(name) > 1}):
         report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", header.number)
-    document = Document(text, delimiter, False, header, time, columns)
-    width = len(header.cells)
-    for line in lines:
-        row = _row(line, document, width, path)
-        if document.rows and row.time < document.rows[-1].time:
-            raise FormatError(
-                f"time {line.cells[time.index].text} comes after a later one", path=path, line=line.number,
-                where=time.name, remedy="Sort the rows by their times.",
-            )  # fmt: skip
-        document.rows.append(row)
-    if not document.rows:
+    if not lines:
         raise FormatError("the table has no rows", path=path, line=header.number, remedy="Write a row for every key.")
-    return document
+    for line in lines:
+        _check_width(line, columns, len(header.cells), path)
+    times, table, comma = _numbers(lines, [time, *columns], delimiter, path)
+    back = np.flatnonzero(np.diff(times) < 0)
+    if len(back):
+        line = lines[back[0] + 1]
+        raise FormatError(
+            f"time {line.cells[time.index].text} comes after a later one", path=path, line=line.number,
+            where=time.name, remedy="Sort the rows by their times.",
+        )  # fmt: skip
+    return Document(text, delimiter, header, time, columns, lines, times, table, comma)
 
 
 def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
     """A trajectory for every servo's column: its cells that are not empty. A cell at the time of the next one which
     repeats the one before says that that one is held."""
-    times = np.array([row.time for row in document.rows], np.float64)
-    table = np.array([row.values for row in document.rows], np.float64).reshape(len(times), len(document.columns))
+    times, table = document.times, document.table
     found = []
     for number, column in enumerate(document.columns):
         rows = np.flatnonzero(~np.isnan(table[:, number]))
@@ -137,9 +126,9 @@ def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _two_at_once(document: Document, rows: np.ndarray, times: np.ndarray, column: Column, path: str) -> FormatError:
     number = document.columns.index(column)
-    values = np.array([document.rows[row].values[number] for row in rows])
+    values = document.table[rows, number]
     count = next(count for count in range(1, len(rows) + 1) if keys_of(times[rows[:count]], values[:count]) is None)
-    line = document.rows[rows[count - 1]].line.number
+    line = document.rows[rows[count - 1]].number
     return FormatError(
         f"servo {column.name!r} has two values at {times[rows[count - 1]]:g} s", path=path, line=line,
         where=column.name, remedy="Keep one; before a step, the first of the two repeats the value before it.",
@@ -162,35 +151,52 @@ def _is_vacant(heading: Cell, index: int, lines: list[Line]) -> bool:
     return not heading.text and not heading.quoted and not any(below)
 
 
-def _row(line: Line, document: Document, width: int, path: str) -> Row:
+def _check_width(line: Line, columns: list[Column], width: int, path: str) -> None:
     if len(line.cells) != width:
-        missing = [column.name for column in document.columns if column.index >= len(line.cells)]
+        missing = [column.name for column in columns if column.index >= len(line.cells)]
         raise FormatError(
             f"the row has {len(line.cells)} cells for {width} columns", path=path, line=line.number,
-            where=missing[0] if missing else document.columns[-1].name,
+            where=missing[0] if missing else columns[-1].name,
             remedy="Give every column a cell, empty where there is no key.",
         )  # fmt: skip
-    time = _number(line.cells[document.time.index], document.time, document, line.number, path)
-    if math.isnan(time):
-        raise FormatError("the row has no time", path=path, line=line.number, where=document.time.name,
-                          remedy="Write the time of its keys.")  # fmt: skip
-    cells = line.cells
-    values = [_number(cells[column.index], column, document, line.number, path) for column in document.columns]
-    return Row(line, time, values)
 
 
-def _number(cell: Cell, column: Column, document: Document, line: int, path: str) -> float:
+def _numbers(lines: list[Line], columns: list[Column], delimiter: str, path: str) -> tuple[Array, Array, bool]:
+    """The first column, of times, and the others (rows, columns), in s, rad and m; and whether there are decimal
+    commas."""
+    words = [line.cells[column.index].text for line in lines for column in columns]
+    text = " ".join(filter(None, words))
+    comma = delimiter != "," and "," in text
+    numbers = read_many(text.replace(",", ".") if comma else text)
+    filled = np.array([bool(word) for word in words])
+    if numbers is not None and len(numbers) == np.count_nonzero(filled):
+        table = np.full(len(words), np.nan)
+        table[filled] = numbers
+        table = table.reshape(len(lines), len(columns))
+        for place, column in enumerate(columns):
+            table[:, place] = table[:, place] * column.unit.factor / column.unit.divisor
+        if not np.isinf(table).any() and not np.isnan(table[:, 0]).any():
+            return table[:, 0], table[:, 1:], comma
+    table = np.array([[_number(line, column, comma, path) for column in columns] for line in lines])
+    without = np.flatnonzero(np.isnan(table[:, 0]))
+    if len(without):
+        raise FormatError(
+            "the row has no time", path=path, line=lines[without[0]].number, where=columns[0].name,
+            remedy="Write the time of its keys.",
+        )  # fmt: skip
+    return table[:, 0], table[:, 1:], comma
+
+
+def _number(line: Line, column: Column, comma: bool, path: str) -> float:
     """A cell in seconds, rad or m; NaN where it is empty."""
-    word = cell.text.strip()
+    word = line.cells[column.index].text.strip()
     if not word:
         return math.nan
-    if document.delimiter != "," and "," in word and "." not in word:
-        document.comma = True
-        word = word.replace(",", ".")
-    value = column.unit.read(float(word)) if DECIMAL.fullmatch(word) else math.nan
+    decimal = word.replace(",", ".") if comma else word
+    value = column.unit.read(float(decimal)) if DECIMAL.fullmatch(decimal) else math.nan
     if not math.isfinite(value):
         raise FormatError(
-            f"{cell.text!r} is no number", path=path, line=line, where=column.name,
+            f"{word!r} is no number", path=path, line=line.number, where=column.name,
             remedy="Write a number like -0.7, or leave the cell empty where there is no key.",
         )  # fmt: skip
     return value

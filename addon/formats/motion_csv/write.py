@@ -16,13 +16,9 @@ Place = tuple[float, bool]
 def new_document(motion: Motion, report: Report) -> str:
     """A motion as a new table."""
     columns = columns_of(motion, report)
-    rows = sorted(set().union(*columns))
-    if not rows:
-        raise FormatError(
-            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
-        )
+    check_keys(columns, motion)
     lines = [["time [s]", *(quoted(heading(trajectory)) for trajectory in motion.trajectories)]]
-    for place in rows:
+    for place in sorted(set().union(*columns)):
         cells = (column.get(place) for column in columns)
         lines.append([shortest(place[0]), *("" if value is None else shortest(value) for value in cells)])
     return "".join(",".join(line) + "\n" for line in lines)
@@ -33,6 +29,14 @@ def heading(trajectory: Trajectory) -> str:
     if trajectory.unit:
         return f"{trajectory.name} [{trajectory.unit}]"
     return f"{trajectory.name} []" if trajectory.name[-1:] in ("", "]", ")") else trajectory.name
+
+
+def check_keys(columns: list[dict[Place, float]], motion: Motion) -> None:
+    """FormatError where a table would have no rows."""
+    if not any(columns):
+        raise FormatError(
+            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
+        )
 
 
 def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:

@@ -9,10 +9,9 @@ import numpy as np
 from ...model.records import Array, Motion
 from ...model.report import Report
 from .. import alignment
-from .read import Document, Field, Row
+from ..tokens import changed
+from .read import Document, Row
 from .write import Track, check_length, check_poses, clock, inside_held, key_times, spelt, tracks_of
-
-Change = tuple[int, int, str]
 
 
 def patched(document: Document, motion: Motion, report: Report) -> str:
@@ -36,15 +35,16 @@ class _Patch:
         times = self._times()
         check_poses(times, self.motion)
         table = np.stack([track.at(times) for track in self.tracks], axis=1)
-        outside = np.stack([_outside(track, times) for track in self.tracks], axis=1)
         places = self._rows(times, table)
+        same = self._same(times, table, places)
         lines = [self._header()]
-        for number, place in enumerate(places.tolist()):
-            values, beyond = table[number].tolist(), outside[number].tolist()
-            if place >= 0:
-                line = self._kept(rows[place], int(times[number]), values, beyond)
+        for number, (place, time) in enumerate(zip(places.tolist(), times.tolist(), strict=True)):
+            if place < 0:
+                line = self._new(number, time, table[number].tolist())
+            elif self.same_columns and same[number].all() and time == rows[place].milliseconds:
+                line = text[rows[place].start : rows[place].end]
             else:
-                line = self._new(number, int(times[number]), values)
+                line = self._kept(rows[place], time, table[number].tolist(), same[number].tolist())
             if not line.endswith("\n") and number + 1 < len(places):
                 line += self.document.newline
             lines.append(line)
@@ -58,7 +58,8 @@ class _Patch:
         """The times of the poses (ms): all keys, those poses of the document in which nobody is commanded, and what
         held values need besides."""
         keys = key_times(self.tracks, self.motion)
-        idle = np.array([row.milliseconds for row in self.document.rows if np.isnan(row.values).all()], np.int64)
+        idle = np.array([row.milliseconds for row in self.document.rows], np.int64)
+        idle = idle[np.isnan(self.document.table).all(axis=1)]
         if len(idle):
             silent = [np.isnan(track.at(idle)) | _outside(track, idle) for track in self.tracks]
             idle = idle[np.all(silent, axis=0)]
@@ -68,11 +69,21 @@ class _Patch:
     def _rows(self, times: np.ndarray, table: Array) -> alignment.Places:
         """For every time the document's row that it takes, -1 for a new one."""
         old_times = np.array([row.milliseconds for row in self.document.rows], np.float64)
-        old_table = np.array([row.values for row in self.document.rows], np.float64)
         shared = [(place, column) for place, column in enumerate(self.columns) if column is not None]
         new, old = ([each[side] for each in shared] for side in (0, 1))
-        signs = [_signatures(each) for each in (old_table[:, old], table[:, new])]
+        signs = [_signatures(each) for each in (self.document.table[:, old], table[:, new])]
         return alignment.keys(old_times, signs[0], times.astype(np.float64), signs[1])
+
+    def _same(self, times: np.ndarray, table: Array, places: alignment.Places) -> np.ndarray:
+        """Which fields still mean what is wanted, (rows, servos). Where a servo has no keys yet or any more, a ``*``
+        says as much as a value."""
+        found = np.zeros(table.shape, bool)
+        for servo, column in enumerate(self.columns):
+            if column is not None:
+                old, new = self.document.table[places, column], table[:, servo]
+                idle = np.isnan(new) | _outside(self.tracks[servo], times)
+                found[:, servo] = (places >= 0) & np.where(np.isnan(old), idle, old == new)
+        return found
 
     # -------------------------------------------------------------- their text
 
@@ -85,32 +96,26 @@ class _Patch:
             changes = [
                 (field.start, field.end, name) for field, name in zip(names, wanted, strict=True) if field.text != name
             ]
-            return _changed(text, 0, end, changes)
+            return changed(text, changes, 0, end)
         return text[: names[0].start] + ",".join(wanted) + text[names[-1].end : end]
 
-    def _kept(self, row: Row, time: int, values: Sequence[float], outside: Sequence[bool]) -> str:
+    def _kept(self, row: Row, time: int, values: Sequence[float], same: Sequence[bool]) -> str:
+        when, name, *fields = self.document.fields(row)
         words = [
-            spelt(value) if column is None else _word(row.fields[column], row.values[column], value, beyond)
-            for column, value, beyond in zip(self.columns, values, outside, strict=True)
+            fields[column].text if column is not None and stays else spelt(value)
+            for column, value, stays in zip(self.columns, values, same, strict=True)
         ]
-        when = row.time.text if time == row.milliseconds else _like(row.time.text, time)
+        moment = when.text if time == row.milliseconds else _like(when.text, time)
         text = self.document.text
         if not self.same_columns:
-            return ",".join((when, row.name.text, *words)) + text[row.fields[-1].end : row.end]
-        fields = zip((row.time, *row.fields), (when, *words), strict=True)
-        changes = [(field.start, field.end, word) for field, word in fields if word != field.text]
-        return _changed(text, row.start, row.end, changes)
+            return ",".join((moment, name.text, *words)) + text[fields[-1].end : row.end]
+        pairs = zip((when, *fields), (moment, *words), strict=True)
+        changes = [(field.start, field.end, word) for field, word in pairs if word != field.text]
+        return changed(text, changes, row.start, row.end)
 
     def _new(self, number: int, time: int, values: Sequence[float]) -> str:
-        when = _like(self.document.rows[-1].time.text, time)
+        when = _like(self.document.fields(self.document.rows[-1])[0].text, time)
         return ",".join((when, f"Pose{number + 1}", *map(spelt, values))) + self.document.newline
-
-
-def _word(field: Field, old: float, new: float, outside: bool) -> str:
-    """What stands in a field: what stood there, if it still means that. Where a servo has no keys yet or any more, a
-    ``*`` says as much as the value."""
-    same = (np.isnan(new) or outside) if np.isnan(old) else old == new
-    return field.text if same else spelt(new)
 
 
 def _outside(track: Track, times: np.ndarray) -> np.ndarray:
@@ -132,13 +137,3 @@ def _like(text: str, time: int) -> str:
     if parts == 2:
         return clock(time)
     return f"{time // 1000:02d}:{time % 1000:03d}" if parts else str(time)
-
-
-def _changed(text: str, start: int, end: int, changes: Sequence[Change]) -> str:
-    """A part of the text with changes, which ascend."""
-    pieces: list[str] = []
-    position = start
-    for begin, finish, word in changes:
-        pieces += (text[position:begin], word)
-        position = finish
-    return "".join((*pieces, text[position:end]))

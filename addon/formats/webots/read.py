@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...model.records import Trajectory
+from ...model.records import Array, Trajectory
 from ...model.report import FormatError, Report
+from ..numbers import read_many
 from ..opened import WEBOTS_MOTION
 
 HEADER, VERSION = WEBOTS_MOTION, "V1.0"
@@ -37,35 +38,34 @@ class Field:
 
 @dataclass
 class Row:
-    """A pose: its line in the file, time (ms), name, and the field of every servo with its value (NaN for ``*``)."""
+    """A pose: the number of its line, where that begins and ends, and its time (ms)."""
 
     line: int
     start: int
     end: int
-    time: Field
     milliseconds: int
-    name: Field
-    fields: list[Field]
-    values: list[float]
 
 
 @dataclass
 class Document:
-    """A .motion as it stands in its text."""
+    """A .motion as it stands in its text. ``table`` (rows, servos) has its values, NaN for ``*``."""
 
     text: str
     names: list[Field]
     rows: list[Row]
+    table: Array
     newline: str
+
+    def fields(self, row: Row) -> list[Field]:
+        """A row's time, name and values."""
+        return _fields(self.text, row.start, row.end)
 
 
 def trajectories_of(document: Document) -> list[Trajectory]:
     """A trajectory for every column: a key where a value is commanded, held where a ``*`` follows."""
     times = np.array([row.milliseconds for row in document.rows], np.float64) / 1000.0
-    table = np.array([row.values for row in document.rows], np.float64).reshape(len(times), len(document.names))
     found = []
-    for number, name in enumerate(document.names):
-        values = table[:, number]
+    for name, values in zip(document.names, document.table.T, strict=True):
         keys = np.flatnonzero(~np.isnan(values))
         stars = np.isnan(np.append(values[1:], 0.0))
         held = stars[keys]
@@ -93,25 +93,29 @@ def parse(text: str, path: str, report: Report) -> Document:
     if not names:
         raise FormatError("the header names no servo", path=path, line=1, remedy=_HEADER_REMEDY)
     rows: list[Row] = []
+    words: list[str] = []
     for number, (start, end) in enumerate(lines[at:], at + 1):
         _check_length(text, start, end, number, path)
-        fields = _fields(text, start, end)
+        fields = _FIELD.findall(text, start, end)
         if not fields:
             _tell_of_rest(text, end, number, report)
             break
-        row = _row(fields, names, number, (start, end), path, report)
+        _check_width(fields, names, number, path)
+        row = Row(number, start, end, _milliseconds(fields[0], number, path))
         if rows and row.milliseconds <= rows[-1].milliseconds:
             raise FormatError(
-                f"time {row.time.text} is not later than {rows[-1].time.text} before it", path=path, line=number,
+                f"time {fields[0]} is not later than that of the pose before it", path=path, line=number,
                 where="time", remedy="Put the poses in the order of their times, each time once.",
             )  # fmt: skip
         rows.append(row)
+        words += fields[2:]
     if not rows:
         raise FormatError("the file has no poses", path=path, line=at + 1, remedy="Write at least one line of values.")
     repeated = sorted({name.text for name in names if sum(each.text == name.text for each in names) > 1})
     for name in repeated:
         report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", at)
-    return Document(text, names, rows, "\r\n" if text[: lines[0][1]].endswith("\r\n") else "\n")
+    table = _values(words, names, rows, path, report)
+    return Document(text, names, rows, table, "\r\n" if text[: lines[0][1]].endswith("\r\n") else "\n")
 
 
 _HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
@@ -145,19 +149,16 @@ def _names_below(text: str, line: tuple[int, int], path: str) -> list[Field]:
     return fields if fields and _TIME.fullmatch(fields[0].text) is None else []
 
 
-def _row(fields: list[Field], names: list[Field], line: int, place: tuple[int, int], path: str, report: Report) -> Row:
+def _check_width(fields: list[str], names: list[Field], line: int, path: str) -> None:
     if len(fields) < 2:
         raise FormatError("the pose has no name", path=path, line=line, remedy="Write time,pose name,values.")
-    milliseconds = _milliseconds(fields[0].text, line, path)
     values = fields[2:]
     if len(values) != len(names):
-        where = names[len(values)].text if len(values) < len(names) else values[len(names)].text
         raise FormatError(
-            f"the pose has {len(values)} values for {len(names)} servos", path=path, line=line, where=where,
+            f"the pose has {len(values)} values for {len(names)} servos", path=path, line=line,
+            where=names[len(values)].text if len(values) < len(names) else values[len(names)],
             remedy="Give every servo a value, or * for none.",
         )  # fmt: skip
-    numbers = [_value(field.text, name.text, line, path, report) for field, name in zip(values, names, strict=True)]
-    return Row(line, *place, fields[0], milliseconds, fields[1], values, numbers)
 
 
 def _milliseconds(text: str, line: int, path: str) -> int:
@@ -176,6 +177,18 @@ def _milliseconds(text: str, line: int, path: str) -> int:
             remedy="Take the minutes out.",
         )  # fmt: skip
     return milliseconds
+
+
+def _values(words: list[str], names: list[Field], rows: list[Row], path: str, report: Report) -> Array:
+    """All values, (rows, servos)."""
+    shape = len(rows), len(names)
+    stars = np.array([word == "*" for word in words])
+    numbers = read_many(" ".join("0" if word == "*" else word for word in words))
+    if numbers is not None and len(numbers) == len(words) and not (numbers == UNDEFINED).any():
+        return np.where(stars, np.nan, numbers).reshape(shape)
+    places = ((word, names[place % len(names)], rows[place // len(names)]) for place, word in enumerate(words))
+    found = [_value(word, name.text, row.line, path, report) for word, name, row in places]
+    return np.array(found, np.float64).reshape(shape)
 
 
 def _value(text: str, servo: str, line: int, path: str, report: Report) -> float:
