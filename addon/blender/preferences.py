@@ -7,6 +7,8 @@ from typing import Any
 
 import bpy
 
+from ..formats.xmdi import OUTER
+
 #: The name under which Blender knows the add-on: ``bl_ext.user_default.knuckle``, or ``addon`` in our own tree.
 ADDON = (__package__ or "").rpartition(".")[0]
 
@@ -27,6 +29,12 @@ def ignore_collada_units() -> bool:
     """Whether the unit that a Collada file names is left out of account."""
     found = _preferences()
     return bool(found.ignore_collada_units) if found is not None else True
+
+
+def xmdi_tags() -> tuple[str, str]:
+    """What new XMDI documents call their root and the container of their motions."""
+    found = _preferences()
+    return (found.xmdi_root or OUTER[0], found.xmdi_container or OUTER[1]) if found is not None else OUTER
 
 
 def _preferences() -> Any:

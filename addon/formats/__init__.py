@@ -187,16 +187,25 @@ def _opened_motion(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opene
         raise
 
 
-def dumps_motions(motions: Motion | Sequence[Motion], format: str, report: Report | None = None) -> str:
+def dumps_motions(
+    motions: Motion | Sequence[Motion],
+    format: str,
+    report: Report | None = None,
+    xmdi_tags: tuple[str, str] = xmdi.OUTER,
+) -> str:
     """The text of motions in a format (``xmdi``, ``webots``, ``csv``). Motions that have a source in that format are
     written into that document, where all that was not edited keeps its very text; ``report`` takes what was changed or
-    could not be held. FormatError for what the format cannot hold."""
+    could not be held. ``xmdi_tags``: what a new XMDI document calls its root and the container of its motions.
+    FormatError for what the format cannot hold."""
     if format not in MOTION_FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
         raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
     several, report = _several(motions), Report() if report is None else report
     with no_garbage_hunts():
-        text = MOTION_FORMATS[format].dump(several, report)
+        if format == xmdi.FORMAT:
+            text = xmdi.dump(several, report, xmdi_tags)
+        else:
+            text = MOTION_FORMATS[format].dump(several, report)
     source = _document(several, format, report)
     if source.text and text == source.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")
@@ -215,14 +224,20 @@ def _document(motions: Sequence[Motion], format: str, report: Report) -> Source:
     return next((source for source in found if source.text), Source())
 
 
-def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str], format: str | None = None) -> Report:
+def save_motion(
+    motion: Motion | Sequence[Motion],
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    xmdi_tags: tuple[str, str] = xmdi.OUTER,
+) -> Report:
     """Write a motion, or several, in the format given or that of the path's extension (where it has none, that which
-    they were read in, or XMDI). A file that is there already stays whole until the new one is."""
+    they were read in, or XMDI). A file that is there already stays whole until the new one is. For ``xmdi_tags`` see
+    ``dumps_motions``."""
     name = os.fspath(path)
     motions = _several(motion)
     suffix = PurePath(name).suffix.lower()
-    found = format or next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), None)
-    if found is None and not suffix:
+    found = format or motion_format_id(path)
+    if not found and not suffix:
         found = next((each.source.format for each in motions if each.source is not None), "xmdi")
     if found not in MOTION_FORMATS:
         raise FormatError(
@@ -232,7 +247,7 @@ def save_motion(motion: Motion | Sequence[Motion], path: str | os.PathLike[str],
         )
     report = Report()
     try:
-        text = dumps_motions(motions, found, report)
+        text = dumps_motions(motions, found, report, xmdi_tags)
         data = _encoded(text, _document(motions, found, report), MOTION_FORMATS[found], report)
     except FormatError as error:
         error.path = error.path or name

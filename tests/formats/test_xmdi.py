@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from addon import formats
 from addon.formats.xmdi import FRAME_SECONDS, dumps, loads
 from addon.model.records import Motion, Trajectory
 from addon.model.report import FormatError
@@ -245,3 +246,15 @@ def test_what_xmdi_cannot_hold_is_refused(motion: Motion) -> None:
         dumps([motion])
     assert "motion" in caught.value.where
     assert caught.value.remedy
+
+
+def test_the_outer_tags_can_be_chosen() -> None:
+    """The text has lost their names: nobody can say that ours are right."""
+    motion = Motion("m", [Trajectory("s", np.array([0.0]), np.array([1.0]))])
+    text = formats.dumps_motions(motion, "xmdi", xmdi_tags=("judo", "throws"))
+    assert [element.tag for element in etree.fromstring(text.encode()).iter()][:3] == ["judo", "throws", "motion"]
+    (back,), _report = formats.loads_motions(text.encode())
+    assert back.trajectories[0].values.tolist() == [1.0]
+    for bad in ("two words", "motion", "", "1st"):
+        with pytest.raises(FormatError, match="cannot be what an XMDI container is called"):
+            formats.dumps_motions(motion, "xmdi", xmdi_tags=("judo", bad))

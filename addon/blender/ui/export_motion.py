@@ -11,6 +11,7 @@ from ... import formats
 from ...formats.xmdi import FRAME_SECONDS
 from ...model.records import Motion
 from ...model.report import Report
+from .. import preferences
 from ..access import action_record, record_of, settings
 from ..animation import TakeOptions, Units, take
 from ..animation.actions import motions_of, playing
@@ -150,7 +151,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         path = with_extension(bpy.path.abspath(self.filepath), EXTENSIONS)
         report = Report()
         motions = self._taken(context, rig, self._options(context, rig, path), report)
-        report.extend(formats.save_motion(motions, path))
+        report.extend(formats.save_motion(motions, path, xmdi_tags=preferences.xmdi_tags()))
         name = Path(path).name
         if len(motions) == 1:
             servos = counted(len(motions[0].trajectories), "servo")

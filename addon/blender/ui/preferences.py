@@ -1,4 +1,5 @@
-"""Edit > Preferences > Add-ons > Knuckle: where meshes may lie, and how Collada files are measured."""
+"""Edit > Preferences > Add-ons > Knuckle: where meshes may lie, how Collada files are measured, what new XMDI
+files call their containers."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
+from ...formats.xmdi import OUTER
 from ..preferences import ADDON, is_absolute
 from .common import Result
 
@@ -43,9 +45,21 @@ class KnucklePreferences(bpy.types.AddonPreferences):
         default=True,
     )
 
+    xmdi_root: StringProperty(
+        name="XMDI Root",
+        description="What new XMDI files call their root. The specification's text has lost the name",
+        default=OUTER[0],
+    )
+    xmdi_container: StringProperty(
+        name="Container", description="What new XMDI files call the container of their motions", default=OUTER[1]
+    )
+
     def draw(self, _context: bpy.types.Context) -> None:
         layout = self.layout
         layout.prop(self, "ignore_collada_units")
+        column = layout.column(align=True)
+        column.prop(self, "xmdi_root")
+        column.prop(self, "xmdi_container", text="XMDI Container")
         header = layout.row()
         header.label(text="Mesh Folders")
         header.operator(KNUCKLE_OT_mesh_folder_add.bl_idname, text="", icon="ADD")

@@ -15,9 +15,9 @@ from ...model.report import FormatError, Report
 from .. import files, xml
 from ..opened import Opened
 from .read import FRAME_SECONDS, Reader, motions_of
-from .write import FORMAT, dump
+from .write import FORMAT, OUTER, dump
 
-__all__ = ["FRAME_SECONDS", "detect", "dump", "dumps", "load", "loads"]
+__all__ = ["FORMAT", "FRAME_SECONDS", "OUTER", "detect", "dump", "dumps", "load", "loads"]
 
 
 def detect(opened: Opened) -> bool:

@@ -125,3 +125,16 @@ def test_the_panel_shows_every_folder_and_marks_those_that_are_not_there(enabled
     assert [row.alert for row in rows[1:]] == [False, True]
     assert [row.operator.return_value.index for row in rows[1:]] == [0, 1]
     rows[0].operator.assert_called_once_with("knuckle.mesh_folder_add", text="", icon="ADD")
+
+
+def test_new_xmdi_files_call_their_containers_as_the_preferences_say(enabled: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from tests.blender.mechanisms import body, joint, key, model, put
+
+    rig = put(model(body(1, (0, 0, 0)), body(2, (2, 0, 0)), joint(3, 1, 2, (1, 0, 0))), gait=False)
+    key(rig, 3, [(1, 0.0), (2, 1.0)])
+    enabled.xmdi_root, enabled.xmdi_container = "judo", "throws"
+    bpy.ops.export_anim.servo_motion(filepath=str(tmp_path / "a.xmdi"))
+    text = (tmp_path / "a.xmdi").read_text()
+    assert "<judo>" in text and "<throws>" in text
