@@ -15,13 +15,15 @@ from ...model.report import FormatError, Report
 from .. import files, xml
 from ..opened import Opened
 from .read import FRAME_SECONDS, Reader, motions_of
-from .write import FORMAT, dump
+from .write import FORMAT, ROOT, dump
 
 __all__ = ["FRAME_SECONDS", "detect", "dump", "dumps", "load", "loads"]
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document holds motions of servos."""
+    """Whether a document holds motions of servos, or is called XMDI as those are that we write."""
+    if opened.root.tag == ROOT:
+        return True
     return next((True for motion in opened.root.iter("motion") if motion.find("servo") is not None), False)
 
 

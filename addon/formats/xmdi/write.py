@@ -16,6 +16,8 @@ from .plan import planned
 from .read import Document, Reader
 
 FORMAT = "xmdi"
+#: The outer elements of new documents: what the specification calls them is lost.
+ROOT, HOLDER = "xmdi", "motions"
 
 
 def dump(motions: Sequence[Motion], report: Report) -> str:
@@ -45,8 +47,8 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
 
 def new_document(motions: Sequence[Motion], report: Report) -> str:
     """Motions as one new document, with an XML declaration, indented with tabs."""
-    root = etree.Element("xmdi")
-    holder = etree.SubElement(root, "motions")
+    root = etree.Element(ROOT)
+    holder = etree.SubElement(root, HOLDER)
     for motion in motions:
         _add(holder, motion, report)
     etree.indent(root, space="\t")
