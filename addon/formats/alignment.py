@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ..model.records import Array
 
 Places = NDArray[np.int64]
+#: Pairs of old and new keys between two that stayed, beyond which nobody looks for those that moved: all are new then.
+LARGEST_SEARCH = 10**6
 
 
 def servos(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
@@ -51,6 +53,8 @@ def _by_time(old_times: Array, old_values: Array, new_times: Array, new_values: 
         news = np.arange(new_ends[gap] + 1, new_ends[gap + 1])
         if len(olds) == len(news):
             found[news] = olds
+            continue
+        if len(olds) * len(news) > LARGEST_SEARCH:
             continue
         following = 0
         for place in news:

@@ -65,7 +65,7 @@ def decode(data: bytes, report: Report) -> tuple[str, str]:
     the 8-bit code page of Windows, in which Juice writes names (reported)."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
-            return data.removeprefix(mark).decode(_unmarked(encoding), "replace"), encoding
+            return _decode_marked(data.removeprefix(mark), _unmarked(encoding), report), encoding
     declared = declared_encoding(data[:200].decode("latin-1"))
     for encoding in filter(None, (declared, "utf-8")):
         try:
@@ -74,6 +74,15 @@ def decode(data: bytes, report: Report) -> tuple[str, str]:
             line = data.count(b"\n", 0, error.start) + 1
     report.warn("decoded-8-bit", "the text is not UTF-8; it was read in the Windows code page 1252", line)
     return data.decode("cp1252", "knuckle.latin"), "cp1252"
+
+
+def _decode_marked(data: bytes, encoding: str, report: Report) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].decode(encoding, "replace").count("\n") + 1
+        report.warn("decoded-damaged", f"some of the text is not {encoding.upper()}; question marks stand for it", line)
+        return data.decode(encoding, "replace")
 
 
 def declared_encoding(text: str) -> str | None:
@@ -97,7 +106,8 @@ def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
     declared = "" if as_read and encoding else declared_encoding(text)
     codec = _unmarked(name) if mark else declared or encoding or "utf-8"
     try:
-        return mark + text.encode(codec, "knuckle.reference")
+        is_1252 = codecs.lookup(codec).name == "cp1252"
+        return mark + text.encode(codec, "knuckle.reference" if is_1252 else "xmlcharrefreplace")
     except LookupError:
         return text.encode("utf-8", "replace")
 
@@ -144,8 +154,8 @@ def _latin(error: UnicodeError) -> tuple[str, int]:
 
 
 def _reference(error: UnicodeError) -> tuple[str | bytes, int]:
-    """A character reference for what an encoding lacks, but for those five bytes themselves."""
-    if isinstance(error, UnicodeEncodeError) and error.encoding.lower() in {"cp1252", "charmap", "windows-1252"}:
+    """A character reference for what code page 1252 lacks, but for those five bytes themselves."""
+    if isinstance(error, UnicodeEncodeError):
         letters = error.object[error.start : error.end]
         if all(letter in _FREE_IN_1252 for letter in letters):
             return letters.encode("latin-1"), error.end

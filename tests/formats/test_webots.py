@@ -213,6 +213,16 @@ def test_what_it_cannot_hold_is_refused_with_a_remedy(motion: Motion, what: str)
     assert caught.value.where == "motion 'm'"
 
 
+def test_attributes_are_left_out_and_told() -> None:
+    report = Report()
+    held = keyed([0, 1], [3, 4], "a", interpolation="constant")
+    attributes = {"speed": "2", "author": "me", "interpolation": "constant"}
+    again = read(formats.dumps_motions(Motion("m", [held], attributes), "webots", report))
+    assert same_keys(again.trajectories[0], held)
+    assert [(entry.severity, entry.code) for entry in report.entries] == [("warning", "attributes")]
+    assert report.entries[0].message.endswith("left out: author, speed")
+
+
 def test_several_motions_are_refused() -> None:
     with pytest.raises(FormatError, match=r"holds one motion, and these are 2\. .*XMDI"):
         formats.dumps_motions([read(TEXT), read(TEXT)], "webots")

@@ -18,7 +18,7 @@ from addon.formats import remembered
 from addon.formats.xmdi import FRAME_SECONDS, dumps, loads
 from addon.model.records import Motion, Source
 from addon.model.report import FormatError, Report
-from tests.formats.motion_strategies import is_refused_or_read, keyed, mangled, same
+from tests.formats.motion_strategies import is_refused_or_read, keyed, mangled, same, same_keys
 from tests.formats.xmdi_schema import assert_valid
 
 TEXT = """<?xml version='1.0' encoding="UTF-8"?>
@@ -75,6 +75,7 @@ def test_nothing_edited_is_the_very_text() -> None:
         TEXT.replace("UTF-8", "UTF-16").encode("utf-16-be").join([b"\xfe\xff", b""]),
         TEXT.replace("UTF-8", "ISO-8859-1").replace("elbow", "épaule").encode("latin-1"),
         TEXT.replace("elbow", "épaule \x81").encode("latin-1"),  # which is no UTF-8
+        TEXT.encode().replace(b"elbow", bytes(range(128, 256))),
         TEXT.replace("wave", "wave & bow").encode(),
         TEXT.replace("0 10 40", "40 10 0").replace("<servo ", '<servo gain="1" ').encode(),
         TEXT.replace("<position>1</position>", "<position>&#49;<![CDATA[]]></position>").encode(),
@@ -85,6 +86,21 @@ def test_files_come_back_byte_for_byte(data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     formats.save_motion(formats.load_motions(path), path)
     assert path.read_bytes() == data
+
+
+def test_letters_that_an_encoding_lacks_become_references(tmp_path: Path) -> None:
+    path = tmp_path / "wave.xmdi"
+    path.write_bytes(TEXT.replace("UTF-8", "windows-1251").encode())
+    motions = formats.load_motions(path)
+    motions[0].trajectories[0].name = "плечо \x81 足"
+    formats.save_motion(motions, path)
+    assert path.read_bytes().count("плечо".encode("cp1251")) == 1
+    assert formats.load_motions(path)[0].trajectories[0].name == "плечо \x81 足"
+
+
+def test_a_damaged_letter_behind_a_mark_is_told() -> None:
+    _, report = loads(b"\xef\xbb\xbf" + TEXT.encode().replace(b"elbow", b"\xff"))
+    assert [(entry.code, entry.line) for entry in report.entries] == [("decoded-damaged", 12)]
 
 
 def test_the_report_says_whether_the_document_was_touched(tmp_path: Path) -> None:
@@ -289,6 +305,18 @@ def test_what_the_reader_repaired_stays_until_it_is_edited() -> None:
     assert same(read(after)[1], motions[1])
 
 
+def test_a_document_without_servos_is_still_one(tmp_path: Path) -> None:
+    path = tmp_path / "wave.xmdi"
+    formats.save_motion(Motion("still", attributes={"speed": "0"}), path)
+    motions, report = formats.read_motions(path)
+    assert [(each.name, each.attributes) for each in motions] == [("still", {"speed": "0"})]
+    assert [entry.code for entry in report.entries] == ["empty-motion"]
+    formats.save_motion([], path)
+    assert_valid(path.read_text())
+    with pytest.raises(FormatError, match=r"wave\.xmdi:2: <xmdi>: .*no motion"):
+        formats.read_motions(path)
+
+
 def test_motions_of_several_documents_become_one() -> None:
     one, other = read(TEXT), read(TEXT.replace("wave", "nod"))
     after = dumps([*one, other[0]])
@@ -435,7 +463,7 @@ def test_whatever_else_takes_a_documents_place_reads_back(one: str, other: str, 
         assert found.attributes == wanted.attributes
         left = list(found.trajectories)
         for trajectory in wanted.trajectories:  # servos keep the document's order
-            left.remove(next(each for each in left if same(Motion("", [each]), Motion("", [trajectory]))))
+            del left[next(place for place, each in enumerate(left) if same_keys(each, trajectory))]
         assert not left
 
 

@@ -8,6 +8,7 @@ from ...model.records import Array, Motion, Trajectory
 from ...model.report import FormatError, Report
 from ..numbers import shortest
 from ..tables import quoted
+from ..webots.write import tell_of_attributes
 
 #: A cell's place: its time, and whether it is the key itself or, before that, the value that was held until then.
 Place = tuple[float, bool]
@@ -44,9 +45,7 @@ def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:
     where = f"motion {motion.name!r}"
     if not motion.trajectories:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
-    if motion.attributes:
-        names = ", ".join(sorted(motion.attributes))
-        report.warn("attributes", f"a table has no attributes; left out: {names}", where=where)
+    tell_of_attributes(motion, "a table", report)
     columns = [cells_of(trajectory, where) for trajectory in motion.trajectories]
     steps = sum(not is_key for column in columns for _, is_key in column)
     if steps:

@@ -17,6 +17,7 @@ import numpy as np
 from ...model.records import Array, Motion, Trajectory
 from ...model.report import FormatError, Report
 from ..numbers import shortest
+from ..xmdi.read import INTERPOLATION
 from .read import HEADER, LATEST, LONGEST_LINE, UNDEFINED, VERSION
 
 NEAR = 1e-6  # seconds: a time is a whole millisecond if it is as near as this
@@ -79,6 +80,13 @@ def check_length(line: str, number: int, motion: Motion) -> None:
         )  # fmt: skip
 
 
+def tell_of_attributes(motion: Motion, what: str, report: Report) -> None:
+    """Report the attributes that a format without any leaves out; whether values are held stands in the keys."""
+    names = ", ".join(sorted(motion.attributes.keys() - {INTERPOLATION}))
+    if names:
+        report.warn("attributes", f"{what} has no attributes; left out: {names}", where=f"motion {motion.name!r}")
+
+
 def only(motions: Sequence[Motion], what: str) -> Motion:
     """The one motion. FormatError where there are more or none."""
     if len(motions) != 1:
@@ -106,9 +114,7 @@ def tracks_of(motion: Motion, report: Report) -> list[Track]:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
     for trajectory in motion.trajectories:
         _check(trajectory, where)
-    if motion.attributes:
-        names = ", ".join(sorted(motion.attributes))
-        report.warn("attributes", f"a .motion file has no attributes; left out: {names}", where=where)
+    tell_of_attributes(motion, "a .motion file", report)
     tracks, off = [], np.empty(0)
     for trajectory in motion.trajectories:
         exact = np.asarray(trajectory.times, np.float64) * 1000.0
