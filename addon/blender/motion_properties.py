@@ -10,15 +10,15 @@ from typing import Any
 
 import bpy
 from bpy.props import (
+    BoolProperty,
     CollectionProperty,
     EnumProperty,
     FloatProperty,
     IntProperty,
-    PointerProperty,
     StringProperty,
 )
 
-#: What numbers in a file of motion can be in, and how many radians or length units one is: (label, size).
+#: What numbers in a file of motion can be in.
 ANGLE_UNITS = [
     ("RAD", "Radians", "Angles in the file are in radians"),
     ("DEG", "Degrees", "Angles in the file are in degrees"),
@@ -32,15 +32,15 @@ LENGTH_UNITS = [
 class KnuckleOriginServo(bpy.types.PropertyGroup):
     """Which channel a trajectory of a file keys."""
 
-    place: IntProperty(description="Which trajectory of the motion, from 0")
-    joint: StringProperty(description="Id of the joint")
+    place: IntProperty(description="Which trajectory of the motion in the file, from 0")
+    joint: StringProperty(description="Id of the joint; empty for one that moves nothing here")
     number: IntProperty(description="Which of the joint's coordinates, from 0")
 
 
 class KnuckleOrigin(bpy.types.PropertyGroup):
     """A motion of a file that was keyed in an Action, and how its times became frames."""
 
-    document: PointerProperty(name="Document", description="Holds the imported file", type=bpy.types.Text)
+    key: StringProperty(description="The Action's property that holds the file")
     path: StringProperty(name="File", subtype="FILE_PATH")
     index: IntProperty(description="Which motion of the document, from 0")
     start: FloatProperty(description="The scene's frame at time 0")
@@ -71,9 +71,10 @@ def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]
 class KnuckleServoName(bpy.types.PropertyGroup):
     """Which servo of the model a motion means by a name that is not the servo's."""
 
+    leave_out: BoolProperty(name="Leave Out", description="The servo of this name is to move nothing here")
     servo: StringProperty(
         name="Servo",
-        description="The model's servo that this name means; empty leaves the file's servo out",
+        description="The model's servo that this name means; empty while nobody has said",
         search=_servo_names,
         search_options=set(),
     )

@@ -176,7 +176,10 @@ def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
         row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
         if row is None:
             raise _refusal(opened, "servo motion")
-        return row.load(opened)
+        motions, report = row.load(opened)
+    for motion in motions:
+        motion.count, motion.as_read = len(motions), tuple(motion.trajectories)
+    return motions, report
 
 
 def _opened_motion(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:

@@ -230,19 +230,23 @@ class Source:
     encoding: str = ""  # how the text stood in the file; UTF-8 where nothing says so
 
 
+#: What values of motion can be in; empty where nothing says.
+MotionUnit = Literal["", "rad", "m", "deg", "mm"]
+
+
 @dataclass
 class Trajectory:
     """The keys of one servo: times in seconds, ascending, and values in rad or length units, both shape (n,).
 
     ``held`` (n,) tells key by key whether its value holds until the next key instead of going straight to it; None:
-    all or none, as ``interpolation`` says. ``unit``, where the file names one, is what the values are in: rad or m."""
+    all or none, as ``interpolation`` says. ``unit`` is what the values are in where that is known: files may name it."""
 
     name: str
     times: Array
     values: Array
     interpolation: Literal["linear", "constant"] = "linear"
     held: NDArray[np.bool_] | None = None
-    unit: Literal["", "rad", "m"] = ""
+    unit: MotionUnit = ""
 
     @property
     def may_hold(self) -> bool:
@@ -268,14 +272,16 @@ class Trajectory:
 @dataclass
 class Motion:
     """A named set of trajectories with the attributes that its file gave it. It is number ``index``, from 0, of the
-    motions in the document ``source``; None where it was not read from one. Saving it in that format again changes in
-    the document what differs and nothing else."""
+    ``count`` motions in the document ``source``; None where it was not read from one. Saving it in that format again changes in
+    the document what differs and nothing else. ``as_read`` are the document's trajectories, in its order."""
 
     name: str
     trajectories: list[Trajectory] = field(default_factory=list)
     attributes: dict[str, str] = field(default_factory=dict)
     source: Source | None = None
     index: int = 0
+    count: int = 1
+    as_read: tuple[Trajectory, ...] = ()
 
     @property
     def duration(self) -> float:

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from ...model.records import Array
 
+_MOST_FPS = 32767
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -30,7 +32,7 @@ class Clock:
     def of(cls, scene: bpy.types.Scene, start: float | None = None) -> Clock:
         """The scene's own, with time 0 at ``start`` (default: its first frame)."""
         render = scene.render
-        begin = scene.frame_start if start is None else start
+        begin = np.float32(scene.frame_start if start is None else start)  # as an Action will remember it
         return cls(float(begin), render.fps, render.fps_base, render.frame_map_old, render.frame_map_new)
 
     @property
@@ -57,5 +59,8 @@ class Clock:
 
 def set_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
     """Have a scene show so many frames per second, 31.25 as 125 / 4."""
-    whole = rate.limit_denominator(1001)
-    scene.render.fps, scene.render.fps_base = whole.numerator, whole.denominator
+    if rate.numerator <= _MOST_FPS:
+        scene.render.fps, scene.render.fps_base = rate.numerator, rate.denominator
+    else:
+        scene.render.fps = round(rate)
+        scene.render.fps_base = float(round(rate) / rate)

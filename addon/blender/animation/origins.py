@@ -1,11 +1,15 @@
-"""Where the keys of an Action came from: the document of a motion, kept in the .blend as it was read, and how its
-numbers became keys."""
+"""Where the keys of an Action came from: the document of a motion, kept in the Action as it was read, and how its
+numbers became keys.
+
+The document is a property of the Action and no datablock of its own: it goes where the Action goes, and with it.
+(Blender does not clear a pointer in a list of an Action's when what it points to is removed.)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, cast
 
 import bpy
@@ -13,48 +17,45 @@ import numpy as np
 
 from ...formats import loads_motions
 from ...formats.files import encode
-from ...model.records import Array, Motion, Source, Trajectory
+from ...model.records import Array, Motion, Trajectory
 from ...model.report import FormatError, Report
 from ..access import action_record
 from ..channels import Channel
 from ..motion_properties import KnuckleOrigin
 from .clock import Clock
-from .keys import CONSTANT, LINEAR, Tracks, group_starts
+from .keys import CONSTANT, LINEAR, How, group_starts
 from .units import Units
 
-#: The property of a Text that holds a document.
-_DATA = "knuckle_document"
+_KEY = "knuckle_document"
+#: Documents of several motions are in each of their Actions, and packed; one alone is quicker as it is.
+_PACKED, _PLAIN = 6, 0
+
+#: Documents that were read while motions were taken off a model, by what they are.
+Read = dict[bytes, list[Motion]]
 
 
 @dataclass
 class Origin:
-    """A motion that was keyed in an Action: which of its trajectories keys which coordinate, (joint, number)."""
+    """A motion that was keyed in an Action: which of its trajectories keys which coordinate, (joint, number), and which
+    moved nothing."""
 
     motion: Motion
     clock: Clock
     units: Units
     placed: dict[tuple[str, int], int]
+    idle: list[int]
 
     def trajectory(self, channel: Channel) -> Trajectory | None:
         """What the file says of a channel."""
         place = self.placed.get((channel.joint, channel.number))
         return None if place is None else self.motion.trajectories[place]
 
-    def tracks(self, channels: Mapping[tuple[str, int], Channel]) -> Tracks:
-        """The keys of all channels that are still there, as they were put."""
-        return {
-            channels[where]: track_of(self.motion.trajectories[place], self.clock, self.units, channels[where])
-            for where, place in self.placed.items()
-            if where in channels
-        }
-
     def left_over(self) -> list[Trajectory]:
         """The trajectories that key nothing."""
-        used = set(self.placed.values())
-        return [each for place, each in enumerate(self.motion.trajectories) if place not in used]
+        return [self.motion.trajectories[place] for place in self.idle]
 
 
-def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, Any]:
+def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, How]:
     """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation. Of keys that
     Blender cannot hold apart there is one, where the first is and with the last one's value."""
     places, values, how = whole_track(trajectory, clock, units, channel)
@@ -65,9 +66,9 @@ def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channe
     return places[starts], values[ends], how if isinstance(how, int) else how[ends]
 
 
-def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, Any]:
+def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, How]:
     """The same with all keys."""
-    size = units.size(channel)
+    size = units.size(channel, trajectory.unit)
     values = trajectory.values if size == 1.0 else trajectory.values * size
     how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32) if trajectory.may_hold else LINEAR
     return clock.keys(trajectory.times), values, how
@@ -76,52 +77,71 @@ def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Cha
 def put_origin(
     action: bpy.types.Action, motion: Motion, clock: Clock, units: Units, placed: Mapping[int, Channel]
 ) -> None:
-    """Remember where a motion was keyed: number of its trajectory -> channel. Nothing where it has no document."""
-    if motion.source is None or not motion.source.text:
+    """Remember where a motion was keyed: number of its trajectory -> channel. Nothing where it has no document, or none
+    of its trajectories is the document's."""
+    source, places = motion.source, document_places(motion)
+    if source is None or not source.text or not places.keys() & placed.keys():
         return
-    kept = action_record(action).origins.add()
-    kept.document = _document(motion.source)
-    kept.path, kept.index = motion.source.path, motion.index
+    record = action_record(action)
+    kept = record.origins.add()
+    kept.key = f"{_KEY}_{len(record.origins)}"
+    data = encode(source.text, source.encoding, as_read=True)
+    action[kept.key] = zlib.compress(data, _PACKED if motion.count > 1 else _PLAIN)
+    kept.path, kept.index = source.path, motion.index
     kept.start, kept.fps, kept.fps_base = clock.start, clock.fps, clock.fps_base
     kept.map_old, kept.map_new = clock.old, clock.new
     kept.angle, kept.length = units.angle, units.length
-    note_placed(kept, placed)
+    note_placed(kept, {places[place]: channel for place, channel in placed.items() if place in places})
+    for number, place in places.items():
+        if number not in placed:
+            kept.servos.add().place = place
+
+
+def document_places(motion: Motion) -> dict[int, int]:
+    """Which of its document's trajectories each of a motion's is, by their numbers: the very same, or else one of its
+    name, or one with its keys. Those that are none of the document's are left out."""
+    places: dict[int, int] = {}
+    taken: set[int] = set()
+    ways: tuple[Callable[[Trajectory], Any], ...] = (
+        id,
+        lambda each: each.name,
+        lambda each: (id(each.times), id(each.values)),
+    )
+    for way in ways:
+        free: dict[Any, list[int]] = {}
+        for place in reversed(range(len(motion.as_read))):
+            if place not in taken:
+                free.setdefault(way(motion.as_read[place]), []).append(place)
+        for number, mine in enumerate(motion.trajectories):
+            found = free.get(way(mine)) if number not in places else None
+            if found:
+                places[number] = found.pop()
+                taken.add(places[number])
+    return places
 
 
 def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
-    """Remember which channels trajectories key, by their numbers."""
+    """Remember which channels the document's trajectories key, by their numbers."""
+    idle = {servo.place: servo for servo in kept.servos if not servo.joint}
     for place, channel in placed.items():
-        servo = kept.servos.add()
+        servo = idle.get(place) or kept.servos.add()
         servo.place, servo.joint, servo.number = place, channel.joint, channel.number
 
 
-def _document(source: Source) -> bpy.types.Text:
-    """The Text with a document, as bytes beside its lines: the one that other motions of it have, or a new one. (Lines
-    of a hundred thousand numbers are slow in Blender's text editor.)"""
-    data = encode(source.text, source.encoding, as_read=True)
-    for block in bpy.data.texts:
-        if block.get(_DATA) == data:
-            return block
-    name = PurePath(source.path.replace("\\", "/")).name or "Motion"
-    block = bpy.data.texts.new(name)
-    block.from_string(f"With this text Knuckle keeps {name}, so that its numbers go out as they came in.\n")
-    block[_DATA] = data
-    return block
+def origins_of(action: bpy.types.Action | None, report: Report, read: Read | None = None) -> list[Origin]:
+    """The motions that an Action's keys came from, as their documents have them. One whose document is gone or cannot
+    be read any more is reported and left out. ``read``: documents that were read before, and will be."""
+    return [origin for origin, _kept in origins_with_records(action, report, read)] if action is not None else []
 
 
-def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
-    """The motions that an Action's keys came from, as their documents have them. One whose document is gone or was
-    made unreadable is reported and left out."""
-    return [origin for origin, _kept in origins_with_records(action, report)] if action is not None else []
-
-
-def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple[Origin, KnuckleOrigin]]:
+def origins_with_records(
+    action: bpy.types.Action, report: Report, read: Read | None = None
+) -> list[tuple[Origin, KnuckleOrigin]]:
     """The same, each with what the Action keeps of it."""
     out: list[tuple[Origin, KnuckleOrigin]] = []
-    read: dict[str, list[Motion]] = {}
+    read = {} if read is None else read
     for kept in action_record(action).origins:
-        block = kept.document
-        motion = _motion_of(kept, read) if block is not None else None
+        motion = _motion_of(action, kept, read)
         if motion is None:
             report.warn(
                 "origin-lost",
@@ -129,18 +149,20 @@ def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple
                 "the seven digits that keys have",
             )
             continue
-        placed = {(s.joint, s.number): s.place for s in kept.servos if s.place < len(motion.trajectories)}
+        known = [servo for servo in kept.servos if 0 <= servo.place < len(motion.trajectories)]
+        placed = {(servo.joint, servo.number): servo.place for servo in known if servo.joint}
+        idle = [servo.place for servo in known if not servo.joint]
         clock = Clock(kept.start, kept.fps, kept.fps_base, kept.map_old, kept.map_new)
         units = Units(cast(Any, kept.angle), cast(Any, kept.length))
-        out.append((Origin(motion, clock, units, placed), kept))
+        out.append((Origin(motion, clock, units, placed, idle), kept))
     return out
 
 
-def _motion_of(kept: KnuckleOrigin, read: dict[str, list[Motion]]) -> Motion | None:
-    block = kept.document
-    if block.name not in read:
+def _motion_of(action: bpy.types.Action, kept: KnuckleOrigin, read: Read) -> Motion | None:
+    packed = bytes(action.get(kept.key, b""))
+    if packed not in read:
         try:
-            read[block.name] = loads_motions(bytes(block.get(_DATA, b"")), kept.path)[0]
-        except FormatError:
-            read[block.name] = []
-    return read[block.name][kept.index] if kept.index < len(read[block.name]) else None
+            read[packed] = loads_motions(zlib.decompress(packed), kept.path)[0]
+        except (FormatError, zlib.error):
+            read[packed] = []
+    return read[packed][kept.index] if kept.index < len(read[packed]) else None

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ...model.records import MotionUnit
 from ..channels import Channel
 
-_ANGLES = {"RAD": 1.0, "DEG": math.pi / 180.0}
-_LENGTHS = {"M": 1.0, "MM": 0.001}
+#: How many radians or length units one is.
+SIZES: dict[MotionUnit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 0.001}
+_NAMES: dict[str, MotionUnit] = {"RAD": "rad", "DEG": "deg", "M": "m", "MM": "mm"}
 
 
 @dataclass(frozen=True)
@@ -19,10 +21,10 @@ class Units:
     angle: Literal["RAD", "DEG"] = "RAD"
     length: Literal["M", "MM"] = "M"
 
-    def size(self, channel: Channel) -> float:
-        """How many radians or length units the file's number 1 is for a servo."""
-        return _ANGLES[self.angle] if channel.is_angle else _LENGTHS[self.length]
+    def size(self, channel: Channel, unit: MotionUnit = "") -> float:
+        """How many radians or length units the number 1 is for a servo: by the unit that the file names, else ours."""
+        return SIZES[unit or self.name(channel)]
 
-    def name(self, channel: Channel) -> str:
+    def name(self, channel: Channel) -> MotionUnit:
         """The unit of a servo's numbers, as headers of tables have it."""
-        return self.angle.lower() if channel.is_angle else self.length.lower()
+        return _NAMES[self.angle if channel.is_angle else self.length]
