@@ -44,12 +44,20 @@ def block_pose(values: Array, turn: Array, against: bool) -> tuple[Array, Array]
 def block_coordinates(local: Array, turn: Array, against: bool, free: bool) -> Array:
     """Coordinates (n, 3) or (n, 6) of bones' own motions (n, 4, 4), each with its ``turn`` (n, 3, 3) or all with one;
     rotation vectors of half a turn at most."""
-    vectors = _through(turn, rotation_vector(local[:, :3, :3]))
-    if against:
-        vectors = -vectors
-    if not free:
-        return vectors
-    moved = _through(turn, local[:, :3, 3])
+    vectors = _through(turn, rotation_vector(local[:, :3, :3])) * (-1.0 if against else 1.0)
+    return _with_places(vectors, _through(turn, local[:, :3, 3]), against) if free else vectors
+
+
+def coordinates_of(places: Array | None, quaternions: Array, turn: Array, against: bool, free: bool) -> Array:
+    """Coordinates (n, 3) or (n, 6) of the keys of a bone, its locations (n, 3; None unless ``free``) and quaternions
+    (n, 4; w first), with one ``turn`` (3, 3). The first rotation vector is as it is written, up to a whole turn; those
+    after it follow without jumps, see ``unbroken``."""
+    vectors = unbroken(told_vectors(quaternions, turn, against))
+    return _with_places(vectors, _through(turn, places), against) if free and places is not None else vectors
+
+
+def _with_places(vectors: Array, moved: Array, against: bool) -> Array:
+    """Coordinates (n, 6) of rotation vectors and translations (n, 3), both in the joint's axes."""
     if against:
         moved = -np.einsum("nij,nj->ni", rotation_matrix(vectors), moved)
     return np.concatenate([vectors, moved], axis=1)
@@ -78,6 +86,28 @@ def nearest_vectors(vectors: Array, others: Array) -> Array:
     whole = others * (_whole_turns(far) / np.where(far > 0.0, far, 1.0))[:, None]
     none = np.where((_whole_turns(far) > 0.0)[:, None], whole, vectors)
     return np.where((length < _NO_TURN)[:, None], none, usual)
+
+
+def unbroken(vectors: Array) -> Array:
+    """Rotation vectors (n, 3) that mean the same rotations one after the other without leaps of whole turns: the first
+    as it is, each of the others the nearest to the one before. Where only whole turns are left, no rotation tells their
+    axis: it is that of the one before, and of the one after where there is none before."""
+    length = np.linalg.norm(vectors, axis=1)
+    if len(vectors) < 2 or length.max() <= 0.5 * np.pi:
+        return vectors.copy()
+    axis = vectors / np.where(length > 0.0, length, 1.0)[:, None]
+    whole = _whole_turns(length)
+    none = np.abs(length - whole) < _NO_TURN
+    rest = np.where(none[:, None], axis * (length - whole)[:, None], vectors)
+    told = np.maximum.accumulate(np.where(none, int(np.argmin(none)), np.arange(len(vectors))))
+    axis = axis[told]
+    shares = np.where(none, 0.0, length) / (2.0 * np.pi)
+    along = np.einsum("ni,ni->n", axis[1:], axis[:-1])
+    # each count of turns follows from the one before, so they are counted in turn, as plain numbers
+    counts = [int(np.round(whole[0] / (2.0 * np.pi))) if none[0] else 0]
+    for near, before, share in zip(along.tolist(), shares[:-1].tolist(), shares[1:].tolist(), strict=True):
+        counts.append(round(near * (before + counts[-1]) - share))
+    return rest + axis * (2.0 * np.pi * np.array(counts))[:, None]
 
 
 def _whole_turns(angle: Array) -> Array:

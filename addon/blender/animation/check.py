@@ -16,10 +16,9 @@ from bpy.app.handlers import persistent
 from ...model.check import Limits, ServoCheck, by_need, check, stops_of_dofs
 from ...model.keys import BEZIER
 from ...model.records import Array, Motion, Trajectory
-from ...model.rotations import rotation_matrix
 from .. import properties
 from ..access import record_of
-from ..blocks import nearest_vectors, told_vectors
+from ..blocks import coordinates_of
 from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
 from ..model_parts import parts
@@ -150,15 +149,10 @@ def _block(
     pose = rig.pose.bones[bone]
     frames = np.unique(np.concatenate([track[0] for track in tracks.values()]))
     turn, against = block_turn(rig, bone), block[0].against
-    frames = _finer(frames, told_vectors(_numbers(pose, block, tracks, frames)[:, :4], turn, against))
+    vectors = coordinates_of(None, _numbers(pose, block, tracks, frames)[:, :4], turn, against, free=False)
+    frames = _finer(frames, vectors)
     numbers = _numbers(pose, block, tracks, frames)
-    vectors = _unbroken(told_vectors(numbers[:, :4], turn, against))
-    values = vectors
-    if block[0].kind == "free":
-        moved = numbers[:, 4:] @ turn.T
-        if against:
-            moved = -np.einsum("nij,nj->ni", rotation_matrix(vectors), moved)
-        values = np.concatenate([vectors, moved], axis=1)
+    values = coordinates_of(numbers[:, 4:], numbers[:, :4], turn, against, block[0].kind == "free")
     before = [np.searchsorted(track[0], frames, side="right") - 1 for track in tracks.values()]
     held = np.all([t[2][np.clip(b, 0, None)] for t, b in zip(tracks.values(), before, strict=True)], axis=0)
     for channel in block:
@@ -184,15 +178,6 @@ def _finer(frames: Array, vectors: Array) -> Array:
         return frames
     parts_of = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(frames, frames[1:], counts, strict=False)]
     return np.concatenate([*parts_of, frames[-1:]])
-
-
-def _unbroken(vectors: Array) -> Array:
-    """Rotation vectors (n, 3) without leaps of whole turns."""
-    leaps = np.flatnonzero(np.linalg.norm(np.diff(vectors, axis=0), axis=1) > np.pi)
-    if len(leaps):
-        for k in range(leaps[0] + 1, len(vectors)):
-            vectors[k] = nearest_vectors(vectors[k : k + 1], vectors[k - 1 : k])[0]
-    return vectors
 
 
 # ---------------------------------------------------------------- kept until something changes
