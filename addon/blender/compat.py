@@ -40,8 +40,6 @@ def _slot(id_block: Any, action: Any, create: bool) -> Any:
 def use_action(id_block: Any, action: bpy.types.Action | None) -> None:
     """Make ``action`` the active one of ``id_block``, with its slot where actions have slots."""
     data = id_block.animation_data_create()
-    if data.use_tweak_mode:
-        raise ValueError("An NLA strip is being tweaked, which holds the Action fast: leave tweak mode (Tab) first")
     data.action = action
     if action is not None and VERSION >= (4, 4):
         data.action_slot = _slot(id_block, action, create=True)

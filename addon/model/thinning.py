@@ -15,6 +15,8 @@ def kept_keys(times: Array, values: Array, tolerance: float) -> NDArray[np.intp]
     From each kept key the line goes on for as long as its slope fits all keys that were passed (O'Rourke's funnel,
     1981), so that the work grows with n alone."""
     count = len(times)
+    if not np.isfinite(values).all():
+        raise ValueError("what is no number cannot be between others")
     if count < 3:
         return np.arange(count)
     t, v = times.tolist(), values.tolist()

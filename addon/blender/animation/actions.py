@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import bpy
+import numpy as np
 
+from ...model.records import Array
 from ..access import action_record, settings
 from ..channels import servo_channels
 from ..compat import VERSION, action_curves, use_action
@@ -32,12 +34,73 @@ def _plays(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
     return rig.animation_data is not None and rig.animation_data.action == action
 
 
+def action_alone(rig: bpy.types.Object) -> bpy.types.Action | None:
+    """The Action that plays on a rig with nothing mixed in: the active one, or that of the only strip of the NLA where
+    this shows it as it is."""
+    data = rig.animation_data
+    if data is None:
+        return None
+    strips = [] if not data.use_nla else _heard(data)
+    if data.action is not None:
+        whole = data.action_influence >= 1.0 and data.action_blend_type == "REPLACE"
+        return data.action if whole and not strips else None
+    return strips[0].action if len(strips) == 1 and _shows_as_it_is(strips[0]) else None
+
+
+def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
+    """The strips of the NLA that have a say."""
+    solo = [track for track in data.nla_tracks if track.is_solo]
+    tracks = solo or [track for track in data.nla_tracks if not track.mute]
+    return [strip for track in tracks for strip in track.strips if not strip.mute]
+
+
+def _shows_as_it_is(strip: bpy.types.NlaStrip) -> bool:
+    whole = strip.influence >= 1.0 and not strip.use_animated_influence and strip.blend_type in {"REPLACE", "COMBINE"}
+    straight = strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse and not strip.use_animated_time
+    in_place = strip.frame_start == strip.action_frame_start
+    blends = strip.blend_in > 0.0 or strip.blend_out > 0.0 or strip.use_auto_blend or len(strip.modifiers) > 0
+    return strip.type == "CLIP" and whole and straight and in_place and not blends
+
+
+def is_mixed(rig: bpy.types.Object) -> bool:
+    """Whether more than one Action, or part of one, makes the pose."""
+    data = rig.animation_data
+    if data is None or action_alone(rig) is not None:
+        return False
+    return data.action is not None or (data.use_nla and bool(_heard(data)))
+
+
+def let_play(rig: bpy.types.Object, action: bpy.types.Action) -> None:
+    """Have an Action play, and no other motion of the model: by its track where the NLA has one with it alone."""
+    need_free(rig)
+    data = rig.animation_data_create()
+    ours = {each.name for each in motions_of(rig)}
+    own = None
+    for track in data.nla_tracks:
+        names = {strip.action.name for strip in track.strips if strip.action is not None}
+        if names == {action.name} and own is None:
+            own = track
+        elif names & ours:
+            track.mute = True
+    if own is not None:
+        own.mute = False
+    use_action(rig, None if own is not None else action)
+
+
+def need_free(rig: bpy.types.Object) -> None:
+    """ValueError, telling what to do, where Blender lets nobody change what plays."""
+    if rig.animation_data is not None and rig.animation_data.use_tweak_mode:
+        raise ValueError("An NLA strip is being tweaked, which holds the Action fast: leave tweak mode (Tab) first")
+
+
 @contextmanager
 def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
-    """Have an Action alone play on a rig."""
+    """Have an Action alone play on a rig. Afterwards it plays, and its bones stand, as before."""
+    need_free(rig)
     data = rig.animation_data_create()
     before, nla = data.action, data.use_nla
     slot = data.action_slot if VERSION >= (4, 4) else None
+    pose = _channels(rig)
     try:
         data.use_nla = False
         use_action(rig, action)
@@ -47,3 +110,16 @@ def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
         if slot is not None:
             data.action_slot = slot
         data.use_nla = nla
+        for name, values in pose.items():
+            rig.pose.bones.foreach_set(name, values)
+        rig.update_tag()
+
+
+def _channels(rig: bpy.types.Object) -> dict[str, Array]:
+    """The numbers that pose all bones."""
+    sizes = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
+    out: dict[str, Array] = {}
+    for name, size in sizes.items():
+        out[name] = np.empty(size * len(rig.pose.bones), dtype=np.float32)
+        rig.pose.bones.foreach_get(name, out[name])
+    return out

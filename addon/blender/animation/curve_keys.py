@@ -11,9 +11,10 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..access import armature_of, settings
 from ..bone_limits import is_stop
 from ..channels import Channel
+from ..compat import action_curves
+from .actions import is_mixed
 from .keys import CONSTANT, LINEAR
 
 _Key32 = NDArray[np.float32]
@@ -54,44 +55,43 @@ def is_plain(curve: bpy.types.FCurve) -> bool:
 
 
 class Alone:
-    """Tells of channels whether their curve in the rig's Action is all that poses them: no other layer of the NLA, no
-    driver, no constraint, no inverse kinematics. The stops of the joints do not count: they are what a value is
-    measured against."""
+    """Tells of channels whether one curve, or where there is none its own value, is all that poses them: no mixture in
+    the NLA, no driver, no constraint, no inverse kinematics, no physics. The stops of the joints do not count: they are
+    what a value is measured against."""
 
-    def __init__(self, rig: bpy.types.Object) -> None:
+    def __init__(self, rig: bpy.types.Object, by_keys: bool) -> None:
         data = rig.animation_data
-        self._none = settings(rig).drive != "KEYS" or (data is not None and _is_mixed(data))
+        self._none = not by_keys or is_mixed(rig)
         self._driven = {curve.data_path for curve in data.drivers if not curve.mute} if data is not None else set()
-        self._held = _constrained(rig)
+        self._held = _constrained(rig, self._driven)
 
     def __call__(self, channel: Channel) -> bool:
-        """Whether nothing but its curve, or where there is none its own value, poses a channel."""
-        return not self._none and channel.bone not in self._held and channel.path not in self._driven
+        """Whether nothing but its curves poses a channel."""
+        return not self._none and not self.is_moved(channel)
+
+    def is_moved(self, channel: Channel) -> bool:
+        """Whether a driver or a constraint poses a channel."""
+        return channel.bone in self._held or any(path in self._driven for path, _index in channel.curves())
 
 
-def _is_mixed(data: bpy.types.AnimData) -> bool:
-    """Whether anything but the Action itself is in what an ID's animation comes to."""
-    if data.action is not None and (data.action_influence < 1.0 or data.action_blend_type != "REPLACE"):
-        return True
-    if not data.use_nla:
-        return False
-    solo = any(track.is_solo for track in data.nla_tracks)
-    return solo or any(not track.mute and any(not s.mute for s in track.strips) for track in data.nla_tracks)
-
-
-def _constrained(rig: bpy.types.Object) -> set[str]:
-    """The bones that constraints pose."""
+def _constrained(rig: bpy.types.Object, driven: set[str]) -> set[str]:
+    """The bones that constraints pose. One that is off now may be on at another frame, if that is keyed or driven."""
+    data = rig.animation_data
+    action = data.action if data is not None else None
+    curves = action_curves(rig, action, create=False) if action is not None else None
+    switched = driven | {curve.data_path for curve in curves or () if ".constraints[" in curve.data_path}
+    switched = {path.rpartition(".")[0] for path in switched if ".constraints[" in path}
     out: set[str] = set()
     for pose in rig.pose.bones:
         for constraint in pose.constraints:
-            if constraint.mute or constraint.influence <= 0.0 or is_stop(constraint):
+            off = constraint.mute or constraint.influence <= 0.0
+            if is_stop(constraint) or (off and constraint.path_from_id() not in switched):
                 continue
             if constraint.type in {"IK", "SPLINE_IK"}:
                 out.update(_chain(pose, constraint))
             else:
                 out.add(pose.name)
-    bones = armature_of(rig).bones
-    return {name for name in out if name in bones}
+    return out
 
 
 def _chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:

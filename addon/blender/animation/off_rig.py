@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import bpy
@@ -12,18 +12,21 @@ import numpy as np
 from ...model.records import Array, Motion, Trajectory
 from ...model.report import FormatError, Report
 from ...model.thinning import kept_keys
-from ..access import action_record, record_of
+from ..access import record_of, settings
 from ..channels import Channel, servo_channels
 from ..compat import action_curves
 from ..model_parts import parts, require_rig
 from ..records import stops
+from .actions import action_alone
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
 from .curves import cycles_of
-from .keys import blocks_of
-from .origins import Origin, origins_of
+from .gait import settings_curves
+from .keys import NEAREST, blocks_of
+from .origins import Read, origins_of
 from .restored import block_tracks, single_track
 from .sampling import pose_values
+from .telling import Teller, name_of
 from .units import Units
 
 #: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
@@ -40,7 +43,9 @@ class TakeOptions:
     ``grid`` (s; None: anywhere) or came from a file, and samples of the evaluated pose every ``step`` (s) elsewhere;
     KEYS the same, wherever keys stand; SAMPLED samples all. ``first`` and ``last``, frames of the scene, cut the
     motion; the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples
-    that lines between the others pass within it (rad or length units; 0: none)."""
+    that lines between the others pass within it (rad or length units; 0: none). ``units`` of what is told; None: those
+    of the file that the Action came from if ``format`` is that file's or empty, else rad and length units. ``by_keys``:
+    whether keys drive the bodies, and not physics; None: as the model is set."""
 
     servos: Literal["KEYED", "ALL", "SELECTED"] = "KEYED"
     selected: frozenset[str] = frozenset()  # ids of joints
@@ -51,7 +56,9 @@ class TakeOptions:
     last: float | None = None
     stops: Literal["KEEP", "CLAMP", "REFUSE"] = "KEEP"
     tolerance: float = 0.0
-    units: Units = field(default_factory=Units)
+    units: Units | None = None
+    format: str = ""
+    by_keys: bool | None = None
     name: str | None = None
 
 
@@ -60,31 +67,42 @@ def take(
     scene: bpy.types.Scene | None = None,
     options: TakeOptions | None = None,
     physical: Physical | None = None,
+    read: Read | None = None,
 ) -> tuple[Motion, Report]:
     """What the servos of a model do, as its Action, or what else poses it, has them do.
 
     Keys that came from a file and were not edited have the file's own numbers, and servos of the file that move nothing
-    here are there again. ``physical``: what a run under physics did, in place of the pose. The scene's frame is put
-    back. FormatError where a value is beyond its stop and that is to be refused."""
-    taking = _Taking(require_rig(collection), scene or bpy.context.scene, options or TakeOptions(), physical or {})
+    here are there again. ``physical``: what a run under physics did, in place of the pose. ``read``: documents that
+    were read before, for whoever takes many. The scene's frame is put back. FormatError where a value is beyond its
+    stop and that is to be refused, or no number."""
+    taking = _Taking(
+        require_rig(collection), scene or bpy.context.scene, options or TakeOptions(), physical or {}, read
+    )
     return taking.motion(), taking.report
 
 
 class _Taking:
-    def __init__(self, rig: bpy.types.Object, scene: bpy.types.Scene, options: TakeOptions, physical: Physical) -> None:
+    def __init__(
+        self,
+        rig: bpy.types.Object,
+        scene: bpy.types.Scene,
+        options: TakeOptions,
+        physical: Physical,
+        read: Read | None,
+    ) -> None:
         self.rig, self.scene, self.options, self.physical = rig, scene, options, physical
         self.report = Report()
         data = rig.animation_data
-        self.action = data.action if data is not None else None
+        self.action = action_alone(rig) or (data.action if data is not None else None)
         curves = action_curves(rig, self.action, create=False) if self.action is not None else None
         self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not curve.mute}
-        self.origins = origins_of(self.action, self.report)
+        self.origins = origins_of(self.action, self.report, read)
         self.channels = [channel for own in servo_channels(rig).values() for channel in own]
-        self.at = {(channel.joint, channel.number): channel for channel in self.channels}
-        self.alone = Alone(rig)
+        self.alone = Alone(rig, follows_keys(rig) if options.by_keys is None else options.by_keys)
         self.clock = Clock.of(scene, self._start())
         self.sampled: list[Channel] = []
         self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
+        self.in_time = True  # whether the keys that came from files stand where they were put
 
     # ---------------------------------------------------------------- range
 
@@ -135,7 +153,9 @@ class _Taking:
             tracks |= self._key_for_key([channel for channel in wanted if channel not in tracks])
         if self.options.servos == "KEYED":
             wanted = [channel for channel in wanted if channel not in self.idle]
+        exact = len(tracks)
         self._sample([channel for channel in wanted if channel not in tracks], tracks)
+        self.report.info("servos-taken", f"{exact} servos key for key, {len(wanted) - exact} sampled")
         self._see_to_stops(tracks)
         self._thin(tracks)
         return self._told({channel: tracks[channel] for channel in wanted})
@@ -155,7 +175,8 @@ class _Taking:
         if self.options.servos == "SELECTED":
             return [channel for channel in self.channels if channel.joint in self.options.selected]
         if self.options.servos == "KEYED":
-            keyed = [channel for channel in self.channels if any(place in self.curves for place in channel.curves())]
+            curves = {place for place, curve in self.curves.items() if len(curve.keyframe_points)}
+            keyed = [c for c in self.channels if not curves.isdisjoint(c.curves()) or self.alone.is_moved(c)]
             return keyed or self.channels
         return self.channels
 
@@ -170,12 +191,14 @@ class _Taking:
                     out[channel] = track
         left = {channel: None for channel in fit if not channel.is_single}
         for block in blocks_of(self.rig, left):
-            curves = [self.curves.get(place) for place in block[0].curves()]
-            if self.origins and None not in curves and all(map(is_plain, curves)):
-                found = block_tracks(self.rig, block, curves, self.origins[-1], self.clock)
-                out |= {channel: self._cut(track) for channel, track in found.items() if channel in left}
-                if found:
-                    self.idle.update(channel for channel in block if channel not in found)
+            origin = next((o for o in reversed(self.origins) if any(o.trajectory(c) is not None for c in block)), None)
+            curves = [curve for place in block[0].curves() if (curve := self.curves.get(place)) is not None]
+            if origin is None or not all(is_plain(curve) and not self._goes_on(curve) for curve in curves):
+                continue
+            found = block_tracks(self.rig, block, self.curves, origin, self.clock)
+            out |= {channel: self._cut(track) for channel, track in found.items() if channel in left}
+            if found:
+                self.idle.update(channel for channel in block if channel not in found)
         return out
 
     def _keys_of(self, channel: Channel) -> Trajectory | None:
@@ -185,17 +208,29 @@ class _Taking:
             prop = getattr(self.rig.pose.bones[channel.bone], channel.prop)
             return Trajectory(channel.name, np.zeros(1), np.array([prop[channel.index]], dtype=np.float64))
         keys = CurveKeys.of(curve)
-        if not is_plain(curve) or not keys.is_straight:
+        if not is_plain(curve) or not keys.is_straight or self._goes_on(curve):
             return None
         own = [origin for origin in self.origins if origin.trajectory(channel) is not None]
-        track, free = single_track(keys, channel, own, self.clock, self.options.grid)
-        if free and not own and self.options.keys == "AUTO":
+        found = single_track(keys, channel, own, self.clock, self.options.grid)
+        if found.off_grid and not own and self.options.keys == "AUTO":
             return None
-        if free:
+        if found.off_grid:
             self.report.info(
-                "off-grid", f"{free} keys of {channel.name!r} are between the steps of the format", where=channel.name
+                "off-grid",
+                f"{found.off_grid} keys of {channel.name!r} are between the steps of the format",
+                where=channel.name,
             )
-        return self._cut(track)
+        self.in_time &= found.in_time
+        return self._cut(found.track)
+
+    def _goes_on(self, curve: bpy.types.FCurve) -> bool:
+        """Whether a curve does something beyond its keys within the motion's time: it repeats, or goes on as it went."""
+        cycles = cycles_of(curve)
+        if (cycles is None or cycles.mute) and curve.extrapolation != "LINEAR":
+            return False
+        first, last = (float(x) for x in curve.range())
+        begin, end = self.clock.keys(0.0), self.clock.keys(self.clock.times(self._last()))
+        return bool(begin < first - NEAREST or end > last + NEAREST)
 
     def _cut(self, track: Trajectory) -> Trajectory:
         """The part of a track within the range that was asked for."""
@@ -235,6 +270,8 @@ class _Taking:
             for k, channel in enumerate(posed):
                 tracks[channel] = Trajectory(channel.name, times.copy(), values[:, k].copy())
         self.sampled += channels
+        for channel in channels:
+            _refuse_no_number(tracks[channel])
 
     def _say_error(self, channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array) -> None:
         """How far lines between samples stray from the curve."""
@@ -292,57 +329,21 @@ class _Taking:
             )
 
     def _told(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
-        """The motion as files have it: their names, units and order, and what of them moves nothing here."""
-        units = self.options.units
-        origin = self.origins[0] if len(self.origins) == 1 else None
-        placed: dict[int, Trajectory] = {}
-        others: list[Trajectory] = []
-        for channel, track in tracks.items():
-            told = Trajectory(
-                channel.name, track.times, track.values / units.size(channel), track.interpolation, track.held,
-                "rad" if channel.is_angle else "m",
-            )  # fmt: skip
-            place = origin.placed.get((channel.joint, channel.number)) if origin is not None else None
-            if origin is None or place is None:
-                others.append(told)
-                continue
-            own = origin.motion.trajectories[place]
-            told.name, told.unit, told.interpolation = own.name, own.unit, own.interpolation
-            self._restore(told, own, track, origin, channel)
-            placed[place] = told
-        self._pass_on(placed)
-        trajectories = [placed[place] for place in sorted(placed)] + others
-        name, attributes = self._name()
-        if origin is None or self.options.first is not None:
-            return Motion(name, trajectories, attributes)
-        return Motion(name, trajectories, attributes, origin.motion.source, origin.motion.index)
+        """The motion as files have it."""
+        options = self.options
+        teller = Teller(self.origins, self.clock, options.units, options.format, self.report)
+        trajectories = teller.trajectories(tracks, self._cut, options.servos != "SELECTED", self.in_time)
+        name, attributes = name_of(self.rig, self.action)
+        motion = Motion(options.name if options.name is not None else name, trajectories, attributes)
+        if teller.main is None or options.first is not None:
+            return motion
+        read = teller.main.motion
+        return replace(motion, source=read.source, index=read.index, count=read.count, as_read=read.as_read)
 
-    def _restore(self, told: Trajectory, own: Trajectory, track: Trajectory, origin: Origin, channel: Channel) -> None:
-        """Values that came from the file and were turned into rad and back are the file's to the last bit."""
-        size = origin.units.size(channel)
-        if self.options.units != origin.units or size == 1.0 or not len(own.times):
-            return
-        at = np.clip(np.searchsorted(own.times, track.times), 0, len(own.times) - 1)
-        same = (own.times[at] == track.times) & (own.values[at] * size == track.values)
-        told.values = np.where(same, own.values[at], told.values)
 
-    def _pass_on(self, placed: dict[int, Trajectory]) -> None:
-        """What a file has of servos that this model has not goes out as it came in."""
-        if len(self.origins) != 1 or self.options.servos == "SELECTED":
-            return
-        origin = self.origins[0]
-        keyed = set(origin.placed.values())
-        for place, own in enumerate(origin.motion.trajectories):
-            if place not in keyed:
-                placed[place] = own
-
-    def _name(self) -> tuple[str, dict[str, str]]:
-        if self.action is None:
-            return self.options.name or record_of(self.rig).source_name or self.rig.name, {}
-        record = action_record(self.action)
-        attributes = {row.name: row.value for row in record.attributes}
-        renamed = not record.motion or record.title != self.action.name
-        return self.options.name or (self.action.name if renamed else record.motion), attributes
+def follows_keys(rig: bpy.types.Object) -> bool:
+    """Whether a model's bodies follow its bones, and at every frame."""
+    return settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig)
 
 
 def stops_of(
@@ -357,6 +358,15 @@ def stops_of(
         dof = next((d for d in dofs if d.channel == channel.prop and d.channel_index == channel.index), None)
         out[channel.joint, channel.number] = stops(dof) if dof is not None else (None, None)
     return out
+
+
+def _refuse_no_number(track: Trajectory) -> None:
+    wrong = ~np.isfinite(track.values)
+    if wrong.any():
+        raise FormatError(
+            f"servo {track.name!r} is at no number, first at {track.times[np.argmax(wrong)]:g} s",
+            remedy="Look at its drivers and constraints.",
+        )
 
 
 def _evaluated(curve: bpy.types.FCurve, places: Array) -> Array:

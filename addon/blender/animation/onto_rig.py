@@ -8,22 +8,28 @@ from fractions import Fraction
 import bpy
 import numpy as np
 
-from ...model.records import Motion
+from ...model.records import Motion, Trajectory
 from ...model.report import FormatError, Report
 from ...model.servo_match import Match, match_servos
 from ..access import action_record, settings
 from ..channels import Channel, servo_channels, servo_names
 from ..compat import action_curves, use_action
 from ..model_parts import require_rig
+from .actions import need_free
 from .clock import Clock
-from .curves import add_cycles, cycles_of
-from .keys import Tracks, curve_tracks, fits, key_channels
+from .curves import cycles_of
+from .keys import Tracks, fits, key_channels
 from .layering import lay_over
 from .origins import note_placed, origins_with_records, put_origin, track_of
+from .retime import loop_endlessly
 from .units import Units
 
 #: A motion whose keys are not scaled to the scene's frames has one frame for each step of XMDI and Webots: 32 ms.
 STEP_RATE = Fraction(125, 4)
+#: Steps (ms) that are frames of animation, and what longer ones are parted into.
+_SHORTEST_STEP, _LONGEST_STEP, _USUAL_STEP = 4, 100, 40
+#: The last that a scene can have in Blender.
+_LAST_FRAME = 1048574
 
 
 def apply(
@@ -61,6 +67,7 @@ def apply(
         channel: track_of(motion.trajectories[place], clock, units, channel) for place, channel in placed.items()
     }
     _say_losses(motion, placed, tracks, report)
+    need_free(rig)
     if cyclic and onto is not None:
         _need_room(_curves_of(rig, onto, tracks))
     before = rig.animation_data.action if rig.animation_data is not None else None
@@ -69,35 +76,44 @@ def apply(
         _describe(action, motion)
     else:
         action = onto
-        lay_over(rig, action, curve_tracks(rig, tracks))
+        lay_over(rig, action, tracks, (float(clock.keys(0.0)), float(clock.keys(motion.duration))))
     if before is not None and before != action:
         before.use_fake_user = True  # nobody asked for it to be thrown away
     put_origin(action, motion, clock, units, placed)
-    for curve in _curves_of(rig, action, tracks) if cyclic else ():
-        if cycles_of(curve) is None:
-            add_cycles(curve)
+    if cyclic and tracks:
+        loop_endlessly(rig, gap=0.0, bones={channel.bone for channel in tracks})
     if extend:
-        scene.frame_end = max(scene.frame_end, int(np.ceil(clock.frames(motion.duration) - 1e-6)))
+        _extend(scene, float(clock.frames(motion.duration)), report)
     report.info("servos-keyed", f"{len(tracks)} of {len(motion.trajectories)} servos keyed in Action {action.name!r}")
     return action, report
+
+
+def _extend(scene: bpy.types.Scene, last: float, report: Report) -> None:
+    """Lengthen the scene's range to hold a frame, as far as Blender goes."""
+    if last > _LAST_FRAME:
+        report.warn("scene-too-short", f"The motion ends at frame {last:g}; Blender's scenes end at {_LAST_FRAME}")
+    scene.frame_end = max(scene.frame_end, int(np.ceil(min(last, _LAST_FRAME) - 1e-6)))
 
 
 def key_left_over(rig: bpy.types.Object, action: bpy.types.Action) -> tuple[list[str], Report]:
     """Key those servos of an Action's files that moved nothing so far and are the model's by now, after the user said
     which they are. Names of the servos, as the files have them."""
+    need_free(rig)
     report, keyed = Report(), []
     taken = {(servo.joint, servo.number) for kept in action_record(action).origins for servo in kept.servos}
     for origin, kept in origins_with_records(action, report):
+        found = placed_channels(origin.motion, rig, report=report)
         fresh = {
             place: channel
-            for place, channel in placed_channels(origin.motion, rig, report=report).items()
-            if place not in origin.placed.values() and (channel.joint, channel.number) not in taken
+            for place, channel in found.items()
+            if place in origin.idle and (channel.joint, channel.number) not in taken
         }
         tracks: Tracks = {
             channel: track_of(origin.motion.trajectories[place], origin.clock, origin.units, channel)
             for place, channel in fresh.items()
         }
-        lay_over(rig, action, curve_tracks(rig, tracks))
+        span = float(origin.clock.keys(0.0)), float(origin.clock.keys(origin.motion.duration))
+        lay_over(rig, action, tracks, span)
         note_placed(kept, fresh)
         taken |= {(channel.joint, channel.number) for channel in fresh.values()}
         keyed += [origin.motion.trajectories[place].name for place in fresh]
@@ -105,18 +121,20 @@ def key_left_over(rig: bpy.types.Object, action: bpy.types.Action) -> tuple[list
 
 
 def left_over(action: bpy.types.Action) -> list[str]:
-    """Names of the servos of an Action's files that move nothing."""
-    return [each.name for origin, _kept in origins_with_records(action, Report()) for each in origin.left_over()]
+    """Names of the servos of an Action's files that move nothing and have keys."""
+    every = [each for origin, _kept in origins_with_records(action, Report()) for each in origin.left_over()]
+    return [each.name for each in every if len(each.times)]
 
 
 def own_mapping(rig: bpy.types.Object) -> dict[str, str]:
-    """What the user said motions call servos of a model."""
-    return {row.name: row.servo for row in settings(rig).servo_names if row.name}
+    """What the user said motions call servos of a model; "" leaves the motion's servo out."""
+    rows = [row for row in settings(rig).servo_names if row.name and (row.servo or row.leave_out)]
+    return {row.name: "" if row.leave_out else row.servo for row in rows}
 
 
-def stack(rig: bpy.types.Object, actions: Mapping[bpy.types.Action, float]) -> None:
-    """Put Actions into tracks of the NLA, the first lowest, each with time 0 at its frame of the scene. The rig then
-    plays the tracks: the first alone, since the others are muted until the user wants them."""
+def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
+    """Put Actions into tracks of the NLA, the first lowest, where their keys are. The rig then plays the tracks: the
+    first alone, since the others are muted until the user wants them."""
     use_action(rig, None)
     for number, action in enumerate(actions):
         track = rig.animation_data.nla_tracks.new()
@@ -153,17 +171,32 @@ def placed_channels(
     last = {name: place for place, name in enumerate(names)}
     placed: dict[int, Channel] = {}
     for name, servo in match.pairs.items():
-        if servo in channel_of:
+        trajectory = motion.trajectories[last[name]]
+        if not len(trajectory.times):
+            report.info("servo-empty", f"Servo {name!r} has no keys", where=name)
+        elif servo in channel_of:
             placed[last[name]] = channel_of[servo]
+            _say_unit(trajectory, channel_of[servo], report)
         else:
             report.warn("servo-unmatched", f"Servo {name!r} moves nothing here: its joint has no bone", where=name)
-    if names and not placed:
+    if names and not match.pairs:
         examples = ", ".join(map(repr, names[:3]))
         raise FormatError(
             f"{rig.name!r} has none of the servos of motion {motion.name!r} ({examples})",
             remedy="Choose the mechanism that it was made for, or say under Servo Names which servos they are.",
         )
     return placed
+
+
+def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
+    if trajectory.unit and (trajectory.unit in {"rad", "deg"}) != channel.is_angle:
+        what = "turns" if channel.is_angle else "slides"
+        report.warn(
+            "unit-mismatch",
+            f"The file gives servo {trajectory.name!r} in {trajectory.unit}, but {channel.name!r} {what}: its numbers were "
+            "taken as they are",
+            where=trajectory.name,
+        )
 
 
 def _say_matches(match: Match, report: Report) -> None:
@@ -216,13 +249,16 @@ def _curves_of(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) 
 
 
 def natural_rate(motion: Motion) -> Fraction:
-    """How many frames a second a motion has by itself, so that each of its steps is one: a second over the largest step
-    that all of its times are multiples of, if that is whole milliseconds and 4 at least; else 31.25."""
+    """How many frames a second a motion has by itself, so that its keys are at whole frames: one for each of the largest
+    steps that all of its times are multiples of, if that is whole milliseconds; of longer steps than 100 ms, for the
+    longest part of one that is 40 ms or shorter. 31.25 where steps are shorter than 4 ms."""
     if motion.source is not None and motion.source.format == "xmdi":
         return STEP_RATE
     times = np.unique(np.concatenate([np.zeros(0), *(each.times for each in motion.trajectories)])) * 1000.0
     whole = np.round(times)
-    if not len(times) or np.abs(times - whole).max() > 1e-6:
+    if not len(times) or np.abs(times - whole).max() > 1e-6 or whole.max() == 0.0:
         return STEP_RATE
     step = int(np.gcd.reduce(whole.astype(np.int64)))
-    return Fraction(1000, step) if step >= 4 else STEP_RATE
+    if step < _SHORTEST_STEP:
+        return STEP_RATE
+    return Fraction(1000 * (1 if step <= _LONGEST_STEP else -(-step // _USUAL_STEP)), step)

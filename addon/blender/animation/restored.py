@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array, Trajectory
-from ...model.rotations import rotation_matrix
-from ..blocks import nearest_vectors, told_vectors
-from ..channels import Channel, block_turn
+from ...model.records import Array, MotionUnit, Trajectory
+from ..channels import Channel
+from .block_curves import block_curves, coordinates
 from .clock import Clock
 from .curve_keys import CurveKeys
-from .keys import block_keys, group_starts, key_pairs
+from .keys import Tracks, block_keys, group_starts, key_pairs
 from .origins import Origin, track_of, whole_track
 
-Unit = Literal["", "rad", "m"]
 #: Times, values and whether they are held (n,), of keys of a file that one key of Blender's stands for.
 Several = tuple[Array, Array, NDArray[np.bool_]]
+#: Places that are nearer, in last digits of 32 bits, are one that was reckoned on the way; but never as far as this.
+_DIGITS, _NEVER = 4.0, 0.004
 #: A number of a ball that is further (rad or length units) from where it was left was moved: keys have seven digits.
 _MOVED = 1e-5
 
 
+class Restored(NamedTuple):
+    """The keys of a servo; how many of them stand off the grid and in no file; whether all of the file's stand where
+    they were put."""
+
+    track: Trajectory
+    off_grid: int
+    in_time: bool
+
+
 def single_track(
     keys: CurveKeys, channel: Channel, origins: Sequence[Origin], clock: Clock, grid: float | None
-) -> tuple[Trajectory, int]:
-    """The keys of a one-number servo, and how many of them stand off the ``grid`` (s) and in no file.
+) -> Restored:
+    """The keys of a one-number servo, and how they stand to the ``grid`` (s).
 
     A key that stands where one of a file was put has that one's time, and its value if it still has it. Where a key
     stands for several of a file, which Blender could not hold apart, it is all of them again."""
     times, off = snapped(keys.places, clock, grid)
-    values, unit = keys.values.astype(np.float64), cast(Unit, "")
+    values = np.full(len(keys.values), np.nan)
     several: dict[int, Several] = {}
+    unit: MotionUnit = ""
+    in_time = True
     for origin in origins:
         own = origin.trajectory(channel)
         unit = own.unit
@@ -46,6 +57,7 @@ def single_track(
         there = at >= 0
         same = there & (pairs[at, 1] == keys.values)
         values[same] = numbers[ends][at[same]]
+        in_time &= origin.clock == clock and len(np.unique(at[there])) == len(starts)
         if origin.clock != clock:
             continue
         times[there] = own.times[starts][at[there]]
@@ -53,11 +65,18 @@ def single_track(
         for key in np.flatnonzero(same & (ends > starts)[at]):
             group = slice(starts[at[key]], ends[at[key]] + 1)
             several[int(key)] = own.times[group], numbers[group], own.holds()[group]
-    return _track(channel.name, times, values, keys.held, several, unit), int(off.sum())
+    new = np.isnan(values)
+    values[new] = shortest(keys.values[new])
+    return Restored(_track(channel.name, times, values, keys.held, several, unit), int(off.sum()), in_time)
+
+
+def shortest(numbers: NDArray[np.float32]) -> Array:
+    """The shortest decimal numbers that are these in 32 bits: 1.7, and not the 1.7000000476837158 that it is kept as."""
+    return numbers.astype("U32").astype(np.float64) if len(numbers) else np.zeros(0)
 
 
 def _track(
-    name: str, times: Array, values: Array, held: NDArray[np.bool_], several: dict[int, Several], unit: Unit
+    name: str, times: Array, values: Array, held: NDArray[np.bool_], several: dict[int, Several], unit: MotionUnit
 ) -> Trajectory:
     """The keys (n,) of a servo, each of ``several`` taken for those that it stands for."""
     if several:
@@ -72,44 +91,53 @@ def _track(
 
 
 def snapped(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tuple[Array, NDArray[np.bool_]]:
-    """Times (n,) of places in an Action, and which are off the grid. A place that 32 bits cannot tell from
-    the grid's is on it."""
-    times = clock.key_times(places)
+    """Times (n,) of places in an Action, and which are off the grid (s). A place that 32 bits cannot tell from the
+    grid's is on it."""
+    times = clock.key_times(shortest(places))
     if grid is None:
         return times, np.zeros(len(times), dtype=bool)
     nearest = np.round(times / grid) * grid
-    on = key_pairs(clock.keys(nearest), nearest)[:, 0] == places
+    on = np.abs(clock.keys(nearest) - places) <= _reach(places)
     return np.where(on, nearest, times), ~on
 
 
+def _reach(places: NDArray[np.float32]) -> Array:
+    """How far from places (n,) others are the same."""
+    return np.minimum(_DIGITS * np.spacing(np.maximum(np.abs(places), np.float32(1.0))), _NEVER).astype(np.float64)
+
+
 def _matches(places: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.intp]:
-    """For each place (n,) the number of the one of ``own`` (m,), ascending, that is the same; -1 for none. Of equal
-    ones the first is the first's, the next the next's."""
+    """For each place (n,) the number of the one of ``own`` (m,), ascending, that is the same; -1 for none."""
     if len(places) == len(own) and (places == own).all():
         return np.arange(len(places))
     if not len(own):
         return np.full(len(places), -1, dtype=np.intp)
-    at = np.searchsorted(own, places, side="left")
-    repeat = np.arange(len(places)) - np.searchsorted(places, places, side="left")
-    at = np.minimum(at + repeat, len(own) - 1)
-    return np.where(own[at] == places, at, -1)
+    after = np.clip(np.searchsorted(own, places), 0, len(own) - 1)
+    before = np.maximum(after - 1, 0)
+    wide = places.astype(np.float64)
+    nearer = np.where(np.abs(own[before] - wide) < np.abs(own[after] - wide), before, after)
+    return np.where((own[nearer] == places) | (np.abs(own[nearer] - wide) <= _reach(places)), nearer, -1)
 
 
 def block_tracks(
-    rig: bpy.types.Object, block: Sequence[Channel], curves: Sequence[bpy.types.FCurve], origin: Origin, clock: Clock
+    rig: bpy.types.Object,
+    block: Sequence[Channel],
+    curves: Mapping[tuple[str, int], bpy.types.FCurve],
+    origin: Origin,
+    clock: Clock,
 ) -> dict[Channel, Trajectory]:
     """The keys of a ball's or free block's servos that came from a file; nothing where the curves' keys do not stand
-    together or were not straight. Keys that only lead from one of the file's to the next are left out while they do.
-    A servo that the file does not have is there if it was moved."""
-    keys = [CurveKeys.of(curve) for curve in curves]
+    together or are not straight. Keys that only lead from one of the file's to the next are left out while they do. A
+    servo that the file does not have is there if it was moved."""
+    parts = block_curves(block, curves)
+    own = {channel: each for channel in block if (each := origin.trajectory(channel)) is not None}
+    if parts is None or origin.clock != clock or not own:
+        return {}
+    keys = [CurveKeys.of(curve) for part in parts for curve in part]
     places = keys[0].places
     if not all(len(k.places) == len(places) and (k.places == places).all() and k.is_straight for k in keys):
         return {}
-    own = {channel: origin.trajectory(channel) for channel in block}
-    own = {channel: each for channel, each in own.items() if each is not None}
-    if not own or origin.clock != clock:
-        return {}
-    tracks = {channel: track_of(each, origin.clock, origin.units, channel) for channel, each in own.items()}
+    tracks: Tracks = {channel: track_of(each, clock, origin.units, channel) for channel, each in own.items()}
     put = block_keys(rig, block, tracks, between=True)
     expected = np.stack([key_pairs(put.frames, track.values)[:, 1] for track in put.curves(block)])
     at = _matches(places, key_pairs(put.frames, put.frames)[:, 0])
@@ -120,57 +148,43 @@ def block_tracks(
             channel: Trajectory(
                 channel.name,
                 each.times,
-                whole_track(each, origin.clock, origin.units, channel)[1],
+                whole_track(each, clock, origin.units, channel)[1],
                 each.interpolation,
                 each.held,
                 each.unit,
             )
             for channel, each in own.items()
         }
-    return _edited_block(rig, block, own, put.given, (places, found, at, same), clock, tracks)
+    columns = found.T.astype(np.float64)
+    told = coordinates(rig, block, columns[:, :3] if len(parts[0]) else np.zeros((len(places), 3)), columns[:, -4:])
+    leads = (at >= 0) & ~put.given[np.maximum(at, 0)] & same
+    return _edited_block(block, own, tracks, places, told, leads, same, clock)
 
 
 def _edited_block(
-    rig: bpy.types.Object,
     block: Sequence[Channel],
-    own: dict[Channel, Trajectory],
-    given: NDArray[np.bool_],
-    keys: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.intp], NDArray[np.bool_]],
+    own: Mapping[Channel, Trajectory],
+    tracks: Tracks,
+    places: NDArray[np.float32],
+    told: Array,
+    leads: NDArray[np.bool_],
+    same: NDArray[np.bool_],
     clock: Clock,
-    tracks: dict,
 ) -> dict[Channel, Trajectory]:
-    """The same where some keys were edited: these have what their quaternions say, the others the file's numbers."""
-    places, found, at, same = keys
-    told = _told(rig, block, found)
-    times = clock.key_times(places)
+    """The same where some keys were edited: these have what their curves say, the others the file's numbers."""
+    times = clock.key_times(shortest(places))
     out: dict[Channel, Trajectory] = {}
     for k, channel in enumerate(block):
         if channel not in own:
             if np.abs(told[:, k] - channel.start).max() > _MOVED:
-                rows = (at < 0) | given[np.maximum(at, 0)]
-                out[channel] = Trajectory(channel.name, times[rows], told[rows, k])
+                out[channel] = Trajectory(channel.name, times[~leads], told[~leads, k])
             continue
         each, (frames, numbers, _how) = own[channel], tracks[channel]
         mine = _matches(places, key_pairs(frames, frames)[:, 0])
-        kept = np.where(same, mine >= 0, (at < 0) | given[np.maximum(at, 0)])
-        values = np.where(same & (mine >= 0), numbers[np.maximum(mine, 0)], told[:, k])
-        when = np.where(mine >= 0, each.times[np.maximum(mine, 0)], times)
+        there = mine >= 0
+        kept = np.where(same, there, ~leads)
+        values = np.where(same & there, numbers[np.maximum(mine, 0)], told[:, k])
+        when = np.where(there, each.times[np.maximum(mine, 0)], times)
         holds = each.holds()[np.clip(np.searchsorted(each.times, when, side="right") - 1, 0, None)]
         out[channel] = Trajectory(channel.name, when[kept], values[kept], each.interpolation, holds[kept], each.unit)
     return out
-
-
-def _told(rig: bpy.types.Object, block: Sequence[Channel], found: NDArray[np.float32]) -> Array:
-    """The coordinates (n, size) that keys of locations and quaternions say, without jumps."""
-    free = block[0].kind == "free"
-    turns = found[-4:].T.astype(np.float64)
-    turn, against = block_turn(rig, block[0].bone), block[0].against
-    vectors = told_vectors(turns, turn, against)
-    for k in range(1, len(vectors)):
-        vectors[k : k + 1] = nearest_vectors(vectors[k : k + 1], vectors[k - 1 : k])
-    if not free:
-        return vectors
-    moved = found[:3].T.astype(np.float64) @ turn.T
-    if against:
-        moved = -np.einsum("nij,nj->ni", rotation_matrix(vectors), moved)
-    return np.concatenate([vectors, moved], axis=1)

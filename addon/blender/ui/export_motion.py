@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import bpy
@@ -16,13 +17,15 @@ from ..access import action_record, record_of, settings
 from ..animation import TakeOptions, Units, take
 from ..animation.actions import motions_of, playing
 from ..animation.curves import joints_of
-from ..animation.off_rig import Physical
+from ..animation.off_rig import Physical, follows_keys
+from ..animation.origins import Read
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
 from .common import ExportHelper, NeedsModel, Result, counted, glob_of, model_in, tell, with_extension
 from .import_motion import EXTENSIONS, menu_label
 from .selection import selected_bones
 
+_AS_READ = ("AS_READ", "As Imported", "As in the file that the Action came from; else in radians and the model's unit")
 #: Where keys may stand in a format, in seconds; anywhere in one that is not here.
 GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
 
@@ -49,7 +52,11 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         name="Servos",
         description="Which servos to write",
         items=[
-            ("KEYED", "Keyed", "Those that the Action keys; all of them where it keys none"),
+            (
+                "KEYED",
+                "Moved",
+                "Those that the Action keys or that drivers and constraints move; all where there are none",
+            ),
             ("ALL", "All", "Every servo, those that stand still too"),
             ("SELECTED", "Selected", "Those whose bone, joint or body is selected"),
         ],
@@ -100,25 +107,27 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
             ("REFUSE", "Refuse", "Write nothing and tell where they are"),
         ],
     )
-    angle_unit: EnumProperty(name="Angles", description="What angles in the file are in", items=ANGLE_UNITS)
-    length_unit: EnumProperty(name="Lengths", description="What lengths in the file are in", items=LENGTH_UNITS)
+    angle_unit: EnumProperty(
+        name="Angles", description="What angles in the file are to be in", items=[_AS_READ, *ANGLE_UNITS]
+    )
+    length_unit: EnumProperty(
+        name="Lengths", description="What lengths in the file are to be in", items=[_AS_READ, *LENGTH_UNITS]
+    )
+
+    _asked = False  # whether the user was asked, so that what is set says no more who set it
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        self.frame_start, self.frame_end = context.scene.frame_start, context.scene.frame_end
-        self.use_range = False
-        rig = model_in(context)
-        if rig is not None:
-            self._as_imported(rig)
-            if not self.filepath:
-                self.filepath = bpy.path.clean_name(_motion_name(rig)) + _extension_of(rig)
-        return ExportHelper.invoke(self, context, event)
-
-    def _as_imported(self, rig: bpy.types.Object) -> None:
-        """Units of the file that the Action came from, unless the caller chose others."""
-        units = units_of(rig)
         given = self.properties.is_property_set
-        if units is not None and not given("angle_unit") and not given("length_unit"):
-            self.angle_unit, self.length_unit = units.angle, units.length
+        self.use_range = self.use_range or given("frame_start") or given("frame_end")
+        if not given("frame_start"):
+            self.frame_start = context.scene.frame_start
+        if not given("frame_end"):
+            self.frame_end = context.scene.frame_end
+        self._asked = True
+        rig = model_in(context)
+        if rig is not None and not self.filepath:
+            self.filepath = bpy.path.clean_name(_motion_name(rig)) + _extension_of(rig)
+        return ExportHelper.invoke(self, context, event)
 
     def check(self, context: bpy.types.Context) -> bool:
         path = with_extension(self.filepath, EXTENSIONS)
@@ -161,11 +170,9 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         return {"FINISHED"}
 
     def _options(self, context: bpy.types.Context, rig: bpy.types.Object, path: str) -> TakeOptions:
-        self._as_imported(rig)
         format_id = formats.motion_format_id(path)
-        given = self.properties.is_property_set
-        first = self.frame_start if self.use_range or given("frame_start") else None
-        last = self.frame_end if self.use_range or given("frame_end") else None
+        first = self.frame_start if self._has("frame_start") else None
+        last = self.frame_end if self._has("frame_end") else None
         if first is not None and last is not None and last < first:
             raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
         joints = joints_of(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
@@ -181,7 +188,22 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
             last=last,
             stops=self.stops,
             tolerance=self.tolerance,
-            units=Units(self.angle_unit, self.length_unit),
+            units=self._units(rig),
+            format=format_id,
+        )
+
+    def _has(self, end: str) -> bool:
+        """Whether an end of the range was asked for: by the checkbox, or by a script that gives it."""
+        return self.use_range or (not self._asked and self.properties.is_property_set(end))
+
+    def _units(self, rig: bpy.types.Object) -> Units | None:
+        """Those asked for; where only one is, the other is the file's."""
+        if self.angle_unit == self.length_unit == "AS_READ":
+            return None
+        read = units_of(rig) or Units()
+        return Units(
+            read.angle if self.angle_unit == "AS_READ" else self.angle_unit,
+            read.length if self.length_unit == "AS_READ" else self.length_unit,
         )
 
     def _taken(
@@ -192,9 +214,10 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
             actions = motions_of(rig)
             if not actions:
                 raise ValueError("No Action keys a servo of this mechanism")
+            read: Read = {}
             for action in actions:
                 with playing(rig, action):
-                    motion, taken = take(collection, context.scene, options)
+                    motion, taken = take(collection, context.scene, replace(options, by_keys=True), read=read)
                 motions.append(motion)
                 report.extend(taken)
             return motions
@@ -204,9 +227,9 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
 
     def _physical(self, context: bpy.types.Context, rig: bpy.types.Object) -> Physical | None:
         """Where physics moves the model, what a run does with it."""
-        if settings(rig).drive == "KEYS":
+        if follows_keys(rig):
             return None
-        last = self.frame_end if self.use_range or self.properties.is_property_set("frame_end") else None
+        last = self.frame_end if self._has("frame_end") else None
         windows = context.window_manager
         windows.progress_begin(0, 100)
         try:
