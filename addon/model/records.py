@@ -239,7 +239,7 @@ class Trajectory:
     """The keys of one servo: times in seconds, ascending, and values in rad or length units, both shape (n,).
 
     ``held`` (n,) tells key by key whether its value holds until the next key instead of going straight to it; None:
-    all or none, as ``interpolation`` says. ``unit`` is what the values are in where that is known: files may name it."""
+    all or none, as ``interpolation`` says. ``unit`` is what the values are in, where that is known."""
 
     name: str
     times: Array
@@ -272,8 +272,8 @@ class Trajectory:
 @dataclass
 class Motion:
     """A named set of trajectories with the attributes that its file gave it. It is number ``index``, from 0, of the
-    ``count`` motions in the document ``source``; None where it was not read from one. Saving it in that format again changes in
-    the document what differs and nothing else. ``as_read`` are the document's trajectories, in its order."""
+    ``count`` motions in the document ``source``; None where it was not read from one. Saving it in that format again
+    changes in the document what differs and nothing else. ``as_read`` are the document's trajectories, in its order."""
 
     name: str
     trajectories: list[Trajectory] = field(default_factory=list)

@@ -224,11 +224,11 @@ class _Taking:
         return self._cut(found.track)
 
     def _goes_on(self, curve: bpy.types.FCurve) -> bool:
-        """Whether a curve does something beyond its keys within the motion's time: it repeats, or goes on as it went."""
+        """Whether a curve moves beyond its keys within the motion's time: it repeats, or goes on as it went."""
         cycles = cycles_of(curve)
         if (cycles is None or cycles.mute) and curve.extrapolation != "LINEAR":
             return False
-        first, last = (float(x) for x in curve.range())
+        first, last = float(curve.range()[0]), float(curve.range()[1])
         begin, end = self.clock.keys(0.0), self.clock.keys(self.clock.times(self._last()))
         return bool(begin < first - NEAREST or end > last + NEAREST)
 

@@ -193,8 +193,8 @@ def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
         what = "turns" if channel.is_angle else "slides"
         report.warn(
             "unit-mismatch",
-            f"The file gives servo {trajectory.name!r} in {trajectory.unit}, but {channel.name!r} {what}: its numbers were "
-            "taken as they are",
+            f"The file gives servo {trajectory.name!r} in {trajectory.unit}, but {channel.name!r} {what}: its numbers "
+            "were taken as they are",
             where=trajectory.name,
         )
 
@@ -249,9 +249,9 @@ def _curves_of(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) 
 
 
 def natural_rate(motion: Motion) -> Fraction:
-    """How many frames a second a motion has by itself, so that its keys are at whole frames: one for each of the largest
-    steps that all of its times are multiples of, if that is whole milliseconds; of longer steps than 100 ms, for the
-    longest part of one that is 40 ms or shorter. 31.25 where steps are shorter than 4 ms."""
+    """How many frames a second a motion has by itself, so that its keys are at whole frames: one for each of the
+    largest steps that all of its times are multiples of, if that is whole milliseconds; of longer steps than 100 ms,
+    for the longest part of one that is 40 ms or shorter. 31.25 where steps are shorter than 4 ms."""
     if motion.source is not None and motion.source.format == "xmdi":
         return STEP_RATE
     times = np.unique(np.concatenate([np.zeros(0), *(each.times for each in motion.trajectories)])) * 1000.0

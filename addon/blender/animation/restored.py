@@ -71,7 +71,7 @@ def single_track(
 
 
 def shortest(numbers: NDArray[np.float32]) -> Array:
-    """The shortest decimal numbers that are these in 32 bits: 1.7, and not the 1.7000000476837158 that it is kept as."""
+    """The shortest decimal numbers that are these in 32 bits: 1.7, and not the 1.7000000476837158 that it is."""
     return numbers.astype("U32").astype(np.float64) if len(numbers) else np.zeros(0)
 
 

@@ -80,7 +80,7 @@ class Teller:
         )
 
     def _as_read(self, channel: Channel, track: Trajectory, origin: Origin) -> Trajectory:
-        """A servo of the document: values that came from it and were turned into rad and back are its to the last bit."""
+        """A servo of the document: values that came from it and were turned into rad and back are its own."""
         own = origin.trajectory(channel)
         unit: MotionUnit = own.unit if self._names_units else self.out.name(channel)
         named: MotionUnit = own.unit if self._names_units else ""

@@ -8,12 +8,12 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ...model.report import Report
 from .. import properties
 from ..access import armature_settings, record_of, settings
 from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
+from ..reporting import add_to_report
 from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
@@ -90,19 +90,9 @@ def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, int]:
     return bodies, constraints
 
 
-def _tell(rig: bpy.types.Object, report: Report) -> None:
-    """Add to a model's report what is new to it."""
-    lines = settings(rig).report
-    known = {(line.code, line.where) for line in lines}
-    for entry in report.entries:
-        if (entry.code, entry.where) not in known:
-            line = lines.add()
-            line.severity, line.code, line.message, line.where = entry.severity, entry.code, entry.message, entry.where
-
-
 def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
     if not is_whole(scene, rig):
-        _tell(rig, build_physics(scene, rig))
+        add_to_report(rig, build_physics(scene, rig))
     run = _runs[rig.name] = ServoRun(scene, rig)
     run.begin(first_frame(scene))
     reset_cache(scene)

@@ -21,6 +21,7 @@ from ..animation.off_rig import Physical, follows_keys
 from ..animation.origins import Read
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
+from ..reporting import add_to_report
 from .common import ExportHelper, NeedsModel, Result, counted, glob_of, model_in, tell, with_extension
 from .import_motion import EXTENSIONS, menu_label
 from .selection import selected_bones
@@ -161,10 +162,12 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         report = Report()
         motions = self._taken(context, rig, self._options(context, rig, path), report)
         report.extend(formats.save_motion(motions, path, xmdi_tags=preferences.xmdi_tags()))
+        add_to_report(rig, report)
         name = Path(path).name
         if len(motions) == 1:
             servos = counted(len(motions[0].trajectories), "servo")
-            tell(self, f"Exported {name}: {servos}, {motions[0].duration:g} s", report)
+            how = next((entry.message for entry in report.entries if entry.code == "servos-taken"), "")
+            tell(self, f"Exported {name}: {servos}, {motions[0].duration:g} s ({how})", report)
         else:
             tell(self, f"Exported {name}: {len(motions)} motions", report)
         return {"FINISHED"}

@@ -12,11 +12,12 @@ from ...model.records import Motion
 from ...model.report import FormatError, Report
 from ..access import settings
 from ..animation import Units, apply
+from ..animation.actions import let_play
 from ..animation.clock import set_rate
 from ..animation.onto_rig import natural_rate, placed_channels, stack
-from ..compat import use_action
 from ..model_parts import rigs_in
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
+from ..reporting import add_to_report
 from .common import (
     ImportHelper,
     NeedsModel,
@@ -143,34 +144,46 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         data = rig.animation_data
         present = data.action if data is not None else None
         onto = present if self.action == "LAYER" else None
-        if self.update_scene_fps:
-            set_rate(context.scene, natural_rate(motions[0]))
-        made: dict[bpy.types.Action, float] = {}
-        for motion in motions:
-            action, applied = apply(
-                motion,
-                settings(rig).collection,
-                context.scene,
-                self._start(context.scene),
-                self.update_scene_duration,
-                scale_to_scene=self.use_fps_scale or self.update_scene_fps,
-                onto=onto,
-                cyclic=self.use_cyclic,
-                units=Units(self.angle_unit, self.length_unit),
-            )
-            onto = action if self.action == "LAYER" else None
-            made[action] = self._start(context.scene)
-            report.extend(applied)
-        first = next(iter(made))
+        render = context.scene.render
+        rate = render.fps, render.fps_base
+        made: list[bpy.types.Action] = []
+        try:
+            if self.update_scene_fps:
+                set_rate(context.scene, natural_rate(motions[0]))
+            for motion in motions:
+                action, applied = self._apply(context.scene, rig, motion, onto)
+                onto = action if self.action == "LAYER" else None
+                made.append(action)
+                report.extend(applied)
+        except BaseException:
+            render.fps, render.fps_base = rate
+            raise
+        first = made[0]
         if self.use_nla and self.action == "NEW":
             stack(rig, made)
-        elif len(made) > 1:
-            use_action(rig, first)
+        elif self.action == "NEW":
+            let_play(rig, first)
+        add_to_report(rig, report)
         keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
         tell(
             self, keyed[-1] if len(motions) == 1 else f"{counted(len(motions), 'motion')}; {first.name!r} plays", report
         )
         return {"FINISHED"}
+
+    def _apply(
+        self, scene: bpy.types.Scene, rig: bpy.types.Object, motion: Motion, onto: bpy.types.Action | None
+    ) -> tuple[bpy.types.Action, Report]:
+        return apply(
+            motion,
+            settings(rig).collection,
+            scene,
+            self._start(scene),
+            self.update_scene_duration,
+            scale_to_scene=self.use_fps_scale or self.update_scene_fps,
+            onto=onto,
+            cyclic=self.use_cyclic,
+            units=Units(self.angle_unit, self.length_unit),
+        )
 
     def _start(self, scene: bpy.types.Scene) -> int:
         return self.frame_start if self.properties.is_property_set("frame_start") else scene.frame_start

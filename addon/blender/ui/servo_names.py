@@ -8,13 +8,14 @@ import bpy
 from bpy.props import StringProperty
 
 from ..access import settings
+from ..animation.actions import action_alone
 from ..animation.onto_rig import key_left_over, left_over
 from ..channels import servo_names
 from .common import NeedsModel, Result, counted, model_in, tell
 
 
 class KNUCKLE_UL_servo_names(bpy.types.UIList):
-    """A motion's name on the left, the model's servo on the right."""
+    """A motion's name on the left, the model's servo on the right, and whether it is left out."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
@@ -23,8 +24,10 @@ class KNUCKLE_UL_servo_names(bpy.types.UIList):
         row.prop(item, "name", text="", emboss=False, placeholder="Name in the file")
         known = _known(data.rig)
         servo = row.row(align=True)
+        servo.active = not item.leave_out
         servo.alert = bool(item.servo) and item.servo not in known
-        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder="Left out")
+        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder="Which servo?")
+        row.prop(item, "leave_out", text="", icon="HIDE_ON" if item.leave_out else "HIDE_OFF", emboss=False)
 
 
 def _known(rig: bpy.types.Object) -> set[str]:
@@ -86,7 +89,7 @@ class _NeedsFile(NeedsModel):
 
 def _action(rig: bpy.types.Object) -> bpy.types.Action | None:
     data = rig.animation_data
-    return data.action if data is not None else None
+    return action_alone(rig) or (data.action if data is not None else None)
 
 
 class KNUCKLE_OT_list_left_over(_NeedsFile):

@@ -186,14 +186,31 @@ def test_a_turned_ball_changes_its_key_alone(rig: Any, tmp_path: Path) -> None:
     assert after[after.index('<motion name="rest"') :] == XMDI[XMDI.index('<motion name="rest"') :]
 
 
-def test_the_same_file_twice_keeps_one_document(rig: Any, tmp_path: Path) -> None:
+def test_a_document_goes_with_its_action(rig: Any, tmp_path: Path) -> None:
+    """Into another .blend, and away when the Action is deleted."""
     import bpy
 
-    path = put_file(tmp_path / "wave.xmdi", XMDI, "iso-8859-1")
-    texts = len(bpy.data.texts)
+    path = put_file(tmp_path / "a.motion", WEBOTS)
     ops().import_anim.servo_motion(filepath=str(path))
-    ops().import_anim.servo_motion(filepath=str(path))
-    assert len(bpy.data.texts) == texts + 1
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "a.blend"), compress=False)
+    assert WEBOTS.encode() in (tmp_path / "a.blend").read_bytes()
+    action = bpy.data.actions["a"]
+    rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+    rig.animation_data.action = None
+    bpy.data.actions.remove(action)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "b.blend"), compress=False)
+    assert WEBOTS.encode() not in (tmp_path / "b.blend").read_bytes()
+    with bpy.data.libraries.load(str(tmp_path / "a.blend")) as (there, here):
+        here.actions = ["a"]
+    from addon.blender.compat import use_action
+
+    use_action(rig, bpy.data.actions["a"])
+    assert exported_bytes(tmp_path / "out.motion") == path.read_bytes()
+
+
+def exported_bytes(path: Path) -> bytes:
+    assert ops().export_anim.servo_motion(filepath=str(path)) == {"FINISHED"}
+    return path.read_bytes()
 
 
 def test_times_that_32_bits_cannot_tell_apart_come_back(rig: Any, tmp_path: Path) -> None:

@@ -1,0 +1,20 @@
+"""What happened to a model, kept with it for the Report panel."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..model.report import Report
+from .access import settings
+
+
+def add_to_report(rig: bpy.types.Object, report: Report) -> None:
+    """Add to a model's report what is new to it. What it says already of the same thing makes way."""
+    lines = settings(rig).report
+    at = {(line.code, line.where): number for number, line in enumerate(lines)}
+    for entry in report.entries:
+        number = at.get((entry.code, entry.where))
+        line = lines[number] if number is not None else lines.add()
+        line.severity, line.code, line.message, line.where = entry.severity, entry.code, entry.message, entry.where
+        line.line = entry.line or 0
+        at[entry.code, entry.where] = len(lines) - 1 if number is None else number
