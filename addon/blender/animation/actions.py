@@ -55,7 +55,7 @@ def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
 
 
 def _shows_as_it_is(strip: bpy.types.NlaStrip) -> bool:
-    whole = strip.influence >= 1.0 and not strip.use_animated_influence and strip.blend_type in {"REPLACE", "COMBINE"}
+    whole = not strip.use_animated_influence and strip.blend_type in {"REPLACE", "COMBINE"}
     straight = strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse and not strip.use_animated_time
     in_place = strip.frame_start == strip.action_frame_start
     blends = strip.blend_in > 0.0 or strip.blend_out > 0.0 or strip.use_auto_blend or len(strip.modifiers) > 0

@@ -9,11 +9,14 @@ import numpy as np
 
 from ...model.keys import joined
 from ...model.records import Array
+from ...model.thinning import kept_keys
 from ..compat import action_curves, new_curve, use_action
 from .block_curves import told_block
 from .curves import read_keys, write_keys
 from .keys import LINEAR, NEAREST, CurveTrack, Tracks, blocks_of, curve_tracks, put_keys
 
+#: Keys of a ball that lie on a line within this (rad) only lead from one to the next: its keys have seven digits.
+_STRAIGHT = 1e-5
 _Curves = dict[tuple[str, int], bpy.types.FCurve]
 
 
@@ -55,8 +58,12 @@ def _with_whole_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, sp
         before, after = places[places < first][-1:], places[places > last][:1]
         for k, channel in enumerate(block):
             own = tracks.get(channel)
-            inside = places[(places >= first) & (places <= last)] if own is None else np.zeros(0)
-            out[channel] = _led(own, np.concatenate([before, inside, after]), places, values[:, k])
+            more = np.concatenate([before, after])
+            if own is None:
+                there = (places >= first) & (places <= last)
+                corners = kept_keys(places[there], values[there, k], _STRAIGHT)
+                more = np.concatenate([before, places[there][corners], after])
+            out[channel] = _led(own, more, places, values[:, k])
     return out
 
 

@@ -21,6 +21,8 @@ from .origins import Origin, track_of, whole_track
 Several = tuple[Array, Array, NDArray[np.bool_]]
 #: Places that are nearer, in last digits of 32 bits, are one that was reckoned on the way; but never as far as this.
 _DIGITS, _NEVER = 4.0, 0.004
+#: What a ball's keys may differ by, having been reckoned from its three numbers and back.
+_SAME = 2e-6
 #: A number of a ball that is further (rad or length units) from where it was left was moved: keys have seven digits.
 _MOVED = 1e-5
 
@@ -142,7 +144,8 @@ def block_tracks(
     expected = np.stack([key_pairs(put.frames, track.values)[:, 1] for track in put.curves(block)])
     at = _matches(places, key_pairs(put.frames, put.frames)[:, 0])
     found = np.stack([k.values for k in keys])
-    same = (at >= 0) & (found == expected[:, at]).all(axis=0)
+    stray = np.abs(found - expected[:, at])
+    same = (at >= 0) & (stray <= _SAME * np.maximum(1.0, np.abs(found))).all(axis=0)
     if same.all() and len(places) == len(put.frames):
         return {
             channel: Trajectory(

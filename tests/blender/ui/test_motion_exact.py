@@ -55,6 +55,11 @@ def document(*names: str) -> str:
 
 @pytest.fixture
 def rig(blank: Any) -> Any:
+    return three_joints()
+
+
+def three_joints() -> Any:
+    """A trunk with a hinge, a slide and a ball."""
     text = model(
         body(1, (0, 0, 4), (2, 2, 2)),
         body(2, (0, 0, 2)),
