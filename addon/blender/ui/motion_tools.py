@@ -100,7 +100,7 @@ def _gap() -> Any:
         name="Gap",
         description="Frames from the last key to the first of the next round, where a motion does not end as it begins",
         default=1.0,
-        min=0.01,
+        min=0.02,
         soft_max=100.0,
     )
 
