@@ -13,18 +13,17 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.check import Limits, ServoCheck, by_need, check, stops_of_dofs
+from ...model.check import ServoCheck, by_need, check
 from ...model.keys import BEZIER
 from ...model.records import Array, Motion, Trajectory
+from ...model.stops import Limits
 from .. import properties
-from ..access import record_of
 from ..blocks import coordinates_of
 from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
-from ..model_parts import parts
-from ..records import read_dofs
 from .actions import may_be_of
 from .curves import Place, cycles_of, read_keys
+from .stops import stops_of
 
 #: How fine curves are sampled where they are not straight (frames).
 _FINE = 0.25
@@ -74,13 +73,10 @@ def motion_of(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.
 
 def limits_of(rig: bpy.types.Object) -> dict[str, Limits]:
     """Lower and upper stop by servo name, None where there is none."""
-    channels = servo_channels(rig)
-    out: dict[str, Limits] = {}
-    for empty in parts(rig, "JOINT"):
-        every = stops_of_dofs(read_dofs(record_of(empty).joint))
-        for channel in channels.get(record_of(empty).source_id, ()):
-            out.setdefault(channel.name, every[channel.number])
-    return out
+    stops = stops_of(rig)
+    return {
+        channel.name: stops[channel.joint, channel.number] for own in servo_channels(rig).values() for channel in own
+    }
 
 
 def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[Row]:
