@@ -176,6 +176,11 @@ def cycles_of(curve: bpy.types.FCurve) -> Any:
     return next((each for each in curve.modifiers if each.type == "CYCLES"), None)
 
 
+def plays_cycles(curve: bpy.types.FCurve) -> bool:
+    """Whether a curve repeats: it has a Cycles that is not muted."""
+    return any(each.type == "CYCLES" and not each.mute for each in curve.modifiers)
+
+
 def add_cycles(curve: bpy.types.FCurve) -> Any:
     """A new Cycles modifier on a curve that has none. ValueError where there is no room for one, see ``see_room``."""
     see_room(curve)
