@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .model.motion_fit import beyond_stops
 from .model.records import Array, Motion, Trajectory
 from .model.report import FormatError
 from .model.servos import Servo
+from .model.stops import beyond
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -99,8 +99,8 @@ def _curve(track: Trajectory, servo: Servo | None) -> Curve:
     times, values = _corners(track)
     servo = servo or Servo(track.name, "", slides, None, None)
     lower, upper = (None if end is None else end * scale for end in (servo.lower, servo.upper))
-    beyond = beyond_stops(values, servo) != 0.0
-    return Curve(_short(track.name), times, values * scale, lower, upper, beyond, "m" if slides else "°")
+    outside = beyond(values, servo.stops) != 0.0
+    return Curve(_short(track.name), times, values * scale, lower, upper, outside, "m" if slides else "°")
 
 
 def _short(name: str) -> str:

@@ -4,20 +4,16 @@ All of it is worked out on the keys, and nothing sampled: between keys a value g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .naming import servo_names
-from .records import DOF_SIZE, Array, Dof, Mechanism, Motion, Trajectory
+from .records import Array, Motion, Trajectory
+from .stops import NO_STOPS, Limits, slack
 
-Limits = tuple[float | None, float | None]
-
-#: A stop that is passed by no more (rad or length units) is kept: files and Blender round.
-TOLERANCE = 1e-6
 #: A change of value that is smaller is no jump.
 _STILL = 1e-9
 
@@ -69,31 +65,27 @@ class ServoCheck:
         return max(self.outside, key=lambda each: each.by, default=None)
 
 
-def check(motion: Motion, limits: Mapping[str, Limits], tolerance: float = TOLERANCE) -> list[ServoCheck]:
+def check(motion: Motion, limits: Mapping[str, Limits]) -> list[ServoCheck]:
     """What every servo of a motion does, in the motion's order; those without keys are left out.
 
     ``limits``: lower and upper stop by servo, None where there is none, as for servos not in it. Excesses are exact,
-    from where the value crosses the stop, also between keys, to where it comes back; those of no more than
-    ``tolerance`` are passed over. Velocity is that between two keys. Acceleration is taken at keys: the change of
+    from where the value crosses the stop, also between keys, to where it comes back; those that are on the stop by
+    ``model.stops`` are passed over. Velocity is that between two keys. Acceleration is taken at keys: the change of
     velocity over the mean of the times to the key before and to the key after. Where a value jumps, neither is
     counted: the jump is told."""
-    return [
-        check_servo(each, limits.get(each.name, (None, None)), tolerance)
-        for each in motion.trajectories
-        if len(each.times)
-    ]
+    return [check_servo(each, limits.get(each.name, NO_STOPS)) for each in motion.trajectories if len(each.times)]
 
 
-def check_servo(trajectory: Trajectory, limits: Limits, tolerance: float = TOLERANCE) -> ServoCheck:
+def check_servo(trajectory: Trajectory, limits: Limits) -> ServoCheck:
     """The same for one trajectory, which has keys."""
     times, values = (np.asarray(x, dtype=np.float64) for x in (trajectory.times, trajectory.values))
     lower, upper = limits
     held = trajectory.holds()[:-1]
     outside: list[Excess] = []
     if upper is not None:
-        outside += _excesses(times, values - upper, held, "upper", tolerance)
+        outside += _excesses(times, values - upper, held, "upper", slack(upper))
     if lower is not None:
-        outside += _excesses(times, lower - values, held, "lower", tolerance)
+        outside += _excesses(times, lower - values, held, "lower", slack(lower))
     outside.sort(key=lambda each: each.start)
     apart, rise = np.diff(times), np.diff(values)
     sudden = held | (apart <= 0.0)
@@ -109,24 +101,6 @@ def check_servo(trajectory: Trajectory, limits: Limits, tolerance: float = TOLER
         lower, upper, tuple(outside), velocity, velocity_at, acceleration, acceleration_at,
         jump, float(times[place + 1]) if jump else float(times[0]),
     )  # fmt: skip
-
-
-def stops_of(mechanism: Mechanism) -> dict[str, Limits]:
-    """Lower and upper stop of every servo of a mechanism, by its name, as ``check`` takes them."""
-    names = servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
-    every = {joint.id: stops_of_dofs(joint.dofs) for joint in reversed(mechanism.joints)}
-    return {name: stops for key, own in names.items() for name, stops in zip(own, every[key], strict=True)}
-
-
-def stops_of_dofs(dofs: Iterable[Dof]) -> list[Limits]:
-    """Lower and upper stop of every coordinate of a joint, in their order; balls and free blocks have them on their
-    parts, if at all."""
-    out: list[Limits] = []
-    for dof in dofs:
-        size = DOF_SIZE[dof.kind]
-        own = [dof] if size == 1 else dof.parts
-        out += [(each.lower, each.upper) for each in own] if len(own) == size else [(None, None)] * size
-    return out
 
 
 def by_need(checks: Sequence[ServoCheck]) -> list[ServoCheck]:

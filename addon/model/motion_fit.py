@@ -9,15 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from .records import Array, Mechanism, Motion, Trajectory
+from .records import Mechanism, Motion, Trajectory
 from .report import FormatError, Report
 from .servo_match import Match, match_servos
 from .servos import Servo, servos_of
+from .stops import beyond, put_within
 
 Stops = Literal["keep", "clamp", "refuse"]
-
-#: How far (rad, length units) a value may lie beyond a stop and still be on it: files round to four digits.
-ON_THE_STOP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -56,14 +54,6 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
     if fitting.stops == "refuse":
         _refuse_beyond(tracks, known, motion)
     return replace(motion, trajectories=tracks)
-
-
-def beyond_stops(values: Array, servo: Servo) -> Array:
-    """By how much each of the values (n,) lies below its lower stop (negative) or above its upper one, else 0: (n,)."""
-    low = -math.inf if servo.lower is None else servo.lower
-    high = math.inf if servo.upper is None else servo.upper
-    over = np.minimum(values - low, 0.0) + np.maximum(values - high, 0.0)
-    return np.where(np.abs(over) > ON_THE_STOP, over, 0.0)
 
 
 def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Report) -> None:
@@ -110,7 +100,7 @@ def _read_off(track: Trajectory, step: float) -> Trajectory:
 
 
 def _at_stops(track: Trajectory, servo: Servo, stops: Stops, report: Report) -> Trajectory:
-    over = beyond_stops(track.values, servo)
+    over = beyond(track.values, servo.stops)
     count = int(np.count_nonzero(over))
     if not count:
         return track
@@ -121,17 +111,15 @@ def _at_stops(track: Trajectory, servo: Servo, stops: Stops, report: Report) -> 
         f"{_amount(float(np.abs(over).max()), servo)}: {done}",
         where=track.name,
     )
-    return (
-        replace(track, values=np.where(over != 0.0, track.values - over, track.values)) if stops == "clamp" else track
-    )
+    return replace(track, values=put_within(track.values, servo.stops)) if stops == "clamp" else track
 
 
 def _refuse_beyond(tracks: list[Trajectory], known: Mapping[str, Servo], motion: Motion) -> None:
-    guilty = [each for each in tracks if each.name in known and beyond_stops(each.values, known[each.name]).any()]
+    guilty = [each for each in tracks if each.name in known and beyond(each.values, known[each.name].stops).any()]
     if guilty:
         told = "; ".join(
             f"{each.name!r} ({_range(known[each.name])}) at "
-            f"{np.count_nonzero(beyond_stops(each.values, known[each.name]))} of {_keys(len(each.values))}"
+            f"{np.count_nonzero(beyond(each.values, known[each.name].stops))} of {_keys(len(each.values))}"
             for each in guilty
         )
         raise FormatError(

@@ -51,8 +51,12 @@ def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str,
     """From joints as (id, name, degrees of freedom): the servo names of their coordinates, by joint id.
 
     A joint of one coordinate gives its servo its own name, others put the coordinate's behind it: ``hip/x``. No two
-    servos of a mechanism have the same name."""
-    told = list(joints)
+    servos of a mechanism have the same name. Of joints with one id the first that moves counts."""
+    first: dict[str, tuple[str, str, Sequence[Named]]] = {}
+    for joint in joints:
+        if joint[0] not in first or not first[joint[0]][2]:
+            first[joint[0]] = joint
+    told = list(first.values())
     stems = unique_names((key, name) for key, name, _ in told)
     full = {
         key: [f"{stems[key]}/{own}" if own else stems[key] for own in coordinate_names(dofs)] for key, _, dofs in told

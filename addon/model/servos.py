@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from . import naming
 from .records import DOF_SIZE, Dof, Mechanism
+from .stops import Limits, stops_of
 
 
 @dataclass(frozen=True)
@@ -20,24 +21,27 @@ class Servo:
     lower: float | None
     upper: float | None
 
+    @property
+    def stops(self) -> Limits:
+        """Both stops."""
+        return self.lower, self.upper
+
 
 def servos_of(mechanism: Mechanism, active: bool = True) -> dict[str, Servo]:
-    """The servos of the joints that move, or else of those that are switched off, by name."""
+    """The servos of the joints that move, or else of those that are switched off, by name. Of joints with one id the
+    first that moves counts."""
     names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
-    out: dict[str, Servo] = {}
-    for joint in mechanism.joints:
-        if joint.active == active:
-            for name, (slides, dof) in zip(names[joint.id], _coordinates(joint.dofs), strict=True):
-                out.setdefault(name, Servo(name, joint.id, slides, dof.lower, dof.upper))
-    return out
+    firsts = {joint.id: joint for joint in reversed(mechanism.joints) if joint.dofs}
+    return {
+        name: Servo(name, joint.id, slides, *stops)
+        for joint in mechanism.joints
+        if firsts.get(joint.id) is joint and joint.active == active
+        for name, slides, stops in zip(names[joint.id], _slides(joint.dofs), stops_of(joint.dofs), strict=True)
+    }
 
 
-def _coordinates(dofs: list[Dof]) -> Iterator[tuple[bool, Dof]]:
-    """Of each coordinate whether it slides, and the record with its stops. A ball's and a free block's are in their
-    parts; without such they have none."""
+def _slides(dofs: Iterable[Dof]) -> Iterator[bool]:
+    """Of each coordinate whether it is a length."""
     for dof in dofs:
-        if DOF_SIZE[dof.kind] == 1:
-            yield dof.kind == "translation", dof
-        else:
-            parts = dof.parts or [Dof("rotation")] * DOF_SIZE[dof.kind]
-            yield from ((number >= 3, part) for number, part in enumerate(parts))
+        size = DOF_SIZE[dof.kind]
+        yield from ([dof.kind == "translation"] if size == 1 else [number >= 3 for number in range(size)])

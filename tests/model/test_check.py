@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addon.model.check import by_need, check, check_servo, stops_of
-from addon.model.records import Dof, Joint, Mechanism, Motion, Trajectory
+from addon.model.check import by_need, check, check_servo
+from addon.model.records import Motion, Trajectory
 
 
 def line(*keys: tuple[float, float], held: list[bool] | None = None) -> Trajectory:
@@ -92,24 +92,6 @@ def test_excesses_are_those_that_a_fine_sampling_sees(seed: int) -> None:
     assert found.velocity == pytest.approx(max(slopes, default=0.0))
     jumps = np.abs(np.diff(track.values))[~straight]
     assert found.jump == pytest.approx(max(jumps, default=0.0))
-
-
-def test_stops_are_those_of_the_servos_coordinates() -> None:
-    ball = Dof("ball", parts=[Dof("rotation", lower=-0.1 * k, upper=None) for k in (1, 2, 3)])
-    joints = [
-        Joint("1", "Hip", "ball", "a", "b", dofs=[ball]),
-        Joint("2", "Loose", "ball", "a", "b", dofs=[Dof("ball")]),
-        Joint("3", "Knee", "cylindrical", "a", "b", dofs=[Dof("rotation", upper=1.0), Dof("translation", lower=0.0)]),
-    ]
-    found = stops_of(Mechanism(joints=joints))
-    assert found == {
-        "Hip/rx": (-0.1, None),
-        "Hip/ry": (-0.2, None),
-        "Hip/rz": (pytest.approx(-0.3), None),
-        **{f"Loose/r{axis}": (None, None) for axis in "xyz"},
-        "Knee/1": (None, 1.0),
-        "Knee/2": (0.0, None),
-    }
 
 
 def test_servos_without_keys_are_left_out_and_the_worst_come_first() -> None:

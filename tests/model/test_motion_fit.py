@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.model.motion_fit import Fitting, beyond_stops, fitted
+from addon.model.motion_fit import Fitting, fitted
 from addon.model.records import Dof, Joint, Mechanism, Motion, Source, Trajectory
 from addon.model.report import FormatError, Report
 from addon.model.servos import Servo, servos_of
@@ -94,13 +94,6 @@ def test_a_motion_for_another_is_refused_by_name() -> None:
     with pytest.raises(FormatError, match=r"^walk.xmdi: 'robot' has none of the servos of motion 'walk' \('Horn'\)"):
         fit(track("Horn", 0.0))
     assert fit() == ({}, Report(fit()[1].entries)), "one without servos has nothing to miss"
-
-
-def test_what_lies_on_a_stop_is_not_beyond_it() -> None:
-    servo = Servo("Hip", "1", False, -1.0, 0.5)
-    values = np.array([-1.2, -1.00005, -1.0, 0.0, 0.5, 0.50005, 0.6])
-    assert beyond_stops(values, servo) == pytest.approx([-0.2, 0, 0, 0, 0, 0, 0.1])
-    assert not beyond_stops(values, Servo("Hip", "1", False, None, None)).any()
 
 
 def test_stops_are_counted_clamped_or_refused() -> None:

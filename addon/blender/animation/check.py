@@ -5,7 +5,7 @@ changed some microseconds. What changes an Action or an armature, Blender tells;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,18 +13,19 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.check import Limits, ServoCheck, by_need, check, stops_of_dofs
+from ...model.check import ServoCheck, by_need, check
 from ...model.keys import BEZIER
 from ...model.records import Array, Motion, Trajectory
+from ...model.stops import Limits
 from .. import properties
-from ..access import record_of
+from ..access import armature_of
 from ..blocks import coordinates_of
 from ..channels import Channel, block_turn, servo_channels
-from ..compat import action_curves
 from ..model_parts import parts
-from ..records import read_dofs
 from .actions import may_be_of
-from .curves import Place, cycles_of, read_keys
+from .clock import Clock
+from .curves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys
+from .stops import stops_of
 
 #: How fine curves are sampled where they are not straight (frames).
 _FINE = 0.25
@@ -37,12 +38,13 @@ Track = tuple[Array, Array, np.ndarray]  # frames, values, held: (n,)
 
 @dataclass(frozen=True)
 class Overview:
-    """An Action that keys a model's servos: its name, the range of their keys in frames, how many servos, and whether
-    some of them repeat by a Cycles modifier."""
+    """An Action that keys a model's servos: its name, the range of their keys in frames of the scene, how long that is
+    (s), how many servos, and whether some of them repeat by a Cycles modifier."""
 
     name: str
     first: float
     last: float
+    duration: float
     servos: int
     cycles: bool
 
@@ -57,30 +59,26 @@ class Row:
 
 
 def motion_of(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> Motion:
-    """What an Action has a model's servos do, in seconds from the scene's first frame.
+    """What an Action has a model's servos do, in seconds from the scene's first frame. What is muted takes no part.
 
     Straight and held keys are taken as they are. Bezier parts are sampled four times a frame at least, with their
     lowest and highest values; curves that ease in other ways or have modifiers are evaluated as finely. Cycles and what
-    lies beyond the outer keys are left out."""
-    curves = {(c.data_path, c.array_index): c for c in action_curves(rig, action, create=False) or ()}
-    rate = scene.render.fps / scene.render.fps_base
+    lies beyond the outer keys are left out. A number of a ball that nothing keys is what the pose has."""
+    curves = posing_curves(rig, action)
+    clock = Clock.of(scene)
     tracks = []
     for own in servo_channels(rig).values():
-        for channel, (frames, values, held) in _tracks(rig, own, curves):
-            times = (frames - scene.frame_start) / rate
-            tracks.append(Trajectory(channel.name, times, values, held=held))
+        for channel, (places, values, held) in _tracks(rig, own, curves):
+            tracks.append(Trajectory(channel.name, clock.key_times(places), values, held=held))
     return Motion(action.name, tracks)
 
 
 def limits_of(rig: bpy.types.Object) -> dict[str, Limits]:
     """Lower and upper stop by servo name, None where there is none."""
-    channels = servo_channels(rig)
-    out: dict[str, Limits] = {}
-    for empty in parts(rig, "JOINT"):
-        every = stops_of_dofs(read_dofs(record_of(empty).joint))
-        for channel in channels.get(record_of(empty).source_id, ()):
-            out.setdefault(channel.name, every[channel.number])
-    return out
+    stops = stops_of(rig)
+    return {
+        channel.name: stops[channel.joint, channel.number] for own in servo_channels(rig).values() for channel in own
+    }
 
 
 def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[Row]:
@@ -90,45 +88,47 @@ def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.typ
     rows = []
     for found in by_need(check(motion_of(rig, action, scene), limits_of(rig))):
         channel = channel_of[found.name]
-        turns = channel.kind in {"rotation", "screw", "ball"} or (channel.kind == "free" and channel.index < 3)
-        rows.append(Row(found, channel.bone, turns))
+        rows.append(Row(found, channel.bone, channel.is_angle))
     return rows
 
 
-def overviews(rig: bpy.types.Object) -> list[Overview]:
+def overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Overview]:
     """The Actions that key a model's servos, in the order of the file."""
     channels = [channel for own in servo_channels(rig).values() for channel in own]
+    places, clock = places_of(rig), Clock.of(scene)
     own = (action for action in bpy.data.actions if may_be_of(rig, action))
-    return [found for action in own if (found := _overview(rig, action, channels)) is not None]
+    found = (_overview(action.name, posing_curves(rig, action, places), channels, clock) for action in own)
+    return [each for each in found if each is not None]
 
 
-def _overview(rig: bpy.types.Object, action: bpy.types.Action, channels: list[Channel]) -> Overview | None:
-    curves = {(c.data_path, c.array_index): c for c in action_curves(rig, action, create=False) or ()}
-    curves = {place: curve for place, curve in curves.items() if len(curve.keyframe_points)}
-    servos = [channel for channel in channels if not curves.keys().isdisjoint(channel.curves())]
-    if not servos:
+def _overview(
+    name: str, curves: Mapping[Place, bpy.types.FCurve], channels: Sequence[Channel], clock: Clock
+) -> Overview | None:
+    if not curves:
         return None
-    own = [curves[place] for channel in servos for place in channel.curves() if place in curves]
-    first = min(curve.keyframe_points[0].co[0] for curve in own)
-    last = max(curve.keyframe_points[-1].co[0] for curve in own)
-    return Overview(action.name, first, last, len(servos), any(cycles_of(curve) is not None for curve in own))
+    servos = sum(not curves.keys().isdisjoint(channel.curves()) for channel in channels)
+    ends = [[curve.keyframe_points[end].co[0] for curve in curves.values()] for end in (0, -1)]
+    times = clock.key_times([min(ends[0]), max(ends[1])])
+    first, last = clock.frames(times).tolist()
+    cycles = any(plays_cycles(curve) for curve in curves.values())
+    return Overview(name, first, last, float(times[1] - times[0]), servos, cycles)
 
 
 # ---------------------------------------------------------------- reading curves
 
 
 def _tracks(
-    rig: bpy.types.Object, own: list[Channel], curves: dict[Place, bpy.types.FCurve]
+    rig: bpy.types.Object, own: list[Channel], curves: Mapping[Place, bpy.types.FCurve]
 ) -> Iterator[tuple[Channel, Track]]:
     """The keyed channels of a joint and their courses in frames."""
     blocks: dict[str, list[Channel]] = {}
     for channel in own:
         if not channel.is_single:
             blocks.setdefault(channel.bone, []).append(channel)
-        elif (curve := curves.get((channel.path, channel.index))) is not None and len(curve.keyframe_points):
+        elif (curve := curves.get(channel_place(channel))) is not None:
             yield channel, _track(curve)
     for bone, block in blocks.items():
-        places = [place for place in block[0].curves() if place in curves and len(curves[place].keyframe_points)]
+        places = [place for place in block[0].curves() if place in curves]
         if places:
             yield from _block(rig, bone, block, {place: _track(curves[place]) for place in places})
 
@@ -166,8 +166,26 @@ def _numbers(pose: bpy.types.PoseBone, block: list[Channel], tracks: dict[Place,
         if place in tracks:
             out[:, column] = Trajectory("", tracks[place][0], tracks[place][1], held=tracks[place][2]).at(frames)
         else:
-            out[:, column] = getattr(pose, place[0].rpartition(".")[2])[place[1]]
+            out[:, column] = _posed(pose, place)
     return out
+
+
+def _posed(pose: bpy.types.PoseBone, place: Place) -> float:
+    return getattr(pose, place[0].rpartition(".")[2])[place[1]]
+
+
+def _unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> dict[Place, str]:
+    """The numbers that rows take from the pose, and their bones: those of balls and free blocks that the Action keys
+    only in part."""
+    curves = posing_curves(rig, action)
+    blocks = {c.bone: c.curves() for own in servo_channels(rig).values() for c in own if not c.is_single}
+    return {
+        place: bone
+        for bone, places in blocks.items()
+        if not curves.keys().isdisjoint(places)
+        for place in places
+        if place not in curves
+    }
 
 
 def _finer(frames: Array, vectors: Array) -> Array:
@@ -185,11 +203,19 @@ def _finer(frames: Array, vectors: Array) -> Array:
 
 @dataclass
 class _Kept:
-    """Results for a model, and the state of things that they are for."""
+    """Results for a model, the state of things that they are for, and what the rows took from the pose."""
 
     state: tuple[Any, ...] = ()
     motions: list[Overview] = field(default_factory=list)
     rows: list[Row] | None = None
+    posed: dict[Place, tuple[str, float]] = field(default_factory=dict)
+
+    def has_rows(self, rig: bpy.types.Object) -> bool:
+        """Whether the rows are there and the pose that they were made from too."""
+        bones = rig.pose.bones
+        return self.rows is not None and all(
+            _posed(bones[bone], place) == value for place, (bone, value) in self.posed.items()
+        )
 
 
 _kept: dict[int, _Kept] = {}
@@ -204,10 +230,14 @@ def seen_motions(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Overview
 def seen_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Row]:
     """``check_action`` of the model's Action, kept while nothing changes; nothing where it has none."""
     kept = _up_to_date(rig, scene)
-    if kept.rows is None:
-        action = rig.animation_data.action if rig.animation_data is not None else None
-        kept.rows = [] if action is None else check_action(rig, action, scene)
-    return kept.rows
+    action = rig.animation_data.action if rig.animation_data is not None else None
+    if action is None:
+        return []
+    if not kept.has_rows(rig):
+        kept.rows = check_action(rig, action, scene)
+        bones = rig.pose.bones
+        kept.posed = {place: (bone, _posed(bones[bone], place)) for place, bone in _unkeyed(rig, action).items()}
+    return kept.rows or []
 
 
 def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
@@ -216,11 +246,14 @@ def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
         _changes["number"],
         tuple(action.session_uid for action in bpy.data.actions),
         data.action.session_uid if data is not None and data.action is not None else 0,
-        (scene.frame_start, scene.render.fps, scene.render.fps_base),
+        Clock.of(scene),
+        # servos have the names of joints and bones
+        tuple(empty.name for empty in parts(rig, "JOINT")),
+        tuple(armature_of(rig).bones.keys()),
     )
     kept = _kept.get(rig.session_uid)
     if kept is None or kept.state != state:
-        kept = _kept[rig.session_uid] = _Kept(state, overviews(rig))
+        kept = _kept[rig.session_uid] = _Kept(state, overviews(rig, scene))
     return kept
 
 
@@ -233,13 +266,8 @@ def forget(*_: Any) -> None:
 
 @persistent
 def _updated(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
-    if graph.id_type_updated("ACTION") or (graph.id_type_updated("ARMATURE") and _was_renamed(graph)):
+    if graph.id_type_updated("ACTION"):
         forget()
-
-
-def _was_renamed(graph: bpy.types.Depsgraph) -> bool:
-    """Whether an armature changed otherwise than by a pose: a bone may have another name, and its servo with it."""
-    return any(isinstance(each.id, bpy.types.Armature) and not each.is_updated_geometry for each in graph.updates)
 
 
 _HANDLERS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,10 @@ from ..access import armature_of, bone_record
 from ..channels import Channel, bone_path, servo_channels
 from ..compat import action_curves
 from ..model_parts import joint_bones
+from .keys import NEAREST
 
-#: Keys nearer than this (frames) are at one time: Blender's numbers have 32 bits.
-NEAR = 1e-4
+#: Keys nearer than this (frames) are at one time: Blender would make one of them.
+NEAR = NEAREST
 #: What comes with a key beside its place, its handles and its interpolation: our name, Blender's, its type.
 _MORE: tuple[tuple[str, str, Any], ...] = (
     ("left_type", "handle_left_type", np.int32),
@@ -28,7 +29,8 @@ _MORE: tuple[tuple[str, str, Any], ...] = (
     ("period", "period", np.float32),
 )
 _PLACES = ("handle_left", "co", "handle_right")
-_CYCLES = ("mode_before", "mode_after", "cycles_before", "cycles_after")
+#: What of a Cycles is how it is shown, not what it does.
+_SHOWN = {"active", "show_expanded"}
 
 #: Where a curve is: data path from the armature object, index.
 Place = tuple[str, int]
@@ -36,11 +38,12 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Course:
-    """What a curve does: its keys (frames, values), how it goes on beyond them, and the settings of its Cycles."""
+    """What a curve does: its keys (frames, values), how it goes on beyond them, and the settings of its Cycles by their
+    names."""
 
     keys: Keys
     extrapolation: str = "CONSTANT"
-    cycles: tuple[Any, ...] | None = None
+    cycles: Mapping[str, Any] | None = None
 
     def with_keys(self, keys: Keys) -> Course:
         """The same with other keys."""
@@ -71,9 +74,22 @@ def places_of(rig: bpy.types.Object, bones: Collection[str] | None = None, roots
 def curves_at(
     rig: bpy.types.Object, action: bpy.types.Action, places: Collection[Place]
 ) -> dict[Place, bpy.types.FCurve]:
-    """The Action's curves at places, those that have keys."""
+    """The Action's curves at places, those that have keys, muted or not."""
     found = ((curve, (curve.data_path, curve.array_index)) for curve in action_curves(rig, action, create=False) or ())
     return {place: curve for curve, place in found if place in places and len(curve.keyframe_points)}
+
+
+def posing_curves(
+    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[Place] | None = None
+) -> dict[Place, bpy.types.FCurve]:
+    """The Action's curves that pose servos: at ``places`` (None: those of every servo), with keys, and not muted."""
+    found = curves_at(rig, action, places_of(rig) if places is None else places)
+    return {place: curve for place, curve in found.items() if not is_muted(curve)}
+
+
+def is_muted(curve: bpy.types.FCurve) -> bool:
+    """Whether a curve is passed over when Blender plays, by itself or with its group."""
+    return curve.mute or (curve.group is not None and curve.group.mute)
 
 
 def joints_of(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
@@ -121,37 +137,62 @@ def write_keys(curve: bpy.types.FCurve, keys: Keys) -> None:
     curve.update()
 
 
+def see_apart(keys: Iterable[Keys], remedy: str) -> None:
+    """ValueError, with the remedy, where keys are so near to each other that Blender would make one of them."""
+    # in 32 bits, as Blender has them: what is far out is coarse
+    apart = [np.diff(each.at_keys.astype(np.float32)).min() for each in keys if len(each) > 1]
+    least = min(apart, default=np.inf)
+    if least < NEAREST:
+        raise ValueError(
+            f"Keys would be {max(least, 0.0):.2g} frames apart, and Blender makes one of those within 0.01: {remedy}"
+        )
+
+
 def read_course(curve: bpy.types.FCurve) -> Course:
     """What a curve does."""
     cycles = cycles_of(curve)
-    told = None if cycles is None else tuple(getattr(cycles, name) for name in _CYCLES)
-    return Course(read_keys(curve), curve.extrapolation, told)
+    return Course(read_keys(curve), curve.extrapolation, None if cycles is None else _settings(cycles))
+
+
+def _settings(cycles: Any) -> dict[str, Any]:
+    """All settings of a Cycles, in the order in which they can be made again."""
+    names = (prop.identifier for prop in cycles.bl_rna.properties if not prop.is_readonly)
+    return {name: getattr(cycles, name) for name in names if name not in _SHOWN}
 
 
 def write_course(curve: bpy.types.FCurve, course: Course) -> None:
-    """Have a curve do what another did."""
+    """Have a curve do what another did. ``see_room`` tells beforehand whether it can."""
     write_keys(curve, course.keys)
     curve.extrapolation = course.extrapolation  # type: ignore[assignment]
     drop_cycles(curve)
     if course.cycles is not None:
         made = add_cycles(curve)
-        for name, value in zip(_CYCLES, course.cycles, strict=True):
+        for name, value in course.cycles.items():
             setattr(made, name, value)
 
 
 def cycles_of(curve: bpy.types.FCurve) -> Any:
-    """A curve's Cycles modifier, or None."""
+    """A curve's Cycles modifier, muted or not, or None."""
     return next((each for each in curve.modifiers if each.type == "CYCLES"), None)
 
 
+def plays_cycles(curve: bpy.types.FCurve) -> bool:
+    """Whether a curve repeats: it has a Cycles that is not muted."""
+    return any(each.type == "CYCLES" and not each.mute for each in curve.modifiers)
+
+
 def add_cycles(curve: bpy.types.FCurve) -> Any:
-    """A new Cycles modifier on a curve. ValueError where Blender has no room for one: it has to be the first."""
-    made: Any = curve.modifiers.new(type="CYCLES") if not len(curve.modifiers) else None
-    if made is None:
+    """A new Cycles modifier on a curve that has none. ValueError where there is no room for one, see ``see_room``."""
+    see_room(curve)
+    return curve.modifiers.new(type="CYCLES")
+
+
+def see_room(curve: bpy.types.FCurve) -> None:
+    """ValueError where a curve cannot have a Cycles in place of those that it has: it has to be the first modifier."""
+    if any(each.type != "CYCLES" for each in curve.modifiers):
         raise ValueError(
             f"The curve {curve.data_path} has modifiers already, and Cycles has to be the first: remove them"
         )
-    return made
 
 
 def drop_cycles(curve: bpy.types.FCurve) -> bool:

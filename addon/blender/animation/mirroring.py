@@ -25,11 +25,15 @@ from .curves import (
     action_of,
     channel_place,
     curves_at,
+    is_muted,
     joints_of,
     places_of,
     read_course,
+    see_apart,
+    see_room,
     write_course,
 )
+from .keys import group_starts
 
 #: Whose motion goes to their counterparts: of all, or only of those on the side from which, or to which, the
 #: plane's normal points (-X and +X as a rule).
@@ -48,14 +52,15 @@ def mirror_keys(
 
     ``side`` and ``bones`` (None: all) choose whose motion goes to their counterparts; all else stays. ``phase`` is by
     how much of a round what is mirrored comes later, wrapping at the end of the motion; a round takes ``period``
-    frames, None: as long as the motion. ``normal`` (3,) chooses the direction of the plane, in the file's axes. A servo
-    that has no keys hands on where it is. ValueError, before anything is changed, where nothing can be mirrored; the
-    report tells how counterparts were found and what was left out."""
+    frames, None: as long as the motion. ``normal`` (3,) chooses the direction of the plane, in the file's axes. A
+    servo that has no keys, or whose curve is muted, hands on where it is. ValueError, before anything is changed,
+    where nothing can be mirrored; the report tells how counterparts were found and what was left out."""
     action = action_of(rig)
     mirror = mirror_of(extract(settings(rig).collection), normal)
     chosen = _chosen(rig, mirror, side, bones)
     places = places_of(rig)
-    curves = curves_at(rig, action, places)
+    every = curves_at(rig, action, places)
+    curves = {place: curve for place, curve in every.items() if not is_muted(curve)}
     if not curves:
         raise ValueError(f"Action {action.name!r} keys none of the servos of {rig.name!r}")
     work = _Work(rig, {place: read_course(curve) for place, curve in curves.items()}, mirror.report)
@@ -66,16 +71,21 @@ def mirror_keys(
         raise ValueError(f"None of the chosen servos of {rig.name!r} has a counterpart that could do what it does")
     if phase:
         work.delay(phase, period)
+    made = {place: course for place, course in work.made.items() if course is not None}
+    see_apart((course.keys for course in made.values()), "choose another phase")
+    for place in made.keys() & every.keys():
+        if made[place].cycles is not None:
+            see_room(every[place])
     home = action_curves(rig, action)
-    for place, course in work.made.items():
-        if course is None:
-            if place in curves:
-                home.remove(curves[place])
-        else:
-            write_course(curves[place] if place in curves else new_curve(home, *place, places[place]), course)
+    for place in work.made.keys() & curves.keys() - made.keys():
+        home.remove(curves[place])
+    for place, course in made.items():
+        curve = every[place] if place in every else new_curve(home, *place, places[place])
+        curve.mute = False
+        write_course(curve, course)
     work.pose()
     action.update_tag()
-    moved, count = sum(course is not None for course in work.made.values()), len({*chosen} & channels.keys())
+    moved, count = len(made), len({*chosen} & channels.keys())
     told = f"{count} joint{'' if count == 1 else 's'} mirrored, {moved} curve{'' if moved == 1 else 's'} written"
     mirror.report.info("mirrored", told)
     return mirror.report
@@ -195,6 +205,7 @@ def _mixed(courses: Sequence[Course], matrix: Array) -> list[Course]:
             for course, mixed in zip(courses, values, strict=True)
         ]
     times = np.unique(np.concatenate([each.times[:, 1] for each in keys]))
+    times = times[group_starts(times)]
     values = matrix @ np.stack([each.at(times) for each in keys])
     return [course.with_keys(_keys(times, mixed)) for course, mixed in zip(courses, values, strict=True)]
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from ...model.records import Array, Motion, Trajectory
 from ...model.report import FormatError, Report
+from ...model.stops import beyond as beyond_stops
+from ...model.stops import put_within
 from ...model.thinning import kept_keys
-from ..access import record_of, settings
+from ..access import settings
 from ..channels import Channel, servo_channels
 from ..compat import action_curves
-from ..model_parts import parts, require_rig
-from ..records import stops
+from ..model_parts import require_rig
 from .actions import action_alone
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
@@ -26,12 +27,12 @@ from .keys import NEAREST, blocks_of
 from .origins import Read, origins_of
 from .restored import block_tracks, single_track
 from .sampling import pose_values
+from .stops import stops_of
 from .telling import Teller, name_of
 from .units import Units
 
 #: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
 Physical = Mapping[tuple[str, int], tuple[Array, Array]]
-_STRAY = 1e-6  # a value beyond its stop by no more (rad or length units) is at it: keys have seven digits
 _LOOKS = 4  # between two samples of a curve, where its distance from the line is looked at
 
 
@@ -292,17 +293,16 @@ class _Taking:
 
     def _see_to_stops(self, tracks: dict[Channel, Trajectory]) -> None:
         beyond: list[str] = []
-        ends = stops_of(self.rig, tracks)
+        ends = stops_of(self.rig)
         for channel, track in tracks.items():
-            lower, upper = ends[channel.joint, channel.number]
-            low, high = -np.inf if lower is None else lower, np.inf if upper is None else upper
-            out = (track.values < low - _STRAY) | (track.values > high + _STRAY)
+            limits = ends[channel.joint, channel.number]
+            out = beyond_stops(track.values, limits) != 0.0
             if not out.any():
                 continue
             count, first = int(out.sum()), float(track.times[np.argmax(out)])
             beyond.append(f"{channel.name!r} {count} of {len(out)} keys, first at {first:g} s")
             if self.options.stops == "CLAMP":
-                track.values = np.clip(track.values, low, high)
+                track.values = put_within(track.values, limits)
         if not beyond:
             return
         listed = "; ".join(beyond[:5]) + (f"; and {len(beyond) - 5} servos more" if len(beyond) > 5 else "")
@@ -344,20 +344,6 @@ class _Taking:
 def follows_keys(rig: bpy.types.Object) -> bool:
     """Whether a model's bodies follow its bones, and at every frame."""
     return settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig)
-
-
-def stops_of(
-    rig: bpy.types.Object, channels: Iterable[Channel]
-) -> dict[tuple[str, int], tuple[float | None, float | None]]:
-    """Lower and upper stop of coordinates, (joint, number); None where there is none, as for balls."""
-    records = {record_of(empty).source_id: record_of(empty).joint for empty in parts(rig, "JOINT")}
-    out = {}
-    for channel in channels:
-        single = channel.is_single and channel.joint in records
-        dofs = records[channel.joint].dofs if single else ()
-        dof = next((d for d in dofs if d.channel == channel.prop and d.channel_index == channel.index), None)
-        out[channel.joint, channel.number] = stops(dof) if dof is not None else (None, None)
-    return out
 
 
 def _refuse_no_number(track: Trajectory) -> None:

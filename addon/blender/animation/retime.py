@@ -1,12 +1,12 @@
 """Retiming what a model does now: its Action's servo curves repeated, moved, sped up.
 
-Keys, their handles and their interpolation all follow. ``bones`` names those that are meant, None all; other curves of
-the Action stay as they are. Each function works on the whole curve at a time and needs no window. ValueError, before
-anything is changed, says why nothing can be done."""
+Keys, their handles and their interpolation all follow. ``bones`` names those that are meant, None all; other curves
+of the Action stay as they are, and so do those that are muted. Each function works on the whole curve at a time and
+needs no window. ValueError, before anything is changed, says why nothing can be done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import bpy
 import numpy as np
@@ -17,14 +17,18 @@ from .curves import (
     Place,
     action_of,
     add_cycles,
-    curves_at,
     drop_cycles,
     places_of,
+    posing_curves,
     read_keys,
+    see_apart,
+    see_room,
     write_keys,
 )
 
 Curves = dict[Place, bpy.types.FCurve]
+
+_GAP = "choose a longer gap"
 
 
 def loop_keys(
@@ -45,9 +49,10 @@ def loop_keys(
     curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0)
     if seam == "blend":
         keys = {place: led_back(own, span, blend) for place, own in keys.items()}
-    for place, own in keys.items():
-        write_keys(curves[place], repeated(own, span, rounds, climbs=seam == "climb" and _adds_up(place)))
-    rig.animation_data.action.update_tag()
+    made = {
+        place: repeated(own, span, rounds, climbs=seam == "climb" and _adds_up(place)) for place, own in keys.items()
+    }
+    _write(rig, curves, made, "choose a longer gap or fewer rounds")
     return span
 
 
@@ -62,24 +67,27 @@ def loop_endlessly(
     key. All get a key where the round begins and where it ends, so that they repeat together. Otherwise as
     ``loop_keys``."""
     curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0)
-    for place, own in keys.items():
-        if len(own) > 1 and any(each.type != "CYCLES" for each in curves[place].modifiers):
-            raise ValueError(f"The curve {place[0]} has modifiers already, and Cycles has to be the first: remove them")
-    for place, own in keys.items():
+    made = {
+        place: led_back(own, span, blend) if seam == "blend" else span.closed(own)
+        for place, own in keys.items()
+        if len(own) > 1
+    }
+    for place in made:
+        see_room(curves[place])
+    see_apart(made.values(), _GAP)
+    for place in keys:
         drop_cycles(curves[place])
-        if len(own) < 2:
-            continue
-        write_keys(curves[place], led_back(own, span, blend) if seam == "blend" else span.closed(own))
-        made = add_cycles(curves[place])
-        made.mode_before = made.mode_after = "REPEAT_OFFSET" if seam == "climb" and _adds_up(place) else "REPEAT"
-    rig.animation_data.action.update_tag()
+    _write(rig, curves, made, _GAP)
+    for place in made:
+        cycles = add_cycles(curves[place])
+        cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET" if seam == "climb" and _adds_up(place) else "REPEAT"
     return span
 
 
 def stop_looping(rig: bpy.types.Object, bones: Collection[str] | None = None) -> int:
     """Take the Cycles modifiers away again: from how many curves."""
     action = action_of(rig)
-    count = sum(drop_cycles(curve) for curve in curves_at(rig, action, places_of(rig, bones)).values())
+    count = sum(drop_cycles(curve) for curve in posing_curves(rig, action, places_of(rig, bones)).values())
     action.update_tag()
     return count
 
@@ -95,12 +103,10 @@ def offset_keys(
     other; where it does not end as it begins, it goes back within ``gap`` frames. Without ``wrap``, and where all bones
     are meant, the paths of the roots come along."""
     if not wrap:
-        _change(rig, bones, lambda keys: keys.moved(frames))
+        _change(rig, bones, lambda keys: keys.moved(frames), "move it less far")
         return
     curves, keys, span = _round(rig, bones, gap)
-    for place, own in keys.items():
-        write_keys(curves[place], turned_round(own, span, frames))
-    rig.animation_data.action.update_tag()
+    _write(rig, curves, {place: turned_round(own, span, frames) for place, own in keys.items()}, _GAP)
 
 
 def speed_up(rig: bpy.types.Object, factor: float, about: float, bones: Collection[str] | None = None) -> None:
@@ -108,7 +114,7 @@ def speed_up(rig: bpy.types.Object, factor: float, about: float, bones: Collecti
     the paths of the roots come along."""
     if not (factor > 0.0 and np.isfinite(factor)):
         raise ValueError(f"A speed has to be above 0: {factor:g} is not")
-    _change(rig, bones, lambda keys: keys.faster(factor, about))
+    _change(rig, bones, lambda keys: keys.faster(factor, about), "let it play less fast, or last longer")
 
 
 def speed_to_last(rig: bpy.types.Object, frames: float, bones: Collection[str] | None = None) -> float:
@@ -125,17 +131,24 @@ def motion_range(rig: bpy.types.Object, bones: Collection[str] | None = None) ->
 def _keyed(rig: bpy.types.Object, bones: Collection[str] | None, roots: bool = False) -> Curves:
     """The curves that are meant. ValueError where there are none."""
     action = action_of(rig)
-    curves = curves_at(rig, action, places_of(rig, bones, roots))
+    curves = posing_curves(rig, action, places_of(rig, bones, roots))
     if not curves:
         meant = "none of the servos" if bones is None else "none of the selected servos"
         raise ValueError(f"Action {action.name!r} keys {meant} of {rig.name!r}")
     return curves
 
 
-def _change(rig: bpy.types.Object, bones: Collection[str] | None, change: Callable[[Keys], Keys]) -> None:
+def _change(rig: bpy.types.Object, bones: Collection[str] | None, change: Callable[[Keys], Keys], remedy: str) -> None:
     """Change the time of keys."""
-    for curve in _keyed(rig, bones, roots=bones is None).values():
-        write_keys(curve, change(read_keys(curve)))
+    curves = _keyed(rig, bones, roots=bones is None)
+    _write(rig, curves, {place: change(read_keys(curve)) for place, curve in curves.items()}, remedy)
+
+
+def _write(rig: bpy.types.Object, curves: Curves, keys: Mapping[Place, Keys], remedy: str) -> None:
+    """Give curves their new keys, all or none: ValueError, with the remedy, where some would be too near."""
+    see_apart(keys.values(), remedy)
+    for place, own in keys.items():
+        write_keys(curves[place], own)
     rig.animation_data.action.update_tag()
 
 

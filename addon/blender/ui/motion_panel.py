@@ -11,8 +11,8 @@ from bpy.props import BoolProperty, IntProperty
 from ..access import armature_of, armature_settings
 from ..animation import check
 from ..animation.check import Row, seen_motions, seen_rows
+from ..animation.clock import Clock
 from ..compat import use_action
-from ..physics.world import frame_rate
 from .common import counted, model_in
 from .panels import CATEGORY
 
@@ -32,8 +32,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
         if found is not None:
             numbers = row.row()
             numbers.alignment = "RIGHT"
-            seconds = (found.last - found.first) / frame_rate(context.scene)
-            numbers.label(text=f"{seconds:.1f} s")
+            numbers.label(text=f"{found.duration:.1f} s")
             numbers.label(text=str(found.servos), icon="BONE_DATA")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
@@ -74,7 +73,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
         if found is None:
             layout.label(text="Click a motion to let it play")
             return
-        layout.label(text=f"Frames {found.first:g} to {found.last:g}, {counted(found.servos, 'servo')}")
+        layout.label(text=f"Frames {found.first:.6g} to {found.last:.6g}, {counted(found.servos, 'servo')}")
         column = layout.column(align=True)
         row = column.row(align=True)
         row.operator("knuckle.loop_motion", text="Loop…", icon="FILE_REFRESH")
@@ -193,7 +192,7 @@ def _excesses(context: bpy.types.Context, box: Any, row: Row) -> None:
 
 def frame_at(scene: bpy.types.Scene, seconds: float) -> float:
     """The frame of a time since the scene's first, without the dust of 32 bits."""
-    return round(scene.frame_start + seconds * frame_rate(scene), 3)
+    return round(float(Clock.of(scene).frames(seconds)), 3)
 
 
 def _number(row: Row, value: float | None) -> str:

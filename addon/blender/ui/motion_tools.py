@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, cast
 
 import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
+from ...model.keys import Span
 from ...model.motions import Seam
 from ..access import record_of
 from ..animation.check import overviews
+from ..animation.clock import Clock
 from ..animation.curves import action_of
 from ..animation.mirroring import Side, mirror_keys
 from ..animation.retime import (
@@ -25,7 +28,6 @@ from ..animation.retime import (
 from ..channels import servo_channels
 from ..compat import use_action
 from ..model_parts import parts
-from ..physics.world import frame_rate
 from .common import NeedsModel, Result, counted, model_in, tell
 from .selection import select_part, selected_bones
 
@@ -61,9 +63,10 @@ class _Retimes(NeedsModel):
         """Draw the operator's own options."""
 
     def extend_range(self, context: bpy.types.Context, rig: bpy.types.Object) -> float:
-        """The last frame at which servos have keys; the scene's range holds it if that is wanted."""
+        """The last frame of the scene at which servos have keys; the scene's range holds it if that is wanted."""
         options: Any = self
-        last = motion_range(rig)[1]
+        clock = Clock.of(context.scene)
+        last = float(clock.frames(clock.key_times(motion_range(rig)[1])))
         if options.extend:
             context.scene.frame_end = max(context.scene.frame_end, int(np.ceil(last - 1e-3)))
         return last
@@ -77,6 +80,24 @@ class _Retimes(NeedsModel):
         if not chosen:
             raise ValueError("No servo is selected: select bones in pose mode, or joints, or switch off Only Selected")
         return chosen
+
+
+def _keys_in(scene: bpy.types.Scene, frames: float) -> float:
+    """How far apart in an Action the keys are that are some frames of the scene apart."""
+    clock = Clock.of(scene)
+    return _keys_within(scene, frames / clock.rate)
+
+
+def _keys_within(scene: bpy.types.Scene, seconds: float) -> float:
+    """How far apart in an Action the keys are that are some seconds apart."""
+    begin, end = Clock.of(scene).keys([0.0, seconds])
+    return float(end - begin)
+
+
+def _lasts(scene: bpy.types.Scene, first: float, last: float) -> float:
+    """The seconds from one place in an Action to another."""
+    begin, end = Clock.of(scene).key_times([first, last])
+    return float(end - begin)
 
 
 def _extend() -> Any:
@@ -100,7 +121,7 @@ def _gap() -> Any:
         name="Gap",
         description="Frames from the last key to the first of the next round, where a motion does not end as it begins",
         default=1.0,
-        min=0.01,
+        min=0.02,
         soft_max=100.0,
     )
 
@@ -145,16 +166,23 @@ class KNUCKLE_OT_loop_motion(_Retimes):
             layout.prop(self, "blend")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        bones = self.bones(context, rig)
+        bones, scene = self.bones(context, rig), context.scene
         seam = cast(Seam, self.seam.lower())
+        blend, gap = _keys_in(scene, self.blend), _keys_in(scene, self.gap)
         if self.way == "CYCLES":
-            span = loop_endlessly(rig, seam, self.blend, self.gap, bones)
-            self.report({"INFO"}, f"Repeats every {span.period:g} frames")
+            span = loop_endlessly(rig, seam, blend, gap, bones)
+            self.report({"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
             return {"FINISHED"}
-        span = loop_keys(rig, self.rounds, seam, self.blend, self.gap, bones)
+        span = loop_keys(rig, self.rounds, seam, blend, gap, bones)
         last = self.extend_range(context, rig)
-        self.report({"INFO"}, f"Plays {counted(self.rounds, 'time')}, {span.period:g} frames each, to frame {last:g}")
+        frames = self.frames_of(scene, span)
+        self.report({"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
         return {"FINISHED"}
+
+    @staticmethod
+    def frames_of(scene: bpy.types.Scene, span: Span) -> float:
+        """How many frames of the scene a round takes."""
+        return round(_lasts(scene, 0.0, span.period) * Clock.of(scene).rate, 4)
 
 
 class KNUCKLE_OT_stop_looping(_Retimes):
@@ -227,7 +255,7 @@ class KNUCKLE_OT_mirror_motion(_Retimes):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         side = cast(Side, self.side.lower())
-        period, bones = self.period or None, self.bones(context, rig)
+        period, bones = _keys_in(context.scene, self.period) or None, self.bones(context, rig)
         report = mirror_keys(rig, side, self.phase, period, bones, _AXES.get(self.axis))
         for entry in report.entries:
             if entry.code == "mirror-by-name":
@@ -260,8 +288,9 @@ class KNUCKLE_OT_offset_motion(_Retimes):
         layout.prop(self, "gap" if self.wrap else "extend")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        frames = self.frames if self.unit == "FRAMES" else self.seconds * frame_rate(context.scene)
-        offset_keys(rig, frames, self.wrap, self.gap, self.bones(context, rig))
+        scene = context.scene
+        frames = self.frames if self.unit == "FRAMES" else self.seconds * Clock.of(scene).rate
+        offset_keys(rig, _keys_in(scene, frames), self.wrap, _keys_in(scene, self.gap), self.bones(context, rig))
         self.extend_range(context, rig)
         self.report({"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
         return {"FINISHED"}
@@ -291,11 +320,8 @@ class KNUCKLE_OT_scale_motion(_Retimes):
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         if not self.properties.is_property_set("duration"):
-            try:
-                first, last = motion_range(model_in(context))
-                self.duration = (last - first) / frame_rate(context.scene)
-            except ValueError:
-                pass  # it is said when the operator runs
+            with suppress(ValueError):  # it is said when the operator runs
+                self.duration = _lasts(context.scene, *motion_range(model_in(context)))
         return _Retimes.invoke(self, context, event)
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
@@ -306,13 +332,15 @@ class KNUCKLE_OT_scale_motion(_Retimes):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones = self.bones(context, rig)
-        rate = frame_rate(context.scene)
-        speed = self.speed if self.to == "SPEED" else speed_to_last(rig, self.duration * rate, bones)
+        scene = context.scene
+        wanted = _keys_within(scene, self.duration)
+        speed = self.speed if self.to == "SPEED" else speed_to_last(rig, wanted, bones)
         start = motion_range(rig, bones)[0]
-        speed_up(rig, speed, start if self.about == "START" else context.scene.frame_current_final, bones)
-        first, last = motion_range(rig, bones)
+        # Blender counts the current frame as an Action's places where time is remapped
+        speed_up(rig, speed, start if self.about == "START" else scene.frame_current_final, bones)
+        lasts = _lasts(scene, *motion_range(rig, bones))
         self.extend_range(context, rig)
-        self.report({"INFO"}, f"{speed:.4g} times as fast: lasts {(last - first) / rate:.4g} s")
+        self.report({"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
         return {"FINISHED"}
 
 
@@ -325,7 +353,7 @@ class KNUCKLE_OT_use_motion(NeedsModel):
     motion: StringProperty(name="Motion", description="Name of the Action")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        if self.motion not in {found.name for found in overviews(rig)}:
+        if self.motion not in {found.name for found in overviews(rig, context.scene)}:
             raise ValueError(f"No Action called {self.motion!r} keys a servo of {rig.name!r}")
         use_action(rig, bpy.data.actions[self.motion])
         return {"FINISHED"}

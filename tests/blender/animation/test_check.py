@@ -110,14 +110,64 @@ def test_overviews_are_of_the_actions_that_key_its_servos(rig: Any, scene: Any) 
 
     from addon.blender.animation.check import overviews
 
-    assert overviews(rig) == []
+    assert overviews(rig, scene) == []
     knee(rig, [(4, 0.0), (30, 0.2)], "LINEAR")
     bpy.data.actions.new("empty")
     light = bpy.data.objects.new("light", None)
     light.keyframe_insert("location", frame=1)
     rig.keyframe_insert("location", frame=50)
-    (found,) = overviews(rig)
+    (found,) = overviews(rig, scene)
     assert (found.name, found.first, found.last, found.servos) == (rig.animation_data.action.name, 4, 30, 1)
+
+
+@pytest.mark.parametrize("remap", [(100, 200), (100, 50), (60, 80)])
+def test_times_are_those_at_which_blender_shows_it(rig: Any, scene: Any, remap: tuple[int, int]) -> None:
+    """Also where time is remapped, and as exports have them."""
+    from addon.blender.animation import apply, take
+    from addon.blender.animation.check import motion_of, overviews
+    from addon.blender.ui.motion_panel import frame_at
+    from addon.model.records import Motion, Trajectory
+
+    scene.render.fps_base = 1.25
+    scene.render.frame_map_old, scene.render.frame_map_new = remap
+    times = np.array([0.0, 1.0, 2.0])
+    action, _ = apply(Motion("m", [Trajectory("Knee", times, np.array([0.0, 0.9, 0.0]))]), collection(rig), scene)
+    (mine,) = motion_of(rig, action, scene).trajectories
+    assert mine.times == pytest.approx(times, abs=1e-5)
+    assert mine.times == pytest.approx(take(collection(rig), scene)[0].trajectories[0].times, abs=1e-5)
+    (overview,) = overviews(rig, scene)
+    assert (overview.first, overview.last, overview.duration) == pytest.approx((3.0, 43.0, 2.0), abs=1e-4)
+    found = rows(rig, scene)["Knee"].found
+    assert found.worst is not None and found.velocity == pytest.approx(0.9, rel=1e-4)
+    frame = frame_at(scene, found.worst.worst)
+    scene.frame_set(int(frame), subframe=frame % 1.0)
+    assert bone_of(rig, 11).rotation_euler[2] == pytest.approx(0.9, abs=1e-4)
+
+
+def collection(rig: Any) -> Any:
+    return rig.data.knuckle.collection
+
+
+@pytest.mark.parametrize("how", ["curve", "group"])
+def test_muted_curves_do_not_count(rig: Any, scene: Any, how: str) -> None:
+    from addon.blender.animation.check import overviews
+
+    silent = knee(rig, [(3, 0.0), (900, 1.0)], "LINEAR")
+    key(rig, 12, [(3, 0.0), (30, 0.2)], "LINEAR")
+    if how == "curve":
+        silent.mute = True
+    else:
+        silent.group.mute = True
+    assert rows(rig, scene).keys() == {"Elbow"}
+    (found,) = overviews(rig, scene)
+    assert (found.first, found.last, found.servos) == (3, 30, 1)
+    loud = next(c for c in curves_of(rig) if c != silent)
+    loud.modifiers.new("CYCLES")
+    assert overviews(rig, scene)[0].cycles
+    loud.modifiers[0].mute = True
+    assert not overviews(rig, scene)[0].cycles
+    loud.mute = True
+    assert overviews(rig, scene) == []
 
 
 # ---------------------------------------------------------------- when it is worked out
@@ -189,7 +239,18 @@ def rename_bone(rig: Any, scene: Any) -> None:
     rig.data.bones[bone_of(rig, 11).name].name = "Shank"
 
 
-@pytest.mark.parametrize("change", [rename_bone, edit_key, insert_key, move_stop, other_rate, other_action, retimed])
+def rename_joint(rig: Any, scene: Any) -> None:
+    next(o for o in rig.data.knuckle.collection.all_objects if o.name == "Knee").name = "Shin"
+
+
+def remap_time(rig: Any, scene: Any) -> None:
+    scene.render.frame_map_new = 250
+
+
+CHANGES = [rename_bone, rename_joint, remap_time, edit_key, insert_key, move_stop, other_rate, other_action, retimed]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_seen(rig: Any, scene: Any, change: Any) -> None:
     import bpy
 
@@ -203,6 +264,43 @@ def test_a_change_is_seen(rig: Any, scene: Any, change: Any) -> None:
     after = seen_rows(rig, scene)
     assert after != before
     assert after == check_action(rig, rig.animation_data.action, scene)
+
+
+def test_a_servo_of_a_renamed_joint_can_be_shown(rig: Any, scene: Any) -> None:
+    import bpy
+
+    from addon.blender.animation.check import seen_rows
+
+    knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
+    bpy.context.view_layer.objects.active = rig
+    seen_rows(rig, scene)
+    rename_joint(rig, scene)
+    (row,) = seen_rows(rig, scene)  # even before Blender tells of it
+    assert row.found.name == "Shin"
+    assert bpy.ops.knuckle.show_servo(servo=row.found.name, frame=5.0) == {"FINISHED"}
+
+
+def test_numbers_of_a_ball_that_nothing_keys_are_those_of_the_pose(rig: Any, scene: Any, counting: list[str]) -> None:
+    """And rows that have them are kept while the pose has them."""
+    import bpy
+
+    from addon.blender.animation.check import check_action, seen_rows
+
+    ball = bone_of(rig, 13)
+    for frame, x in ((3, 0.0), (13, 0.6)):
+        ball.rotation_quaternion = (0.8, x, 0.0, 0.0)
+        for index in (0, 1):
+            ball.keyframe_insert("rotation_quaternion", index=index, frame=frame)
+    bpy.context.view_layer.update()
+    before = seen_rows(rig, scene)
+    for frame in (3, 8, 13):
+        scene.frame_set(frame)
+        assert seen_rows(rig, scene) is before, "what is keyed changes with the frame, the rest does not"
+    assert len(counting) == 1
+    ball.rotation_quaternion[3] = 0.3
+    bpy.context.view_layer.update()
+    after = seen_rows(rig, scene)
+    assert after != before and after == check_action(rig, rig.animation_data.action, scene)
 
 
 def test_drawing_costs_nothing_while_nothing_changes(blank: Any) -> None:

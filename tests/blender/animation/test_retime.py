@@ -148,13 +148,15 @@ def test_servos_with_fewer_keys_repeat_with_the_others(rig: Any) -> None:
 
 @pytest.mark.parametrize("handles", ["FREE", "AUTO_CLAMPED"])
 def test_endless_rounds_by_the_modifier_and_removed_again(rig: Any, handles: str) -> None:
+    import bpy
+
     from addon.blender.animation.check import overviews
     from addon.blender.animation.retime import loop_endlessly, stop_looping
 
     curve = keyed(rig, 11, KEYS, "BEZIER", handles)
     before, keys = course(curve, WITHIN), looks(curve)
     loop_endlessly(rig)
-    assert overviews(rig)[0].cycles
+    assert overviews(rig, bpy.context.scene)[0].cycles
     # Blender leads handles that it sets by itself smoothly over the seam: but for the two parts beside it
     same = (WITHIN > 9) & (WITHIN < 21) | (handles == "FREE")
     for number in (-7, 1, 40):
@@ -162,7 +164,7 @@ def test_endless_rounds_by_the_modifier_and_removed_again(rig: Any, handles: str
     loop_endlessly(rig)
     assert len(curve.modifiers) == 1, "twice is once"
     assert stop_looping(rig) == 1
-    assert not overviews(rig)[0].cycles
+    assert not overviews(rig, bpy.context.scene)[0].cycles
     assert curve.evaluate(100) == pytest.approx(0.0, abs=1e-6)
     assert looks(curve) == keys, "a closed motion needed no key"
 

@@ -176,7 +176,9 @@ def test_a_stack_plays_and_goes_out_as_it_came_in(rig: Any, tmp_path: Path) -> N
     two = put_xmdi(tmp_path / "b.xmdi", Motion("b", [servo("Lift", [0, 0.32], [0, 1])]))
     imported(two)
     assert exported(tmp_path / "b_out.xmdi").trajectories[0].name == "Lift"
-    assert posed(rig, 51, 50)[0, 1] == pytest.approx(posed(rig, 51, 10)[0, 1]), "the stack is silent while another plays"
+    assert posed(rig, 51, 50)[0, 1] == pytest.approx(posed(rig, 51, 10)[0, 1]), (
+        "the stack is silent while another plays"
+    )
     assert ops().knuckle.use_motion(motion="a") == {"FINISHED"}
     ops().export_anim.servo_motion(filepath=str(tmp_path / "out.motion"))
     assert (tmp_path / "out.motion").read_bytes() == path.read_bytes()

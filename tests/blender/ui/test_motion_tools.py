@@ -97,6 +97,40 @@ def test_what_goes_past_the_range_lengthens_it(nod: Any) -> None:
     assert scene.frame_end == 131
 
 
+@pytest.fixture
+def slow(nod: Any) -> Any:
+    """Time remapped so that the motion's 60 frames of keys are shown in 120 of the scene, at 24 a second."""
+    import bpy
+
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.frame_map_old, scene.render.frame_map_new = 24, 100, 200
+    scene.frame_end = 10
+    return scene
+
+
+def test_remapped_time_counts_in_the_range(slow: Any) -> None:
+    assert ops().loop_motion(rounds=1) == {"FINISHED"}
+    assert slow.frame_end == 122, "the last key at 61"
+    assert ops().loop_motion(rounds=2) == {"FINISHED"}
+    assert slow.frame_end == 242
+
+
+def test_remapped_time_counts_in_durations(slow: Any) -> None:
+    assert ops().scale_motion(to="DURATION", duration=10.0) == {"FINISHED"}
+    assert [place for place, _ in keys()] == [1.0, 61.0, 121.0], "10 s are 240 frames of the scene, 120 of keys"
+    slow.frame_set(61)
+    value = curve().evaluate(30.5)
+    assert ops().scale_motion(speed=2.0, about="CURRENT") == {"FINISHED"}
+    assert curve().evaluate(30.5) == pytest.approx(value, abs=1e-4)
+
+
+def test_remapped_time_counts_in_offsets(slow: Any) -> None:
+    ops().offset_motion(unit="SECONDS", seconds=1.0)
+    assert keys()[0] == (13.0, 0.0)
+    ops().offset_motion(frames=-24.0)
+    assert keys()[0] == (1.0, 0.0)
+
+
 def test_mirror_names_its_pairs_and_the_alone(rig: Any) -> None:
     """Of the flapper's two joints one turns and the other slides: neither is the other's counterpart."""
     from addon.blender.animation.keys import key_servos

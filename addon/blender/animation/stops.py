@@ -1,0 +1,23 @@
+"""The stops of a model's coordinates, from the records of its joints."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...model.stops import Limits
+from ...model.stops import stops_of as stops_of_dofs
+from ..access import record_of
+from ..model_parts import parts
+from ..records import read_dofs
+
+
+def stops_of(rig: bpy.types.Object) -> dict[tuple[str, int], Limits]:
+    """Lower and upper stop of every coordinate of a model's joints, (joint, number); of joints with one id the first
+    that moves counts."""
+    out: dict[tuple[str, int], Limits] = {}
+    for empty in parts(rig, "JOINT"):
+        record = record_of(empty)
+        if (record.source_id, 0) not in out:
+            own = stops_of_dofs(read_dofs(record.joint))
+            out |= {(record.source_id, number): limits for number, limits in enumerate(own)}
+    return out
