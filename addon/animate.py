@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +17,9 @@ from .model.records import Mechanism, Motion
 from .model.report import FormatError, Report
 from .model.servo_match import match_servos
 from .model.servos import servos_of
+
+#: More keys than any computer of today would like to write.
+_MOST_KEYS = 1e8
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,27 @@ def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
     motions = _motions(mechanism, job, report)
     drawn = _picture(motions, mechanism, job) if job.picture is not None else b""
     if jobs is not None:
-        keyed = motions if job.motion is not None else []
-        made = jobs.animate_to_blend(mechanism, job.out, keyed, job.seconds, job.inputs, job.mesh_folders)
-        report.entries += made.entries
+        report.entries += _into_blend(mechanism, motions, job, jobs).entries
     elif job.out is not None:
         report.extend(formats.save_motion(motions, job.out))
     if job.picture is not None:
         write_whole(job.picture, drawn)
     return report
+
+
+def _into_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, jobs: ModuleType) -> Report:
+    """A .blend that plays the motions, as their files have them if they need not be changed: their numbers and units go
+    out of it again then."""
+    if job.motion is None:
+        return jobs.animate_to_blend(mechanism, job.out, [], job.seconds, job.inputs, job.mesh_folders)
+    fitting = job.fitting
+    if fitting.step is None and fitting.stops == "keep":
+        units = jobs.Units("DEG" if fitting.degrees else "RAD", "MM" if fitting.millimetres else "M")
+        read = chosen(formats.load_motions(job.motion), job.only, job.motion)
+        told = units, fitting.mapping
+        return jobs.animate_to_blend(mechanism, job.out, read, job.seconds, job.inputs, job.mesh_folders, *told)
+    changed = [replace(motion, source=None, as_read=()) for motion in motions]
+    return jobs.animate_to_blend(mechanism, job.out, changed, job.seconds, job.inputs, job.mesh_folders)
 
 
 def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Motion]:
@@ -98,15 +114,45 @@ def _motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Moti
     report.extend(found)
     out = []
     motions = chosen(read, job.only, job.motion)
-    there = {each.name for motion in motions for each in motion.trajectories}
-    for name in sorted(job.fitting.mapping.keys() - there):
-        report.warn("mapping-unused", f"The mapping speaks of servo {name!r}, which is not in the file")
+    _check_mapping(motions, mechanism, job)
+    _check_length(motions, job)
     for motion in motions:
         told = Report()
         out.append(fitted(motion, mechanism, job.fitting, told))
         of = f"{motion.name}: " if len(motions) > 1 else ""
         report.entries += [replace(entry, message=of + entry.message) for entry in told.entries]
     return out
+
+
+def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> None:
+    """A slip of the pen in a mapping would move the wrong servo, or none, and nobody would see it in a script."""
+    there, known = {each.name for motion in motions for each in motion.trajectories}, servos_of(mechanism)
+    for name, servo in job.fitting.mapping.items():
+        if name not in there:
+            raise FormatError(
+                f"--map speaks of servo {name!r}, which is not in the file", path=str(job.motion),
+                remedy=f"It has {_listed(there)}.",
+            )  # fmt: skip
+        if servo and servo not in known:
+            raise FormatError(
+                f"--map gives {name!r} to servo {servo!r}, which the model does not have", path=str(job.model),
+                remedy=f"It has {_listed(known)}.",
+            )  # fmt: skip
+
+
+def _check_length(motions: Sequence[Motion], job: AnimateJob) -> None:
+    step = job.fitting.step
+    keys = sum(motion.duration / step * len(motion.trajectories) for motion in motions) if step else 0.0
+    if keys > _MOST_KEYS:
+        raise FormatError(
+            f"a key every {1000 * step:g} ms would make {keys:.3g} of them", path=str(job.motion),
+            remedy="Choose a longer --step, or leave it out to have the file's own keys.",
+        )  # fmt: skip
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    told = sorted(names)
+    return ", ".join(map(repr, told[:most])) + (f" and {len(told) - most} more" if len(told) > most else "")
 
 
 def _picture(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> bytes:

@@ -284,6 +284,8 @@ def _info(args: argparse.Namespace) -> None:
 
 def _convert(args: argparse.Namespace) -> None:
     if formats.is_motion(args.source):
+        if args.upright:
+            raise FormatError("this is servo motion, which --upright has nothing to turn in", path=str(args.source))
         motions, report = formats.read_motions(args.source)
         report.extend(formats.save_motion(chosen(motions, args.only, args.source), args.target, args.to))
         label = ""

@@ -280,15 +280,15 @@ def test_a_motion_is_read_off_on_a_grid(walker: Path, wave: Path, tmp_path: Path
     assert values[-1] == 1
 
 
-def test_a_mapping_that_nothing_answers_to_and_a_foreign_model_are_told(
+def test_a_mapping_that_nothing_answers_to_and_a_foreign_model_are_refused(
     walker: Path, wave: Path, sample_models: Path, tmp_path: Path, capsys: Any
 ) -> None:
+    """In a script nobody would see a warning, and the wrong servo would move."""
     out = tmp_path / "out.xmdi"
-    assert run(walker, "--motion", wave, "--map", "Tale=Lift", "--map", "Tail=Tray", "--out", out) == 0
-    said = capsys.readouterr().out
-    assert "The mapping speaks of servo 'Tale', which is not in the file" in said
-    assert "servo 'Tray', which the mechanism does not have" in said
-    out.unlink()
+    assert run(walker, "--motion", wave, "--map", "Tale=Lift", "--out", out) == 1
+    assert "servo 'Tale', which is not in the file" in capsys.readouterr().err
+    assert run(walker, "--motion", wave, "--map", "Tail=Tray", "--out", out) == 1
+    assert "servo 'Tray', which the model does not have" in capsys.readouterr().err
     assert run(sample_models / "hexapod" / "hexapod.jm", "--motion", wave, "--out", out) == 1
     assert "has none of the servos of motion 'wave' ('left_hip', 'Lift', 'Tail')" in capsys.readouterr().err
     assert run(walker, "--motion", wave, "--only", "waves", "--out", out) == 1
@@ -442,3 +442,26 @@ def test_animate_as_a_program_of_its_own(walker: Path, tmp_path: Path) -> None:
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert servos(out)["Lift"][1] == pytest.approx(told_by_formula(np.arange(32) * FRAME)["Lift"], abs=1e-9)
+
+
+def test_a_motion_without_end_is_refused(walker: Path, tmp_path: Path, capsys: Any) -> None:
+    text = (
+        '<x><y><motion name="m"><servo name="Lift"><position>0 1</position><frames>0 1e12</frames></servo></motion></y>'
+        "</x>"
+    )
+    (tmp_path / "far.xmdi").write_text(text)
+    assert run(walker, "--motion", tmp_path / "far.xmdi", "--step", 20, "--out", tmp_path / "out.csv") == 1
+    assert "a key every 20 ms would make" in capsys.readouterr().err
+
+
+def test_a_blend_gives_the_file_back(blank: Any, walker: Path, wave: Path, tmp_path: Path) -> None:
+    """Left out, renamed, in degrees: what was keyed knows where it came from."""
+    import bpy
+
+    blend = tmp_path / "out.blend"
+    assert run(walker, "--motion", wave, "--only", "wave", "--degrees", "--map", "Tail=", "--out", blend) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    bpy.ops.export_anim.servo_motion(filepath=str(tmp_path / "back.xmdi"))
+    before, after = servos(wave), servos(tmp_path / "back.xmdi")
+    for name in ("left_hip", "Lift", "Tail"):
+        assert [column.tolist() for column in after[name]] == [column.tolist() for column in before[name]]

@@ -21,7 +21,7 @@ from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
 from . import preferences
 from .access import record_of, settings
-from .animation import apply
+from .animation import Units, apply
 from .animation.gait import bake_gait, live_gait, plays_own_gait
 from .build import BuildOptions, build
 from .extract import extract
@@ -67,9 +67,24 @@ def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
 
 
 def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
-    """Load a motion file and key it on a model."""
-    _action, report = apply(formats.load_motion(path), settings(rig).collection, scene)
+    """Load a motion file and key it on a model: each of its motions as an Action, of which the first plays."""
+    motions, report = formats.read_motions(path)
+    key_motions(rig, motions, scene, report)
     return report
+
+
+def key_motions(
+    rig: bpy.types.Object,
+    motions: Sequence[Motion],
+    scene: bpy.types.Scene,
+    report: Report,
+    units: Units | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> None:
+    """Key motions on a model, each as an Action, of which the first plays."""
+    collection = settings(rig).collection
+    for motion in reversed(motions):
+        report.extend(apply(motion, collection, scene, units=units, mapping=mapping)[1])
 
 
 def save_blend(path: Path) -> None:
@@ -107,8 +122,11 @@ def animate_to_blend(
     seconds: float,
     inputs: Inputs,
     mesh_folders: Sequence[str] = (),
+    units: Units | None = None,
+    mapping: Mapping[str, str] | None = None,
 ) -> Report:
-    """Build a model in a new .blend that plays motions, the first of several, or without any its own gait.
+    """Build a model in a new .blend that plays motions, the first of several, or without any its own gait. ``units``
+    and ``mapping`` of the motions are as ``animation.apply`` has them.
 
     The report tells what building and keying add to that of the reading."""
     scene = fresh_scene()
@@ -117,8 +135,7 @@ def animate_to_blend(
     rig = rig_in(build(mechanism, bpy.context, options))
     assert rig is not None
     report = Report(mechanism.report.entries[told:])
-    for motion in reversed(motions):  # the first is the one that plays in the end
-        report.extend(apply(motion, settings(rig).collection, scene)[1])
+    key_motions(rig, motions, scene, report, units, mapping)
     if not motions:
         scene.frame_end = scene.frame_start + math.ceil(seconds * frame_rate(scene) - 1e-6)
         for name, value in inputs.items():

@@ -47,6 +47,12 @@ def action_alone(rig: bpy.types.Object) -> bpy.types.Action | None:
     return strips[0].action if len(strips) == 1 and _shows_as_it_is(strips[0]) else None
 
 
+def active_action(rig: bpy.types.Object) -> bpy.types.Action | None:
+    """The Action that an edit of the motion means: the one that plays alone, or the active one in a mixture."""
+    data = rig.animation_data
+    return action_alone(rig) or (data.action if data is not None else None)
+
+
 def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
     """The strips of the NLA that have a say."""
     solo = [track for track in data.nla_tracks if track.is_solo]

@@ -60,9 +60,9 @@ def _with_whole_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, sp
             own = tracks.get(channel)
             more = np.concatenate([before, after])
             if own is None:
-                there = (places >= first) & (places <= last)
-                corners = kept_keys(places[there], values[there, k], _STRAIGHT)
-                more = np.concatenate([before, places[there][corners], after])
+                inside = (places >= first) & (places <= last)
+                corners = kept_keys(places[inside], values[inside, k], _STRAIGHT)
+                more = np.concatenate([before, places[inside][corners], after])
             out[channel] = _led(own, more, places, values[:, k])
     return out
 

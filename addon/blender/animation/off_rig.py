@@ -18,7 +18,7 @@ from ..access import settings
 from ..channels import Channel, servo_channels
 from ..compat import action_curves
 from ..model_parts import require_rig
-from .actions import action_alone
+from .actions import active_action
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
 from .curves import cycles_of
@@ -93,8 +93,7 @@ class _Taking:
     ) -> None:
         self.rig, self.scene, self.options, self.physical = rig, scene, options, physical
         self.report = Report()
-        data = rig.animation_data
-        self.action = action_alone(rig) or (data.action if data is not None else None)
+        self.action = active_action(rig)
         curves = action_curves(rig, self.action, create=False) if self.action is not None else None
         self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not curve.mute}
         self.origins = origins_of(self.action, self.report, read)

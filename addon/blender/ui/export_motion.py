@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
@@ -15,7 +16,7 @@ from ...model.report import Report
 from .. import preferences
 from ..access import action_record, record_of, settings
 from ..animation import TakeOptions, Units, take
-from ..animation.actions import motions_of, playing
+from ..animation.actions import active_action, motions_of, playing
 from ..animation.curves import joints_of
 from ..animation.off_rig import Physical, follows_keys
 from ..animation.origins import Read
@@ -246,26 +247,27 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
 
 def units_of(rig: bpy.types.Object) -> Units | None:
     """Units of the file that the rig's Action came from."""
-    data = rig.animation_data
-    action = data.action if data is not None else None
+    origin = _origin(rig)
+    return Units(origin.angle, origin.length) if origin is not None else None
+
+
+def _origin(rig: bpy.types.Object) -> Any:
+    """What the Action that plays keeps of the file that it came from."""
+    action = active_action(rig)
     origins = action_record(action).origins if action is not None else ()
-    return Units(origins[0].angle, origins[0].length) if len(origins) else None  # type: ignore[arg-type]
+    return origins[0] if len(origins) else None
 
 
 def _extension_of(rig: bpy.types.Object) -> str:
     """The ending of the file that the rig's Action came from."""
-    data = rig.animation_data
-    action = data.action if data is not None else None
-    origins = action_record(action).origins if action is not None else ()
-    suffix = Path(origins[0].path).suffix.lower() if len(origins) else ""
+    origin = _origin(rig)
+    suffix = Path(origin.path).suffix.lower() if origin is not None else ""
     return suffix if suffix in EXTENSIONS else EXTENSIONS[0]
 
 
 def _motion_name(rig: bpy.types.Object) -> str:
-    data = rig.animation_data
-    if data is not None and data.action is not None:
-        return data.action.name
-    return record_of(rig).source_name or rig.name
+    action = active_action(rig)
+    return action.name if action is not None else record_of(rig).source_name or rig.name
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:

@@ -12,7 +12,7 @@ from ...model.records import Motion
 from ...model.report import FormatError, Report
 from ..access import settings
 from ..animation import Units, apply
-from ..animation.actions import let_play
+from ..animation.actions import active_action, let_play
 from ..animation.clock import set_rate
 from ..animation.onto_rig import natural_rate, placed_channels, stack
 from ..model_parts import rigs_in
@@ -141,9 +141,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         rig: Any = context.scene.objects.get(self.model) or active
         report = Report()
         motions = self._fitting(rig, self._read(report), report)
-        data = rig.animation_data
-        present = data.action if data is not None else None
-        onto = present if self.action == "LAYER" else None
+        onto = active_action(rig) if self.action == "LAYER" else None
         render = context.scene.render
         rate = render.fps, render.fps_base
         made: list[bpy.types.Action] = []

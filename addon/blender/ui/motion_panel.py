@@ -10,9 +10,9 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..access import armature_of, armature_settings
 from ..animation import check
+from ..animation.actions import active_action, let_play
 from ..animation.check import Row, seen_motions, seen_rows
 from ..animation.clock import Clock
-from ..compat import use_action
 from .common import counted, model_in
 from .panels import CATEGORY
 
@@ -68,7 +68,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
         layout.template_list(
             "KNUCKLE_UL_motions", "", bpy.data, "actions", rig.data, "knuckle_motion_row", rows=min(len(motions), 5)
         )
-        active = rig.animation_data.action if rig.animation_data is not None else None
+        active = active_action(rig)
         found = next((each for each in motions if active is not None and each.name == active.name), None)
         if found is None:
             layout.label(text="Click a motion to let it play")
@@ -230,7 +230,7 @@ def click_motion(armature: bpy.types.Armature, row: int) -> None:
     """A row of the list was clicked: let that Action play."""
     rig = armature_settings(armature).rig
     if rig is not None and rig.data == armature and 0 <= row < len(bpy.data.actions):
-        use_action(rig, bpy.data.actions[row])
+        let_play(rig, bpy.data.actions[row])
 
 
 CLASSES = (

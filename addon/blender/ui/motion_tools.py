@@ -12,6 +12,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from ...model.keys import Span
 from ...model.motions import Seam
 from ..access import record_of
+from ..animation.actions import let_play
 from ..animation.check import overviews
 from ..animation.clock import Clock
 from ..animation.curves import action_of
@@ -26,7 +27,6 @@ from ..animation.retime import (
     stop_looping,
 )
 from ..channels import servo_channels
-from ..compat import use_action
 from ..model_parts import parts
 from .common import NeedsModel, Result, counted, model_in, tell
 from .selection import select_part, selected_bones
@@ -355,7 +355,7 @@ class KNUCKLE_OT_use_motion(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         if self.motion not in {found.name for found in overviews(rig, context.scene)}:
             raise ValueError(f"No Action called {self.motion!r} keys a servo of {rig.name!r}")
-        use_action(rig, bpy.data.actions[self.motion])
+        let_play(rig, bpy.data.actions[self.motion])
         return {"FINISHED"}
 
 

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import StringProperty
 
 from ..access import settings
-from ..animation.actions import action_alone
+from ..animation.actions import active_action
 from ..animation.onto_rig import key_left_over, left_over
 from ..channels import servo_names
 from .common import NeedsModel, Result, counted, model_in, tell
@@ -81,15 +81,10 @@ class _NeedsFile(NeedsModel):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        action = _action(rig)
+        action = active_action(rig)
         if action is None or not len(action.knuckle.origins):  # type: ignore[attr-defined]
             return "The Action that plays was not imported from a motion file"
         return ""
-
-
-def _action(rig: bpy.types.Object) -> bpy.types.Action | None:
-    data = rig.animation_data
-    return action_alone(rig) or (data.action if data is not None else None)
 
 
 class KNUCKLE_OT_list_left_over(_NeedsFile):
@@ -101,7 +96,7 @@ class KNUCKLE_OT_list_left_over(_NeedsFile):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         rows = settings(rig).servo_names
-        names = [name for name in dict.fromkeys(left_over(_action(rig))) if rows.get(name) is None]
+        names = [name for name in dict.fromkeys(left_over(active_action(rig))) if rows.get(name) is None]
         for name in names:
             rows.add().name = name
         tell(self, f"{counted(len(names), 'servo')} of the file {'moves' if len(names) == 1 else 'move'} nothing here")
@@ -116,7 +111,7 @@ class KNUCKLE_OT_key_left_over(_NeedsFile):
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        keyed, _report = key_left_over(rig, _action(rig))
+        keyed, _report = key_left_over(rig, active_action(rig))
         tell(self, f"{counted(len(keyed), 'servo')} keyed" + (f": {', '.join(keyed[:5])}" if keyed else ""))
         return {"FINISHED"}
 
