@@ -105,6 +105,21 @@ def test_a_ball_is_checked_by_its_rotation_vector(rig: Any, scene: Any) -> None:
     assert found["Ball/rx"].found.velocity == pytest.approx(0.6, rel=0.02)
 
 
+def test_long_motions_of_balls_are_checked_in_a_moment(rig: Any, scene: Any) -> None:
+    """100,000 keys, from each of which it turns so far that it is looked at in between, past many whole turns."""
+    from addon.blender.animation.check import check_action
+    from addon.blender.animation.keys import key_servos
+
+    frames = np.arange(3.0, 100_003.0)
+    values = np.sin(frames / 500.0)[:, None] * [40.0, -20.0, 10.0]
+    action = key_servos(rig, "long", {"13": (frames, values, 1)}, between=False)
+    begun = time.perf_counter()
+    found = {row.found.name: row.found for row in check_action(rig, action, scene)}
+    assert time.perf_counter() - begun < 4.0  # about 0.5 where nothing else runs
+    for name, most in (("Ball/rx", 40.0), ("Ball/ry", 20.0), ("Ball/rz", 10.0)):
+        assert (found[name].low, found[name].high) == pytest.approx((-most, most), abs=5e-3)
+
+
 def test_overviews_are_of_the_actions_that_key_its_servos(rig: Any, scene: Any) -> None:
     import bpy
 
