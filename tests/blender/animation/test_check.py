@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.animation.test_retime_refused import mute
 from tests.blender.mechanisms import body, bone_of, curves_of, joint, key, model, put
 
 STOPS = (-30.0, 20.0)
@@ -169,10 +170,7 @@ def test_muted_curves_do_not_count(rig: Any, scene: Any, how: str) -> None:
 
     silent = knee(rig, [(3, 0.0), (900, 1.0)], "LINEAR")
     key(rig, 12, [(3, 0.0), (30, 0.2)], "LINEAR")
-    if how == "curve":
-        silent.mute = True
-    else:
-        silent.group.mute = True
+    mute(silent, how)
     assert rows(rig, scene).keys() == {"Elbow"}
     (found,) = overviews(rig, scene)
     assert (found.first, found.last, found.servos) == (3, 30, 1)
