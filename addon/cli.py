@@ -207,24 +207,24 @@ def _folder(text: str) -> str:
 
 
 def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value <= 36000.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
+    return _above_zero(text, "seconds", most=36000.0)
 
 
 def _milliseconds(text: str) -> float:
     """Of a number of milliseconds, the seconds."""
+    return _above_zero(text, "milliseconds", most=60000.0) / 1000.0
+
+
+def _above_zero(text: str, unit: str, most: float) -> float:
     try:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0.0 < value <= 60000.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds above 0")
-    return value / 1000.0
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit} above 0")
+    if value > most:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {most:g} {unit}")
+    return value
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -550,6 +550,21 @@ def test_an_output_that_cannot_be_is_exit_1(
 
 
 @pytest.mark.parametrize(
+    ("option", "number", "words"),
+    [
+        ("--seconds", "0", "'0' is not a number of seconds above 0"),
+        ("--seconds", "40000", "'40000' is more than 36000 seconds"),
+        ("--step", "soon", "'soon' is not a number of milliseconds above 0"),
+        ("--step", "nan", "'nan' is not a number of milliseconds above 0"),
+        ("--step", "60001", "'60001' is more than 60000 milliseconds"),
+    ],
+)
+def test_a_time_out_of_reach_is_told_with_its_unit(capsys: Any, option: str, number: str, words: str) -> None:
+    assert run("animate", "a.jm", "--gait", option, number, "--out", "b.xmdi") == 2
+    assert f"{option}: {words}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "line",
     [
         [],

@@ -124,14 +124,15 @@ def in_short_turns(
     counts = np.maximum(np.minimum(np.ceil(gone / LONGEST_TURN), room), 1.0).astype(int)
     if held is not None:
         counts[held[:-1]] = 1
-    shares = np.concatenate([_shares(counts), [0.0]])
-    at = np.concatenate([np.repeat(np.arange(len(counts)), counts), [len(counts)]]) + shares
+    at, shares = parted(counts)
     keys = np.arange(len(frames))
     columns = [np.interp(at, keys, column) for column in values.T]
     return np.interp(at, keys, frames), np.stack(columns, axis=1), shares == 0.0
 
 
-def _shares(counts: NDArray[np.intp]) -> Array:
-    """0, 1/n, 2/n … for every n of counts, one after the other."""
+def parted(counts: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Where keys are, counted in keys (m,), when the way from each to the next is made of so many equal parts (n - 1,),
+    and what share of that way lies before them (m,)."""
     first = np.repeat(np.cumsum(counts) - counts, counts)
-    return (np.arange(counts.sum()) - first) / np.repeat(counts, counts)
+    shares = np.append((np.arange(counts.sum()) - first) / np.repeat(counts, counts), 0.0)
+    return np.append(np.repeat(np.arange(len(counts)), counts), len(counts)) + shares, shares

@@ -64,7 +64,7 @@ def names():
     with view3d():
         bpy.ops.knuckle.list_left_over()
     rows = rig().data.knuckle.servo_names
-    expect([row.name for row in rows] == ["right_elbow_roll", "Kopf"] or len(rows) == 2, f"{[r.name for r in rows]}")
+    expect([row.name for row in rows] == ["Kopf", "right_elbow_roll"], f"{[r.name for r in rows]} are left over")
     rows["Kopf"].servo = "HeadYaw"
     region("UI").tag_redraw()
     yield
@@ -82,11 +82,20 @@ def names():
 
 @step()
 def exported():
+    target = Path.home() / "out.motion"
+    target.unlink(missing_ok=True)
     with view3d():
-        bpy.ops.export_anim.servo_motion("INVOKE_DEFAULT", filepath=str(Path.home() / "out.motion"))
+        bpy.ops.export_anim.servo_motion("INVOKE_DEFAULT", filepath=str(target))
     yield
     yield
     shot("05_export")
-    key("ESC")
+    params = area("FILE_BROWSER").spaces.active.params
+    expect(params.filename == target.name, f"the name that was given is proposed: {params.filename}")
+    with view3d("FILE_BROWSER"):
+        bpy.ops.file.execute()  # what Enter does there
     yield
+    yield
+    expect(target.is_file(), f"the motion is written: {reports()[-2:]}")
+    first, given = (path.read_text().splitlines()[0] for path in (target, Path.home() / "renamed.motion"))
+    expect(first == given, f"its servos have the file's names again: {first}")
     done()

@@ -19,7 +19,7 @@ from ...model.records import Array, Motion, Trajectory
 from ...model.stops import Limits
 from .. import properties
 from ..access import armature_of
-from ..blocks import coordinates_of
+from ..blocks import coordinates_of, parted
 from ..channels import Channel, block_turn, servo_channels
 from ..model_parts import parts
 from .actions import may_be_of
@@ -192,10 +192,7 @@ def _finer(frames: Array, vectors: Array) -> Array:
     """Frames with more of them where a rotation vector goes far."""
     gone = np.linalg.norm(np.diff(vectors, axis=0), axis=1)
     counts = np.clip(np.ceil(gone / _SHORT), 1, _MOST_BETWEEN).astype(int)
-    if not len(counts) or counts.max() == 1:
-        return frames
-    parts_of = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(frames, frames[1:], counts, strict=False)]
-    return np.concatenate([*parts_of, frames[-1:]])
+    return np.interp(parted(counts)[0], np.arange(len(frames)), frames)
 
 
 # ---------------------------------------------------------------- kept until something changes
