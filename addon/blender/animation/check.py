@@ -22,7 +22,7 @@ from ..access import armature_of
 from ..blocks import coordinates_of, parted
 from ..channels import Channel, block_turn, servo_channels
 from ..model_parts import parts
-from .actions import may_be_of
+from .actions import active_action, may_be_of
 from .clock import Clock
 from .curves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys
 from .stops import stops_of
@@ -227,7 +227,7 @@ def seen_motions(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Overview
 def seen_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Row]:
     """``check_action`` of the model's Action, kept while nothing changes; nothing where it has none."""
     kept = _up_to_date(rig, scene)
-    action = rig.animation_data.action if rig.animation_data is not None else None
+    action = active_action(rig)
     if action is None:
         return []
     if not kept.has_rows(rig):
@@ -238,11 +238,11 @@ def seen_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Row]:
 
 
 def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
-    data = rig.animation_data
+    action = active_action(rig)
     state = (
         _changes["number"],
         tuple(action.session_uid for action in bpy.data.actions),
-        data.action.session_uid if data is not None and data.action is not None else 0,
+        action.session_uid if action is not None else 0,
         Clock.of(scene),
         # servos have the names of joints and bones
         tuple(empty.name for empty in parts(rig, "JOINT")),

@@ -14,6 +14,7 @@ from ..access import armature_of, bone_record
 from ..channels import Channel, bone_path, servo_channels
 from ..compat import action_curves
 from ..model_parts import joint_bones
+from .actions import active_action
 from .keys import NEAREST
 
 #: Keys nearer than this (frames) are at one time: Blender would make one of them.
@@ -52,7 +53,7 @@ class Course:
 
 def action_of(rig: bpy.types.Object) -> bpy.types.Action:
     """The model's Action. ValueError, telling what to do, where it has none, or one that cannot be edited."""
-    action = rig.animation_data.action if rig.animation_data is not None else None
+    action = active_action(rig)
     if action is None:
         raise ValueError(f"{rig.name!r} plays no motion: import one, bake its gait or choose an Action")
     if not action.is_editable:

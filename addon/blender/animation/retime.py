@@ -149,7 +149,7 @@ def _write(rig: bpy.types.Object, curves: Curves, keys: Mapping[Place, Keys], re
     see_apart(keys.values(), remedy)
     for place, own in keys.items():
         write_keys(curves[place], own)
-    rig.animation_data.action.update_tag()
+    action_of(rig).update_tag()
 
 
 def _round(rig: bpy.types.Object, bones: Collection[str] | None, gap: float) -> tuple[Curves, dict[Place, Keys], Span]:

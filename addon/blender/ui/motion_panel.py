@@ -222,8 +222,8 @@ def _short(row: Row, value: float) -> str:
 def row_of_motion(armature: bpy.types.Armature) -> int:
     """Row of the Action that plays in the list of all, -1 for none."""
     rig = armature_settings(armature).rig
-    data = rig.animation_data if rig is not None and rig.data == armature else None
-    return bpy.data.actions.find(data.action.name) if data is not None and data.action is not None else -1
+    action = active_action(rig) if rig is not None and rig.data == armature else None
+    return bpy.data.actions.find(action.name) if action is not None else -1
 
 
 def click_motion(armature: bpy.types.Armature, row: int) -> None:

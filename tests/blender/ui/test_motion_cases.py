@@ -173,6 +173,8 @@ def test_a_stack_plays_and_goes_out_as_it_came_in(rig: Any, tmp_path: Path) -> N
     imported(path, use_nla=True)
     ops().export_anim.servo_motion(filepath=str(tmp_path / "out.motion"))
     assert (tmp_path / "out.motion").read_bytes() == path.read_bytes()
+    assert ops().knuckle.offset_motion(frames=5.0) == {"FINISHED"}, "the tools mean what plays"
+    assert ops().knuckle.offset_motion(frames=-5.0) == {"FINISHED"}
     two = put_xmdi(tmp_path / "b.xmdi", Motion("b", [servo("Lift", [0, 0.32], [0, 1])]))
     imported(two)
     assert exported(tmp_path / "b_out.xmdi").trajectories[0].name == "Lift"
