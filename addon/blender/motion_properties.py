@@ -41,6 +41,7 @@ class KnuckleOrigin(bpy.types.PropertyGroup):
     """A motion of a file that was keyed in an Action, and how its times became frames."""
 
     key: StringProperty(description="The Action's property that holds the file")
+    packed: BoolProperty(description="Whether the file is compressed there")
     path: StringProperty(name="File", subtype="FILE_PATH")
     index: IntProperty(description="Which motion of the document, from 0")
     start: FloatProperty(description="The scene's frame at time 0")

@@ -27,9 +27,6 @@ from .keys import CONSTANT, LINEAR, How, group_starts
 from .units import Units
 
 _KEY = "knuckle_document"
-#: Documents of several motions are in each of their Actions, and packed; one alone is quicker as it is.
-_PACKED, _PLAIN = 6, 0
-
 #: Documents that were read while motions were taken off a model, by what they are.
 Read = dict[bytes, list[Motion]]
 
@@ -86,7 +83,8 @@ def put_origin(
     kept = record.origins.add()
     kept.key = f"{_KEY}_{len(record.origins)}"
     data = encode(source.text, source.encoding, as_read=True)
-    action[kept.key] = zlib.compress(data, _PACKED if motion.count > 1 else _PLAIN)
+    kept.packed = motion.count > 1  # all of their Actions have it; one alone is quicker as it is
+    action[kept.key] = zlib.compress(data) if kept.packed else data
     kept.path, kept.index = source.path, motion.index
     kept.start, kept.fps, kept.fps_base = clock.start, clock.fps, clock.fps_base
     kept.map_old, kept.map_new = clock.old, clock.new
@@ -159,10 +157,10 @@ def origins_with_records(
 
 
 def _motion_of(action: bpy.types.Action, kept: KnuckleOrigin, read: Read) -> Motion | None:
-    packed = bytes(action.get(kept.key, b""))
-    if packed not in read:
+    data = bytes(action.get(kept.key, b""))
+    if data not in read:
         try:
-            read[packed] = loads_motions(zlib.decompress(packed), kept.path)[0]
+            read[data] = loads_motions(zlib.decompress(data) if kept.packed else data, kept.path)[0]
         except (FormatError, zlib.error):
-            read[packed] = []
-    return read[packed][kept.index] if kept.index < len(read[packed]) else None
+            read[data] = []
+    return read[data][kept.index] if kept.index < len(read[data]) else None

@@ -43,8 +43,7 @@ def single_track(
 
     A key that stands where one of a file was put has that one's time, and its value if it still has it. Where a key
     stands for several of a file, which Blender could not hold apart, it is all of them again."""
-    times, off = snapped(keys.places, clock, grid)
-    values = np.full(len(keys.values), np.nan)
+    times, values = np.full((2, len(keys.values)), np.nan)
     several: dict[int, Several] = {}
     unit: MotionUnit = ""
     in_time = True
@@ -59,17 +58,17 @@ def single_track(
         there = at >= 0
         same = there & (pairs[at, 1] == keys.values)
         values[same] = numbers[ends][at[same]]
-        in_time &= origin.clock == clock and len(np.unique(at[there])) == len(starts)
+        in_time &= origin.clock == clock and int(there.sum()) == len(starts)
         if origin.clock != clock:
             continue
         times[there] = own.times[starts][at[there]]
-        off &= ~there
         for key in np.flatnonzero(same & (ends > starts)[at]):
             group = slice(starts[at[key]], ends[at[key]] + 1)
             several[int(key)] = own.times[group], numbers[group], own.holds()[group]
-    new = np.isnan(values)
+    new, free = np.isnan(values), np.isnan(times)
     values[new] = shortest(keys.values[new])
-    return Restored(_track(channel.name, times, values, keys.held, several, unit), int(off.sum()), in_time)
+    times[free], off_grid = snapped(keys.places[free], clock, grid)
+    return Restored(_track(channel.name, times, values, keys.held, several, unit), int(off_grid.sum()), in_time)
 
 
 def shortest(numbers: NDArray[np.float32]) -> Array:
