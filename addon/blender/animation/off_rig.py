@@ -21,7 +21,7 @@ from ..model_parts import require_rig
 from .actions import active_action
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
-from .curves import cycles_of
+from .curves import is_muted, plays_cycles
 from .gait import settings_curves
 from .keys import NEAREST, blocks_of
 from .origins import Read, origins_of
@@ -95,7 +95,7 @@ class _Taking:
         self.report = Report()
         self.action = active_action(rig)
         curves = action_curves(rig, self.action, create=False) if self.action is not None else None
-        self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not curve.mute}
+        self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not is_muted(curve)}
         self.origins = origins_of(self.action, self.report, read)
         self.channels = [channel for own in servo_channels(rig).values() for channel in own]
         self.alone = Alone(rig, follows_keys(rig) if options.by_keys is None else options.by_keys)
@@ -225,8 +225,7 @@ class _Taking:
 
     def _goes_on(self, curve: bpy.types.FCurve) -> bool:
         """Whether a curve moves beyond its keys within the motion's time: it repeats, or goes on as it went."""
-        cycles = cycles_of(curve)
-        if (cycles is None or cycles.mute) and curve.extrapolation != "LINEAR":
+        if not plays_cycles(curve) and curve.extrapolation != "LINEAR":
             return False
         first, last = float(curve.range()[0]), float(curve.range()[1])
         begin, end = self.clock.keys(0.0), self.clock.keys(self.clock.times(self._last()))
@@ -275,7 +274,7 @@ class _Taking:
 
     def _say_error(self, channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array) -> None:
         """How far lines between samples stray from the curve."""
-        if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and cycles_of(curve) is None):
+        if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and not plays_cycles(curve)):
             return
         shares = (np.arange(_LOOKS) + 0.5) / _LOOKS
         between = (places[:-1, None] + np.diff(places)[:, None] * shares).ravel()
