@@ -127,6 +127,12 @@ def _motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Moti
 def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> None:
     """A slip of the pen in a mapping would move the wrong servo, or none, and nobody would see it in a script."""
     there, known = {each.name for motion in motions for each in motion.trajectories}, servos_of(mechanism)
+    given = [servo for servo in job.fitting.mapping.values() if servo]
+    twice = next((servo for servo in given if given.count(servo) > 1), None)
+    if twice is not None:
+        raise FormatError(
+            f"--map gives servo {twice!r} to several of the file's", path=str(job.motion), remedy="Give it to one."
+        )
     for name, servo in job.fitting.mapping.items():
         if name not in there:
             raise FormatError(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import bpy
 
 from ..model.report import Report
 from .access import settings
 
 
-def add_to_report(rig: bpy.types.Object, report: Report) -> None:
-    """Add to a model's report what is new to it. What it says already of the same thing makes way."""
+def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[str] = ()) -> None:
+    """Add to a model's report what is new to it. What it says already of the same thing makes way, and what it says of
+    codes ``instead_of`` which this is."""
     lines = settings(rig).report
+    for number in reversed(range(len(lines))):
+        if lines[number].code in instead_of:
+            lines.remove(number)
     at = {(line.code, line.where): number for number, line in enumerate(lines)}
     for entry in report.entries:
         number = at.get((entry.code, entry.where))

@@ -48,9 +48,39 @@ def action_alone(rig: bpy.types.Object) -> bpy.types.Action | None:
 
 
 def active_action(rig: bpy.types.Object) -> bpy.types.Action | None:
-    """The Action that an edit of the motion means: the one that plays alone, or the active one in a mixture."""
+    """The Action that an edit of the motion means: the active one, or that of the only strip which has a say, however
+    this shows it."""
     data = rig.animation_data
-    return action_alone(rig) or (data.action if data is not None else None)
+    if data is None or data.action is not None:
+        return data.action if data is not None else None
+    strips = _heard(data) if data.use_nla else []
+    return strips[0].action if len(strips) == 1 else None
+
+
+def fit_strips(rig: bpy.types.Object, action: bpy.types.Action) -> None:
+    """Let the strips that show an Action where its keys are show all of them, after these have changed; of one that
+    repeats for ever as much as the scene is long."""
+    data = rig.animation_data
+    tracks = data.nla_tracks if data is not None else ()
+    strips = [s for t in tracks for s in t.strips if s.action == action and _is_in_place(s)]
+    if not strips:
+        return
+    curves = action_curves(rig, action, create=False) or ()
+    first, last = (float(x) for x in action.frame_range)  # type: ignore[attr-defined]
+    if any(each.type == "CYCLES" and not each.mute for curve in curves for each in curve.modifiers):
+        first, last = (
+            min([first, *(s.frame_start for s in rig.users_scene)]),
+            max([last, *(s.frame_end for s in rig.users_scene)]),
+        )
+    last = max(last, first + 1.0)
+    for strip in strips:
+        strip.action_frame_start, strip.action_frame_end = first, last
+        strip.frame_start, strip.frame_end = first, last
+
+
+def _is_in_place(strip: bpy.types.NlaStrip) -> bool:
+    straight = strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse and not strip.use_animated_time
+    return strip.type == "CLIP" and straight and strip.frame_start == strip.action_frame_start
 
 
 def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
@@ -62,10 +92,10 @@ def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
 
 def _shows_as_it_is(strip: bpy.types.NlaStrip) -> bool:
     whole = not strip.use_animated_influence and strip.blend_type in {"REPLACE", "COMBINE"}
-    straight = strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse and not strip.use_animated_time
-    in_place = strip.frame_start == strip.action_frame_start
+    first, last = (float(x) for x in strip.action.frame_range)  # type: ignore[attr-defined]
+    complete = strip.action_frame_start <= first and strip.action_frame_end >= last
     blends = strip.blend_in > 0.0 or strip.blend_out > 0.0 or strip.use_auto_blend or len(strip.modifiers) > 0
-    return strip.type == "CLIP" and whole and straight and in_place and not blends
+    return whole and _is_in_place(strip) and complete and not blends
 
 
 def is_mixed(rig: bpy.types.Object) -> bool:
@@ -82,14 +112,18 @@ def let_play(rig: bpy.types.Object, action: bpy.types.Action) -> None:
     data = rig.animation_data_create()
     ours = {each.name for each in motions_of(rig)}
     own = None
-    for track in data.nla_tracks:
+    for track in data.nla_tracks if data.use_nla else ():
         names = {strip.action.name for strip in track.strips if strip.action is not None}
+        if names & ours:
+            track.is_solo = False
         if names == {action.name} and own is None:
             own = track
         elif names & ours:
             track.mute = True
     if own is not None:
         own.mute = False
+        for strip in own.strips:
+            strip.mute = False
     use_action(rig, None if own is not None else action)
 
 

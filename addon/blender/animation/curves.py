@@ -12,7 +12,7 @@ import numpy as np
 from ...model.keys import Keys
 from ..access import armature_of, bone_record
 from ..channels import Channel, bone_path, servo_channels
-from ..compat import action_curves
+from ..compat import VERSION, action_curves
 from ..model_parts import joint_bones
 from .actions import active_action
 from .keys import NEAREST
@@ -89,8 +89,9 @@ def posing_curves(
 
 
 def is_muted(curve: bpy.types.FCurve) -> bool:
-    """Whether a curve is passed over when Blender plays, by itself or with its group."""
-    return curve.mute or (curve.group is not None and curve.group.mute)
+    """Whether a curve is passed over when Blender plays: by itself, or with its group, for which Blender does not care
+    any more since Actions have layers (measured: 4.2 does, 5.0 and 5.2 do not)."""
+    return curve.mute or (VERSION < (4, 4) and curve.group is not None and curve.group.mute)
 
 
 def joints_of(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:

@@ -11,6 +11,7 @@ from ...model.keys import joined
 from ...model.records import Array
 from ...model.thinning import kept_keys
 from ..compat import action_curves, new_curve, use_action
+from .actions import active_action, fit_strips
 from .block_curves import told_block
 from .curves import read_keys, write_keys
 from .keys import LINEAR, NEAREST, CurveTrack, Tracks, blocks_of, curve_tracks, put_keys
@@ -23,7 +24,8 @@ _Curves = dict[tuple[str, int], bpy.types.FCurve]
 def lay_over(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks, span: tuple[float, float]) -> None:
     """Put keys into an Action, in place of those that it has of the same servos within ``span`` (places of keys); all
     others stay as they are. The numbers of a ball that have no track keep theirs."""
-    use_action(rig, action)
+    if active_action(rig) != action:
+        use_action(rig, action)
     curves = action_curves(rig, action)
     there: _Curves = {(curve.data_path, curve.array_index): curve for curve in curves}
     for track in curve_tracks(rig, _with_whole_blocks(rig, there, tracks, span)):
@@ -33,6 +35,7 @@ def lay_over(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks, sp
             put_keys(curve, track.frames, track.values, track.how)
         elif len(track.frames):
             _merge(curve, track, span)
+    fit_strips(rig, action)
 
 
 def _merge(curve: bpy.types.FCurve, track: CurveTrack, span: tuple[float, float]) -> None:

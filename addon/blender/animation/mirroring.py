@@ -18,6 +18,7 @@ from ..access import settings
 from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, new_curve
 from ..extract import extract
+from .actions import fit_strips
 from .curves import (
     NEAR,
     Course,
@@ -84,6 +85,7 @@ def mirror_keys(
         curve.mute = False
         write_course(curve, course)
     work.pose()
+    fit_strips(rig, action)
     action.update_tag()
     moved, count = len(made), len({*chosen} & channels.keys())
     told = f"{count} joint{'' if count == 1 else 's'} mirrored, {moved} curve{'' if moved == 1 else 's'} written"

@@ -149,13 +149,14 @@ class _Taking:
         """The whole motion."""
         wanted = self._wanted()
         tracks = self._from_physics([c for c in wanted if (c.joint, c.number) in self.physical])
+        exact: dict[Channel, Trajectory] = {}
         if self.options.keys != "SAMPLED":
-            tracks |= self._key_for_key([channel for channel in wanted if channel not in tracks])
+            exact = self._key_for_key([channel for channel in wanted if channel not in tracks])
+        tracks |= exact
         if self.options.servos == "KEYED":
             wanted = [channel for channel in wanted if channel not in self.idle]
-        exact = len(tracks)
         self._sample([channel for channel in wanted if channel not in tracks], tracks)
-        self.report.info("servos-taken", f"{exact} servos key for key, {len(wanted) - exact} sampled")
+        self.report.info("servos-taken", f"{len(exact)} key for key, {len(wanted) - len(exact)} sampled")
         self._see_to_stops(tracks)
         self._thin(tracks)
         return self._told({channel: tracks[channel] for channel in wanted})
@@ -177,7 +178,7 @@ class _Taking:
         if self.options.servos == "KEYED":
             curves = {place for place, curve in self.curves.items() if len(curve.keyframe_points)}
             keyed = [c for c in self.channels if not curves.isdisjoint(c.curves()) or self.alone.is_moved(c)]
-            return keyed or self.channels
+            return keyed or ([] if self.origins else self.channels)
         return self.channels
 
     def _key_for_key(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:

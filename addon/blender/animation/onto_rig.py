@@ -15,7 +15,7 @@ from ..access import action_record, settings
 from ..channels import Channel, servo_channels, servo_names
 from ..compat import action_curves, use_action
 from ..model_parts import require_rig
-from .actions import need_free
+from .actions import fit_strips, need_free
 from .clock import Clock
 from .curves import cycles_of
 from .keys import Tracks, fits, key_channels
@@ -68,6 +68,8 @@ def apply(
     }
     _say_losses(motion, placed, tracks, report)
     need_free(rig)
+    if onto is not None and not onto.is_editable:
+        raise ValueError(f"Action {onto.name!r} belongs to another file: make it local to put keys into it")
     if cyclic and onto is not None:
         _need_room(_curves_of(rig, onto, tracks))
     before = rig.animation_data.action if rig.animation_data is not None else None
@@ -140,9 +142,8 @@ def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
         track = rig.animation_data.nla_tracks.new()
         track.name = action.name
         strip = track.strips.new(action.name, 0, action)
-        first, last = float(action.frame_range[0]), float(action.frame_range[1])
-        strip.action_frame_start, strip.action_frame_end = first, max(last, first + 1.0)
-        strip.frame_start, strip.frame_end = first, max(last, first + 1.0)
+        strip.frame_start = strip.action_frame_start
+        fit_strips(rig, action)
         strip.extrapolation = "HOLD" if number == 0 else "NOTHING"
         track.mute = number > 0
         _use_slot(rig, strip, action)
@@ -190,11 +191,10 @@ def placed_channels(
 
 def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
     if trajectory.unit and (trajectory.unit in {"rad", "deg"}) != channel.is_angle:
-        what = "turns" if channel.is_angle else "slides"
+        what = "a length, but {name!r} turns" if channel.is_angle else "an angle, but {name!r} slides"
         report.warn(
             "unit-mismatch",
-            f"The file gives servo {trajectory.name!r} in {trajectory.unit}, but {channel.name!r} {what}: its numbers "
-            "were taken as they are",
+            f"The file gives servo {trajectory.name!r} the unit of {what.format(name=channel.name)}: look at it",
             where=trajectory.name,
         )
 

@@ -77,7 +77,7 @@ def put_origin(
     """Remember where a motion was keyed: number of its trajectory -> channel. Nothing where it has no document, or none
     of its trajectories is the document's."""
     source, places = motion.source, document_places(motion)
-    if source is None or not source.text or not places.keys() & placed.keys():
+    if source is None or not source.text or not places:
         return
     record = action_record(action)
     kept = record.origins.add()

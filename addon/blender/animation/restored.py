@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import bpy
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.records import Array, MotionUnit, Trajectory
+from ...model.thinning import kept_keys
 from ..channels import Channel
 from .block_curves import block_curves, coordinates
 from .clock import Clock
@@ -23,13 +25,15 @@ Several = tuple[Array, Array, NDArray[np.bool_]]
 _DIGITS, _NEVER = 4.0, 0.004
 #: What a ball's keys may differ by, having been reckoned from its three numbers and back.
 _SAME = 2e-6
+#: Keys of a ball that lie on a line within this only lead from one to the next.
+_STRAIGHT = 1e-5
 #: A number of a ball that is further (rad or length units) from where it was left was moved: keys have seven digits.
 _MOVED = 1e-5
 
 
 class Restored(NamedTuple):
-    """The keys of a servo; how many of them stand off the grid and in no file; whether all of the file's stand where
-    they were put."""
+    """The keys of a servo; how many of them stand off the grid and in no file; whether all stand where some of a file's
+    were put."""
 
     track: Trajectory
     off_grid: int
@@ -46,7 +50,7 @@ def single_track(
     times, values = np.full((2, len(keys.values)), np.nan)
     several: dict[int, Several] = {}
     unit: MotionUnit = ""
-    in_time = True
+    known = np.zeros(len(keys.values), dtype=bool)
     for origin in origins:
         own = origin.trajectory(channel)
         unit = own.unit
@@ -58,7 +62,7 @@ def single_track(
         there = at >= 0
         same = there & (pairs[at, 1] == keys.values)
         values[same] = numbers[ends][at[same]]
-        in_time &= origin.clock == clock and int(there.sum()) == len(starts)
+        known |= there
         if origin.clock != clock:
             continue
         times[there] = own.times[starts][at[there]]
@@ -68,7 +72,11 @@ def single_track(
     new, free = np.isnan(values), np.isnan(times)
     values[new] = shortest(keys.values[new])
     times[free], off_grid = snapped(keys.places[free], clock, grid)
-    return Restored(_track(channel.name, times, values, keys.held, several, unit), int(off_grid.sum()), in_time)
+    return Restored(
+        _track(channel.name, times, values, keys.held, several, unit),
+        int(off_grid.sum()),
+        bool(known.all()) or not origins,
+    )
 
 
 def shortest(numbers: NDArray[np.float32]) -> Array:
@@ -132,13 +140,13 @@ def block_tracks(
     servo that the file does not have is there if it was moved."""
     parts = block_curves(block, curves)
     own = {channel: each for channel in block if (each := origin.trajectory(channel)) is not None}
-    if parts is None or origin.clock != clock or not own:
+    if parts is None or not own:
         return {}
     keys = [CurveKeys.of(curve) for part in parts for curve in part]
     places = keys[0].places
     if not all(len(k.places) == len(places) and (k.places == places).all() and k.is_straight for k in keys):
         return {}
-    tracks: Tracks = {channel: track_of(each, clock, origin.units, channel) for channel, each in own.items()}
+    tracks: Tracks = {channel: track_of(each, origin.clock, origin.units, channel) for channel, each in own.items()}
     put = block_keys(rig, block, tracks, between=True)
     expected = np.stack([key_pairs(put.frames, track.values)[:, 1] for track in put.curves(block)])
     at = _matches(places, key_pairs(put.frames, put.frames)[:, 0])
@@ -149,8 +157,8 @@ def block_tracks(
         return {
             channel: Trajectory(
                 channel.name,
-                each.times,
-                whole_track(each, clock, origin.units, channel)[1],
+                _on_clock(each.times, origin, clock),
+                whole_track(each, origin.clock, origin.units, channel)[1],
                 each.interpolation,
                 each.held,
                 each.unit,
@@ -160,7 +168,24 @@ def block_tracks(
     columns = found.T.astype(np.float64)
     told = coordinates(rig, block, columns[:, :3] if len(parts[0]) else np.zeros((len(places), 3)), columns[:, -4:])
     leads = (at >= 0) & ~put.given[np.maximum(at, 0)] & same
+    leads |= ~same & ~_corners(places, told, same)
+    own = {c: replace(each, times=_on_clock(each.times, origin, clock)) for c, each in own.items()}
     return _edited_block(block, own, tracks, places, told, leads, same, clock)
+
+
+def _on_clock(times: Array, origin: Origin, clock: Clock) -> Array:
+    """When the keys of a file's times are by now."""
+    return times if origin.clock == clock else clock.key_times(origin.clock.keys(times))
+
+
+def _corners(places: NDArray[np.float32], told: Array, firm: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which keys (n,) of a block are not just on the way from one to the next, those beside the ``firm`` ones among
+    them."""
+    at = places.astype(np.float64)
+    corner = np.zeros(len(at), dtype=bool)
+    for column in told.T:
+        corner[kept_keys(at, column, _STRAIGHT)] = True
+    return corner | firm
 
 
 def _edited_block(

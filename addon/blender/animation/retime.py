@@ -13,6 +13,7 @@ import numpy as np
 
 from ...model.keys import Keys, Span, led_back, repeated, turned_round
 from ...model.motions import Seam, span_between, speed_for
+from .actions import fit_strips
 from .curves import (
     Place,
     action_of,
@@ -88,7 +89,7 @@ def stop_looping(rig: bpy.types.Object, bones: Collection[str] | None = None) ->
     """Take the Cycles modifiers away again: from how many curves."""
     action = action_of(rig)
     count = sum(drop_cycles(curve) for curve in posing_curves(rig, action, places_of(rig, bones)).values())
-    action.update_tag()
+    _changed(rig)
     return count
 
 
@@ -149,7 +150,13 @@ def _write(rig: bpy.types.Object, curves: Curves, keys: Mapping[Place, Keys], re
     see_apart(keys.values(), remedy)
     for place, own in keys.items():
         write_keys(curves[place], own)
-    action_of(rig).update_tag()
+    _changed(rig)
+
+
+def _changed(rig: bpy.types.Object) -> None:
+    action = action_of(rig)
+    fit_strips(rig, action)
+    action.update_tag()
 
 
 def _round(rig: bpy.types.Object, bones: Collection[str] | None, gap: float) -> tuple[Curves, dict[Place, Keys], Span]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 
 from ...model.stops import Limits
 from ...model.stops import stops_of as stops_of_dofs
@@ -18,6 +19,11 @@ def stops_of(rig: bpy.types.Object) -> dict[tuple[str, int], Limits]:
     for empty in parts(rig, "JOINT"):
         record = record_of(empty)
         if (record.source_id, 0) not in out:
-            own = stops_of_dofs(read_dofs(record.joint))
+            own = [(_short(lower), _short(upper)) for lower, upper in stops_of_dofs(read_dofs(record.joint))]
             out |= {(record.source_id, number): limits for number, limits in enumerate(own)}
     return out
+
+
+def _short(stop: float | None) -> float | None:
+    """The stop that was meant by what Blender keeps in 32 bits: 2.2, and not 2.200000047683716."""
+    return None if stop is None else float(str(np.float32(stop)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...model.records import MotionUnit, Trajectory
+from ...model.records import Array, MotionUnit, Trajectory
 from ...model.report import Report
 from ..access import action_record, record_of
 from ..channels import Channel
@@ -55,6 +55,8 @@ class Teller:
         for origin in self.origins if left else ():
             for place in origin.idle:
                 own = self._left_over(origin.motion.trajectories[place], origin, cut)
+                if not len(own.times) and any(channel.name == own.name for channel in tracks):
+                    continue  # it had no keys in the file, and has some now
                 if origin is self.main:
                     placed[place] = own
                 else:
@@ -73,7 +75,7 @@ class Teller:
         return Trajectory(
             own.name if own is not None else channel.name,
             track.times,
-            track.values / self.out.size(channel),
+            _in_units(track.values, self.out.size(channel)),
             track.interpolation,
             track.held,
             self.out.name(channel),
@@ -85,7 +87,7 @@ class Teller:
         unit: MotionUnit = own.unit if self._names_units else self.out.name(channel)
         named: MotionUnit = own.unit if self._names_units else ""
         size, was = self.out.size(channel, named), origin.units.size(channel, own.unit)
-        values = track.values / size
+        values = _in_units(track.values, size)
         if size == was != 1.0 and len(own.times):
             at = np.clip(np.searchsorted(own.times, track.times), 0, len(own.times) - 1)
             same = (own.times[at] == track.times) & (own.values[at] * size == track.values)
@@ -106,6 +108,23 @@ class Teller:
             times = self.clock.times(origin.clock.frames(own.times))
             own = Trajectory(own.name, times, own.values, own.interpolation, own.held, own.unit)
         return cut(own)
+
+
+def _in_units(values: Array, size: float) -> Array:
+    """Values (n,) in units of a size: of the numbers that mean the same in 32 bits, those with the fewest digits."""
+    told = values / size
+    if size == 1.0:
+        return told
+    wanted, open_ = values.astype(np.float32), np.isfinite(told) & (told != 0.0)
+    out = told.copy()
+    for digits in range(1, 9):
+        power = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(told[open_]))))
+        short = np.round(told[open_] * power) / power
+        fits = (short * size).astype(np.float32) == wanted[open_]
+        places = np.flatnonzero(open_)
+        out[places[fits]] = short[fits]
+        open_[places[fits]] = False
+    return out
 
 
 def _some(names: list[str]) -> str:

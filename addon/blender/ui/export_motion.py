@@ -12,7 +12,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from ... import formats
 from ...formats.xmdi import FRAME_SECONDS
 from ...model.records import Motion
-from ...model.report import Report
+from ...model.report import Entry, Report
 from .. import preferences
 from ..access import action_record, record_of, settings
 from ..animation import TakeOptions, Units, take
@@ -27,6 +27,11 @@ from .common import ExportHelper, NeedsModel, Result, counted, glob_of, model_in
 from .import_motion import EXTENSIONS, menu_label
 from .selection import selected_bones
 
+#: What exports tell of; the next tells it anew.
+OF_EXPORTS = (
+    "servos-taken", "beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-over-unit",
+    "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding", "held-keys",
+)  # fmt: skip
 _AS_READ = ("AS_READ", "As Imported", "As in the file that the Action came from; else in radians and the model's unit")
 #: Where keys may stand in a format, in seconds; anywhere in one that is not here.
 GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
@@ -163,7 +168,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         report = Report()
         motions = self._taken(context, rig, self._options(context, rig, path), report)
         report.extend(formats.save_motion(motions, path, xmdi_tags=preferences.xmdi_tags()))
-        add_to_report(rig, report)
+        add_to_report(rig, report, OF_EXPORTS)
         name = Path(path).name
         if len(motions) == 1:
             servos = counted(len(motions[0].trajectories), "servo")
@@ -213,17 +218,22 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
     def _taken(
         self, context: bpy.types.Context, rig: bpy.types.Object, options: TakeOptions, report: Report
     ) -> list[Motion]:
-        collection, motions = settings(rig).collection, []
+        collection = settings(rig).collection
+        motions: list[Motion] = []
         if self.motions == "ALL":
             actions = motions_of(rig)
             if not actions:
                 raise ValueError("No Action keys a servo of this mechanism")
             read: Read = {}
+            if len({_units_of(action) for action in actions}) > 1 and options.units is None:
+                options = replace(options, units=Units())  # one file, one unit
             for action in actions:
                 with playing(rig, action):
                     motion, taken = take(collection, context.scene, replace(options, by_keys=True), read=read)
+                if motion.name in {each.name for each in motions}:
+                    motion.name = action.name  # which Blender keeps apart
                 motions.append(motion)
-                report.extend(taken)
+                report.entries += [_of(motion, entry) for entry in taken.entries]
             return motions
         motion, taken = take(collection, context.scene, options, self._physical(context, rig))
         report.extend(taken)
@@ -245,10 +255,20 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         return recorded_coordinates(rig, recording)
 
 
+def _of(motion: Motion, entry: Entry) -> Entry:
+    """An entry of a report that says which of several motions it is about."""
+    return replace(entry, message=f"{motion.name}: {entry.message}", where=f"{motion.name}/{entry.where}".rstrip("/"))
+
+
+def _units_of(action: bpy.types.Action) -> Units:
+    origins = action_record(action).origins
+    return Units(origins[0].angle, origins[0].length) if len(origins) else Units()
+
+
 def units_of(rig: bpy.types.Object) -> Units | None:
     """Units of the file that the rig's Action came from."""
-    origin = _origin(rig)
-    return Units(origin.angle, origin.length) if origin is not None else None
+    action = active_action(rig)
+    return _units_of(action) if action is not None else None
 
 
 def _origin(rig: bpy.types.Object) -> Any:

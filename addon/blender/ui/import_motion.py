@@ -31,6 +31,11 @@ from .common import (
     why_no_model,
 )
 
+#: What imports tell of; the next tells it anew.
+OF_IMPORTS = (
+    "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
+    "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short",
+)  # fmt: skip
 EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
 
 
@@ -161,7 +166,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
             stack(rig, made)
         elif self.action == "NEW":
             let_play(rig, first)
-        add_to_report(rig, report)
+        add_to_report(rig, report, OF_IMPORTS)
         keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
         tell(
             self, keyed[-1] if len(motions) == 1 else f"{counted(len(motions), 'motion')}; {first.name!r} plays", report

@@ -11,7 +11,9 @@ from ..access import settings
 from ..animation.actions import active_action
 from ..animation.onto_rig import key_left_over, left_over
 from ..channels import servo_names
+from ..reporting import add_to_report
 from .common import NeedsModel, Result, counted, model_in, tell
+from .import_motion import OF_IMPORTS
 
 
 class KNUCKLE_UL_servo_names(bpy.types.UIList):
@@ -111,7 +113,8 @@ class KNUCKLE_OT_key_left_over(_NeedsFile):
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        keyed, _report = key_left_over(rig, active_action(rig))
+        keyed, report = key_left_over(rig, active_action(rig))
+        add_to_report(rig, report, OF_IMPORTS)
         tell(self, f"{counted(len(keyed), 'servo')} keyed" + (f": {', '.join(keyed[:5])}" if keyed else ""))
         return {"FINISHED"}
 

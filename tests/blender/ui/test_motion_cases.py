@@ -363,3 +363,92 @@ def test_what_happened_is_in_the_models_report(rig: Any, tmp_path: Path) -> None
     lines = len(rig.data.knuckle.report)
     exported(tmp_path / "out.xmdi", tolerance=0.02)
     assert len(rig.data.knuckle.report) == lines, "the same again makes way"
+
+
+def test_tools_and_files_edit_what_a_strip_shows(rig: Any, tmp_path: Path) -> None:
+    """What is seen is what is written: the strip goes with its Action."""
+    imported(put_xmdi(tmp_path / "a.xmdi", Motion("a", [servo("Lift", [0, 0.32, 0.64], [0, 1, 0])])), use_nla=True)
+    assert ops().knuckle.loop_motion(rounds=3) == {"FINISHED"}
+    for frame in (1 + 19.2, 1 + 38.4 + 19.2, 1 + 76.8 + 19.2):
+        assert posed(rig, 52, frame)[2, 3] == pytest.approx(1.0, abs=1e-4)
+    assert track(exported(tmp_path / "out.xmdi"), "Lift").times[-1] == pytest.approx(1.92)
+    imported(put_xmdi(tmp_path / "b.xmdi", Motion("b", [servo("Left Hip", [0, 3.2], [0.5, 0.5])])), action="LAYER")
+    assert rig.animation_data.action is None, "the strip goes on playing"
+    assert sorted(each.name for each in exported(tmp_path / "out.xmdi").trajectories) == ["Left Hip", "Lift"]
+    assert posed(rig, 51, 180)[1, 0] == pytest.approx(math.sin(0.5), abs=1e-5)
+
+
+def test_a_strip_that_shows_a_part_is_sampled(rig: Any, tmp_path: Path) -> None:
+    imported(put_xmdi(tmp_path / "a.xmdi", Motion("a", [servo("Lift", [0, 0.64], [0, 1])])), use_nla=True)
+    rig.animation_data.nla_tracks[0].strips[0].action_frame_end = 1 + 19.2
+    found = track(exported(tmp_path / "out.xmdi"), "Lift")
+    assert found.values.max() == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_loop_in_a_stack_goes_on(rig: Any, tmp_path: Path) -> None:
+    scene().frame_end = 300
+    motion = Motion("a", [servo("Lift", [0, 0.32, 0.64], [0, 1, 0])])
+    imported(put_xmdi(tmp_path / "a.xmdi", motion), use_nla=True, use_cyclic=True)
+    assert posed(rig, 52, 1 + 5 * 38.4 + 19.2)[2, 3] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_no_word_of_moved_keys_where_none_was(rig: Any, tmp_path: Path) -> None:
+    def warned() -> bool:
+        return any(line.code == "left-over-times" for line in rig.data.knuckle.report)
+
+    motion = Motion("a", [servo("Lift", [0, 0.32, 3.2], [0, 1, 0]), servo("Tail", [0], [1])])
+    imported(put_xmdi(tmp_path / "a.xmdi", motion))
+    exported(tmp_path / "out.xmdi", frame_start=20, frame_end=100)
+    assert not warned()
+    points = curve(rig, 52).keyframe_points
+    points.remove(points[1])
+    exported(tmp_path / "out.xmdi")
+    assert not warned()
+    ops().knuckle.scale_motion(speed=2.0)
+    exported(tmp_path / "out.xmdi")
+    assert warned()
+
+
+def test_numbers_in_degrees_are_as_short_as_they_were(rig: Any, tmp_path: Path) -> None:
+    path = put_file(tmp_path / "a.csv", "time,Left Hip,Lift\n0,10,150\n1.25,50,30.5\n")
+    imported(path, angle_unit="DEG", length_unit="MM")
+    for joint in (51, 52):
+        curve(rig, joint).keyframe_points[1].co[0] += 6  # 0.1 s
+    ops().export_anim.servo_motion(filepath=str(tmp_path / "out.csv"))
+    assert (tmp_path / "out.csv").read_text() == path.read_text().replace("1.25", "1.35")
+
+
+def test_a_ball_that_was_retimed_keeps_as_many_keys(rig: Any, tmp_path: Path) -> None:
+    imported(put_xmdi(tmp_path / "a.xmdi", Motion("a", [servo("Neck/rx", [0, 0.64, 1.28], [0, 1.5, 0])])))
+    ops().knuckle.scale_motion(speed=2.0)
+    found = track(exported(tmp_path / "out.xmdi"), "Neck/rx")
+    assert found.times == pytest.approx([0, 0.32, 0.64], abs=1e-6)
+    assert found.values == pytest.approx([0, 1.5, 0], abs=1e-5)
+
+
+def test_balls_and_hinges_follow_the_scenes_rate_alike(rig: Any, tmp_path: Path) -> None:
+    motion = Motion("a", [servo("Neck/rx", [0, 0.64], [0, 1.5]), servo("Lift", [0, 0.64], [0, 1.5])])
+    imported(put_xmdi(tmp_path / "a.xmdi", motion))
+    scene().render.fps = 30
+    found = exported(tmp_path / "out.xmdi")
+    for name in ("Neck/rx", "Lift"):
+        assert track(found, name).times.tolist() == pytest.approx([0, 1.28])
+        assert track(found, name).values.tolist() == [0, 1.5]
+
+
+def test_several_units_are_one_in_one_file(rig: Any, tmp_path: Path) -> None:
+    imported(put_xmdi(tmp_path / "d.xmdi", Motion("d", [servo("Left Hip", [0, 0.32], [0, 90])])), angle_unit="DEG")
+    imported(put_xmdi(tmp_path / "r.xmdi", Motion("r", [servo("Left Hip", [0, 0.32], [0, 1.5])])))
+    imported(tmp_path / "r.xmdi")
+    ops().export_anim.servo_motion(filepath=str(tmp_path / "all.xmdi"), motions="ALL")
+    found = {motion.name: motion.trajectories[0].values[1] for motion in formats.load_motions(tmp_path / "all.xmdi")}
+    assert found == {"d": pytest.approx(math.pi / 2), "r": 1.5, "r.001": 1.5}
+
+
+def test_a_motion_of_nothing_stays_one(rig: Any, tmp_path: Path) -> None:
+    path = put_file(
+        tmp_path / "a.xmdi", '<x><y><motion name="m"><servo name="Lift"><position/><frames/></servo></motion></y></x>'
+    )
+    imported(path)
+    ops().export_anim.servo_motion(filepath=str(tmp_path / "out.xmdi"))
+    assert (tmp_path / "out.xmdi").read_bytes() == path.read_bytes()
