@@ -118,8 +118,9 @@ def _in_units(values: Array, size: float) -> Array:
     wanted, open_ = values.astype(np.float32), np.isfinite(told) & (told != 0.0)
     out = told.copy()
     for digits in range(1, 9):
-        power = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(told[open_]))))
-        short = np.round(told[open_] * power) / power
+        places_after = digits - 1 - np.floor(np.log10(np.abs(told[open_])))
+        up, down = 10.0 ** np.maximum(places_after, 0.0), 10.0 ** np.maximum(-places_after, 0.0)  # whole: exact
+        short = np.round(told[open_] / down * up) / up * down
         fits = (short * size).astype(np.float32) == wanted[open_]
         places = np.flatnonzero(open_)
         out[places[fits]] = short[fits]
