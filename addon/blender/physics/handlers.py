@@ -99,6 +99,12 @@ def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
     return run
 
 
+def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
+    """The run that controlled a model for the step to a frame; None where none did."""
+    run = _runs.get(rig.name)
+    return run if run is not None and run.told_for == frame else None
+
+
 def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The scene's models that physics moves, now or at some keyed frame."""
     return [

@@ -12,6 +12,7 @@ from ..access import record_of, settings
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.handlers import is_simulated
 from ..physics.simulation import leftovers
+from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate
 from ..properties import control_property
 from .common import counted, model_in, why_no_model
@@ -126,6 +127,40 @@ def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
     rate = frame_rate(context.scene)
     if rate < _LEAST_RATE:
         _paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
+
+
+class VIEW3D_PT_knuckle_truth(_ModelPanel, bpy.types.Panel):
+    bl_label = "Truth of the Last Bake"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        lines = truth_lines(rig)
+        if not lines:
+            _paragraph(context, layout, "Bake Physics tells how well the run kept to the mechanism")
+            return
+        for what, amount in lines:
+            row = layout.column(align=True)
+            row.label(text=what)
+            _paragraph(context, row.box(), amount)
+        _worst_joints(layout, rig)
+
+
+def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The joints that came apart most, each a button that selects it."""
+    worst = worst_joints(rig)
+    if not worst:
+        return
+    column = layout.column(align=True)
+    column.label(text="Came apart most")
+    for empty, line in worst:
+        if empty is None:
+            column.label(text=line, translate=False)
+        else:
+            column.operator("knuckle.select_part", text=line, translate=False).part = empty.name
+    layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")
 
 
 class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
@@ -283,6 +318,7 @@ CLASSES = (
     VIEW3D_PT_knuckle_model,
     VIEW3D_PT_knuckle_world,
     VIEW3D_PT_knuckle_drive,
+    VIEW3D_PT_knuckle_truth,
     VIEW3D_PT_knuckle_controls,
     VIEW3D_PT_knuckle_servos,
     VIEW3D_PT_knuckle_motion,
