@@ -50,10 +50,17 @@ def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
         _held_joints(recording),
         np.array(masses, dtype=np.float64),
         np.array(moments, dtype=np.float64).reshape(-1, 3),
-        np.array(scene.gravity if scene.use_gravity else (0.0, 0.0, 0.0), dtype=np.float64),
+        _gravity(scene),
         set(recording.drives[1:]) == {"LIMP"},
         _sunk(scene, recording, pieces),
     )
+
+
+def _gravity(scene: bpy.types.Scene) -> Array:
+    """What bodies of the scene's world are pulled by, (3,)."""
+    weights = scene.rigidbody_world.effector_weights
+    share = weights.all * weights.gravity if scene.use_gravity else 0.0
+    return np.array(scene.gravity, dtype=np.float64) * share
 
 
 def _moved_mass(obj: bpy.types.Object) -> float:
