@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -233,52 +234,62 @@ def _turns(poses: Array) -> Array:
 # ------------------------------------------------------------------------------------ in words
 
 
-def told(truth: Truth, names: Mapping[int, str]) -> list[tuple[str, str]]:
-    """The truth in words: what, and how much. ``names`` are those of bodies by their places."""
-    out: list[tuple[str, str]] = []
+class Line(NamedTuple):
+    """A figure in words: what it is, at worst, in the mean (empty where that says nothing), and a remark."""
+
+    what: str
+    worst: str
+    mean: str = ""
+    remark: str = ""
+
+    def __str__(self) -> str:
+        amount = f"{self.worst} at worst, {self.mean} in the mean" if self.mean else self.worst
+        return f"{self.what}: {amount}" + (f" ({self.remark})" if self.remark else "")
+
+
+def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
+    """The truth in words. ``names`` are those of bodies by their places."""
+    out: list[Line] = []
     if truth.joints:
-        worst = truth.worst(1)[0]
         mean = sum(joint.mean_share for joint in truth.joints) / len(truth.joints)
-        out.append(("Pivot gap", f"{_percent(worst.share)} of a link at worst, {_percent(mean)} in the mean"))
+        out.append(Line("Pivot gap", percent(truth.worst(1)[0].share), percent(mean), "of a link's length"))
     for turns, what in ((True, "Servo error"), (False, "Slide error")):
         driven = [joint for joint in truth.joints if joint.turns == turns and not math.isnan(joint.error)]
         if driven:
             mean = sum(joint.mean_error for joint in driven) / len(driven)
-            most = max(joint.error for joint in driven)
-            out.append((what, f"{_amount(most, turns)} at worst, {_amount(mean, turns)} in the mean"))
-    out.append(("Stops", _stops_told(truth)))
+            out.append(Line(what, _amount(max(joint.error for joint in driven), turns), _amount(mean, turns)))
+    out.append(_stops_told(truth))
     if not math.isnan(truth.energy_gained):
-        out.append(("Energy gained", f"{_percent(truth.energy_gained)} of the largest kinetic energy"))
-    out.append(("Penetration", _depth_told(truth, names)))
+        out.append(Line("Energy gained", percent(truth.energy_gained), remark="of the largest kinetic energy"))
+    out.append(_depth_told(truth, names))
     return out
 
 
-def _stops_told(truth: Truth) -> str:
+def _stops_told(truth: Truth) -> Line:
     over = [joint for joint in truth.joints if joint.beyond > 0.0]
-    if not over:
-        return "kept"
     most = [
         _amount(max(joint.beyond for joint in over if joint.turns == turns), turns)
         for turns in (True, False)
         if any(joint.turns == turns for joint in over)
     ]
     many = "1 joint" if len(over) == 1 else f"{len(over)} joints"
-    return f"{many} beyond, by {' and '.join(most)} at most"
+    return Line("Beyond stops", " and ".join(most), remark=many) if over else Line("Beyond stops", "none")
 
 
-def _depth_told(truth: Truth, names: Mapping[int, str]) -> str:
+def _depth_told(truth: Truth, names: Mapping[int, str]) -> Line:
     if truth.depth <= 0.0:
-        return "none"
+        return Line("Penetration", "none")
     first, second = ("the ground" if place == GROUND else names.get(place, f"body {place + 1}") for place in truth.deep)
-    return f"{truth.depth:.3g} at worst: {first} in {second}"
+    return Line("Penetration", f"{truth.depth:.1g}", remark=f"{first} in {second}")
 
 
-def joint_told(joint: JointTruth) -> str:
-    """One of the worst joints in words."""
-    return f"{joint.name}: {_percent(joint.share)} at worst, {_percent(joint.mean_share)} in the mean"
+def joint_told(joint: JointTruth) -> Line:
+    """How far one joint came apart, in words."""
+    return Line(joint.name, percent(joint.share), percent(joint.mean_share))
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share in percent."""
     return f"{_short(100.0 * share)} %"
 
 

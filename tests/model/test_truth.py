@@ -55,7 +55,7 @@ def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
     assert found.error == pytest.approx(0.07, abs=1e-3)
     assert found.mean_error == pytest.approx(0.02 + 0.05 / 111, abs=1e-3)
     assert found.beyond == pytest.approx(-0.45 - angles.min(), abs=1e-3)
-    assert joint_told(found) == "Knee: 1.2 % at worst, 0.62 % in the mean"
+    assert str(joint_told(found)) == "Knee: 1.2 % at worst, 0.62 % in the mean"
 
 
 def test_along_its_slide_a_joint_does_not_come_apart() -> None:
@@ -142,10 +142,9 @@ def test_the_deepest_is_named() -> None:
     still = turned_about_z(np.zeros(4))
     found = judge(run(still, still, overlaps=overlaps))
     assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
-    assert dict(told(found, {0: "Foot", 1: "Shin"}))["Penetration"] == "0.4 at worst: Foot in Shin"
-    assert dict(told(judge(run(still, overlaps=overlaps[:1])), {0: "Foot"}))["Penetration"].endswith(
-        "Foot in the ground"
-    )
+    assert str(told(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 (Foot in Shin)"
+    below = told(judge(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
+    assert (below.worst, below.remark) == ("0.3", "Foot in the ground")
 
 
 def test_the_worst_are_told_by_their_links() -> None:
@@ -158,8 +157,8 @@ def test_the_worst_are_told_by_their_links() -> None:
     poses[:, 2, 3] = 0.1
     found = judge(run(poses, joints=tuple(held)))
     assert [joint.id for joint in found.worst()] == ["3", "1", "2"]
-    assert dict(told(found, {}))["Pivot gap"] == "10 % of a link at worst, 4.7 % in the mean"
+    assert str(told(found, {})[0]) == "Pivot gap: 10 % at worst, 4.7 % in the mean (of a link's length)"
 
 
 def test_nothing_is_told_of_what_there_is_not() -> None:
-    assert told(Truth(()), {}) == [("Stops", "kept"), ("Penetration", "none")]
+    assert [str(line) for line in told(Truth(()), {})] == ["Beyond stops: none", "Penetration: none"]

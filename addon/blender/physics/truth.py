@@ -11,7 +11,7 @@ import numpy as np
 from ...model.records import Array, Joint
 from ...model.report import Report
 from ...model.rotations import inverse
-from ...model.truth import GROUND, NAMED, HeldJoint, JointTruth, Overlap, Run, Truth, joint_told, judge, told
+from ...model.truth import GROUND, HeldJoint, JointTruth, Line, Overlap, Run, Truth, joint_told, judge, told
 from ..access import record_of, settings
 from ..joint_axes import constraint_turn
 from ..model_parts import file_name, parts
@@ -180,28 +180,27 @@ def _number(kept: float) -> float:
     return math.nan if kept == _NO_NUMBER else kept
 
 
-def truth_lines(rig: bpy.types.Object) -> list[tuple[str, str]]:
-    """The kept truth in words: what, and how much. None where there was no run."""
+def truth_lines(rig: bpy.types.Object) -> list[Line]:
+    """The kept truth in words; nothing where there was no run."""
     truth = kept_truth(rig)
     if truth is None:
         return []
-    kept = settings(rig).truth
-    names = dict(zip(truth.deep, kept.deep_names.split("\n"), strict=False))
-    return [("Run", kept.run), *told(truth, names)]
+    names = dict(zip(truth.deep, settings(rig).truth.deep_names.split("\n"), strict=False))
+    return told(truth, names)
 
 
-def worst_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | None, str]]:
+def worst_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | None, Line]]:
     """The joints that came apart most, the worst first: their empty, None where it is gone, and a line on each."""
     truth = kept_truth(rig)
     if truth is None:
         return []
     empties = {row.id: row.empty for row in settings(rig).truth.joints}
-    return [(empties.get(joint.id), joint_told(joint)) for joint in truth.worst(NAMED)]
+    return [(empties.get(joint.id), joint_told(joint)) for joint in truth.worst()]
 
 
 def tell_truth(rig: bpy.types.Object, report: Report) -> None:
     """Add the kept truth to a report."""
-    for what, amount in truth_lines(rig)[1:]:
-        report.info("truth", f"{what}: {amount}")
+    for line in truth_lines(rig):
+        report.info("truth", str(line))
     for empty, line in worst_joints(rig):
         report.info("truth-worst", f"Came apart: {line}", where="" if empty is None else empty.name)

@@ -76,8 +76,8 @@ class KNUCKLE_OT_bake_physics(LongWork):
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
-        found = dict(truth_lines(recording.plant.rig)).get("Pivot gap")
-        apart = "" if found is None else f"; joints came apart by {found}"
+        found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
+        apart = f". {found[0]}" if found else ""
         self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 
 from ... import formats
+from ...model.truth import Line
 from ..access import record_of, settings
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.handlers import is_simulated
@@ -130,7 +131,7 @@ def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
 
 
 class VIEW3D_PT_knuckle_truth(_ModelPanel, bpy.types.Panel):
-    bl_label = "Truth of the Last Bake"
+    bl_label = "Truth Report"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -141,11 +142,26 @@ class VIEW3D_PT_knuckle_truth(_ModelPanel, bpy.types.Panel):
         if not lines:
             _paragraph(context, layout, "Bake Physics tells how well the run kept to the mechanism")
             return
-        for what, amount in lines:
-            row = layout.column(align=True)
-            row.label(text=what)
-            _paragraph(context, row.box(), amount)
+        layout.label(text=settings(rig).truth.run, translate=False)
+        figures = layout.column(align=True)
+        _figure(figures, Line("", "Worst", "Mean"))
+        for line in lines:
+            _figure(figures, line)
+            if line.remark and not line.mean:
+                _paragraph(context, figures, line.remark)
         _worst_joints(layout, rig)
+
+
+def _figure(layout: bpy.types.UILayout, line: Line) -> bpy.types.UILayout:
+    """A row of what was found; returns the place of its name."""
+    row = layout.split(factor=0.5)
+    name = row.row(align=True)
+    if line.what:
+        name.label(text=line.what, translate=False)
+    amounts = row.row(align=True)
+    for amount in (line.worst, line.mean) if line.mean else (line.worst,):
+        amounts.label(text=amount)
+    return name
 
 
 def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
@@ -154,12 +170,11 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
     if not worst:
         return
     column = layout.column(align=True)
-    column.label(text="Came apart most")
+    column.label(text="Came apart most, of a link's length")
     for empty, line in worst:
-        if empty is None:
-            column.label(text=line, translate=False)
-        else:
-            column.operator("knuckle.select_part", text=line, translate=False).part = empty.name
+        name = _figure(column, line if empty is None else line._replace(what=""))
+        if empty is not None:
+            name.operator("knuckle.select_part", text=line.what, translate=False).part = empty.name
     layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")
 
 
