@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import bpy
 import numpy as np
-from mathutils import Matrix
 
 from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
 from ..access import action_record, armature_of, bone_record, record_of, settings
@@ -18,9 +17,10 @@ from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
 from ..channels import servo_channels, servo_names
 from .anchor import stands
+from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
 from .plant import design_pose, gather
-from .recording import Recording
+from .recording import Recording, quaternions
 from .simulation import build_physics, is_simulated
 from .truth import keep_truth, truth_of
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
@@ -120,25 +120,34 @@ def bake(
     last: int | None = None,
     name: str | None = None,
     progress: Progress | None = None,
+    all_bodies: bool = False,
 ) -> tuple[bpy.types.Action, Recording]:
     """Simulate and write what happened as keys of a new Action; the model then plays on keys.
 
     The Action that was there is not touched and stays in the file. Where the drive switch is keyed, its curve is
-    muted. How well the run kept to the model is kept with it."""
-    return _work_through(bake_steps(scene, rig, last, name), progress)
+    muted. How well the run kept to the model is kept with it. ``all_bodies``: a second Action keys every body, which
+    then goes where physics had it, to the last gap."""
+    return _work_through(bake_steps(scene, rig, last, name, all_bodies), progress)
 
 
 def bake_steps(
-    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, name: str | None = None
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    last: int | None = None,
+    name: str | None = None,
+    all_bodies: bool = False,
 ) -> Steps[tuple[bpy.types.Action, Recording]]:
     """The same as a generator, like ``record_steps``."""
     recording = yield from record_steps(scene, rig, last)
     keep_truth(rig, recording, truth_of(scene, recording))
     action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    if all_bodies:
+        write_body_keys(rig, recording, action)
     switch = settings_curves(rig).get(("knuckle.drive", 0))
     if switch is not None:
         switch.mute = True  # its keys stay, for another run
     settings(rig).drive = "KEYS"
+    follow_body_keys(rig)
     return action, recording
 
 
@@ -198,16 +207,8 @@ def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
         rest, number = np.array(bone.matrix_local, dtype=np.float64), place[bone.name]
         moved = to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number]))
         channels = np.linalg.inv(rest) @ moved @ rest
-        paths[bone.name] = channels[:, :3, 3], _quaternions(channels[:, :3, :3])
+        paths[bone.name] = channels[:, :3, 3], quaternions(channels[:, :3, :3])
     return paths
-
-
-def _quaternions(turns: Array) -> Array:
-    """Quaternions (n, 4) of rotations (n, 3, 3), without jumps: of its two, each is the nearer to the one before."""
-    out = np.array([Matrix(turn.tolist()).to_quaternion() for turn in turns])
-    flips = np.cumprod(np.sign(np.einsum("ni,ni->n", out[1:], out[:-1])))
-    out[1:] *= flips[:, None]
-    return out
 
 
 def recorded_motion(scene: bpy.types.Scene, recording: Recording, name: str, step: float | None = None) -> Motion:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from mathutils import Matrix
+
 from ...model.records import Array
 from .plant import Plant
 
@@ -30,3 +33,11 @@ class Recording:
     def worst_gap(self) -> float:
         """The largest distance by which any joint's two sides came apart (length units)."""
         return max((float(self.plant.gaps(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
+
+
+def quaternions(turns: Array) -> Array:
+    """Quaternions (n, 4) of rotations (n, 3, 3), without jumps: of its two, each is the nearer to the one before."""
+    out = np.array([Matrix(turn.tolist()).to_quaternion() for turn in turns])
+    flips = np.cumprod(np.sign(np.einsum("ni,ni->n", out[1:], out[:-1])))
+    out[1:] *= flips[:, None]
+    return out

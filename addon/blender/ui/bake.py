@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import IntProperty
+from bpy.props import BoolProperty, IntProperty
 
 from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
@@ -61,6 +61,13 @@ class KNUCKLE_OT_bake_physics(LongWork):
         options={"SKIP_SAVE"},
     )
 
+    all_bodies: BoolProperty(
+        name="All Bodies",
+        description="Key every body besides the servos: it then plays where physics had it, gaps between joints and "
+        "all. These keys are a second Action, which tools for motions leave as it is",
+        default=False,
+    )
+
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
@@ -72,7 +79,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
             raise ValueError(f"The range ends (frame {last}) before physics begins (frame {scene.frame_start})")
-        return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake")
+        return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
