@@ -27,6 +27,7 @@ from .build import BuildOptions, build
 from .extract import extract
 from .model_parts import parts, rig_in, rigs_in
 from .physics.bake import Recording, bake, record, recorded_motion, write_keys
+from .physics.body_keys import write_body_keys
 from .physics.simulation import build_physics, clear_physics
 from .physics.truth import keep_truth, tell_truth, truth_of
 from .physics.world import frame_rate
@@ -185,8 +186,10 @@ def simulate_to_file(
     motion: Path | None,
     inputs: Inputs,
     mesh_folders: Sequence[str] = (),
+    all_bodies: bool = False,
 ) -> Report:
-    """Run a model under physics; write its servo motion, or a .blend that plays it without physics."""
+    """Run a model under physics; write its servo motion, or a .blend that plays it without physics; ``all_bodies``:
+    with keys for every body."""
     scene = fresh_scene()
     rig, report = load_into(scene, model, seconds, mesh_folders)
     if motion is not None:
@@ -197,7 +200,9 @@ def simulate_to_file(
     describe_run(scene, rig, recording, report)
     name = f"{record_of(rig).source_name} {drive.title()}"
     if out.suffix.lower() == ".blend":
-        write_keys(rig, recording, name)
+        action = write_keys(rig, recording, name)
+        if all_bodies:
+            write_body_keys(rig, recording, action)
         clear_physics(scene, rig)
         scene.frame_set(scene.frame_start)
         save_blend(out)

@@ -351,6 +351,10 @@ class KnuckleModel(bpy.types.PropertyGroup):
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
+    key_bodies: BoolProperty(
+        name="All Bodies",
+        description="Have Bake Physics key every body besides the servos, so that it plays where physics had it",
+    )
     body_keys: PointerProperty(type=bpy.types.Object, description="The armature with a bone for every body's own keys")
     truth: PointerProperty(type=KnuckleTruth, description="How well the last run that was baked kept to the model")
     servo_names: CollectionProperty(

@@ -10,6 +10,7 @@ from bpy.props import BoolProperty, IntProperty
 from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
 from ..physics.bake import bake_steps
+from ..physics.body_keys import remove_body_keys
 from ..physics.truth import truth_lines
 from .common import NeedsModel, Result
 from .long_work import LongWork, Steps
@@ -88,4 +89,20 @@ class KNUCKLE_OT_bake_physics(LongWork):
         self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
 
 
-CLASSES = (KNUCKLE_OT_bake_gait, KNUCKLE_OT_bake_physics)
+class KNUCKLE_OT_remove_body_keys(NeedsModel):
+    bl_idname = "knuckle.remove_body_keys"
+    bl_label = "Remove Body Keys"
+    bl_description = "Have the bodies follow nothing but the bones again. What was baked for the servos stays"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if settings(rig).body_keys is not None else "The bodies have no keys of their own"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        remove_body_keys(rig)
+        self.report({"INFO"}, "The bodies follow the bones")
+        return {"FINISHED"}
+
+
+CLASSES = (KNUCKLE_OT_bake_gait, KNUCKLE_OT_bake_physics, KNUCKLE_OT_remove_body_keys)

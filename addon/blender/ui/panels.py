@@ -259,7 +259,11 @@ class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
             _split(layout).prop(data, "action")
         column = layout.column(align=True)
         column.operator("knuckle.bake_gait", icon="ACTION")
-        column.operator("knuckle.bake_physics", icon="PHYSICS")
+        baking = column.row(align=True)
+        baking.operator("knuckle.bake_physics", icon="PHYSICS").all_bodies = settings(rig).key_bodies
+        baking.prop(settings(rig), "key_bodies", toggle=True)
+        if settings(rig).body_keys is not None:
+            column.operator("knuckle.remove_body_keys", icon="X")
         row = layout.row(align=True)
         row.operator("import_anim.servo_motion", text="Import…", icon="IMPORT")
         row.operator("export_anim.servo_motion", text="Export…", icon="EXPORT")
