@@ -87,6 +87,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     simulate.add_argument("model", type=Path, metavar="MODEL")
     simulate.add_argument("--drive", choices=("servo", "limp"), default="servo", help="servos on or off")
+    simulate.add_argument(
+        "--all-bodies", action="store_true",
+        help="key every body in the .blend, so that it plays where physics had it, gaps between joints and all",
+    )  # fmt: skip
     _run_options(simulate)
     simulate.add_argument("--seconds", type=_seconds, required=True, metavar="S")
     simulate.add_argument(
@@ -344,11 +348,14 @@ def _simulate(args: argparse.Namespace) -> None:
             f"{args.out.suffix or 'no ending'} is not what simulate writes", path=str(args.out),
             remedy=f"Name the output {', '.join(endings)} for the servo motion or .blend for the scene.",
         )  # fmt: skip
+    if args.all_bodies and args.out.suffix.lower() != ".blend":
+        raise FormatError("--all-bodies is for a .blend", path=str(args.out), remedy="Leave it out, or write a .blend.")
     jobs = _jobs()
 
     report = jobs.simulate_to_file(
-        args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input), args.meshes
-    )
+        args.model, args.out, args.seconds, args.drive.upper(), args.motion, dict(args.input), args.meshes,
+        args.all_bodies,
+    )  # fmt: skip
     _print_report(report)
     _say(f"{args.out}: {args.out.stat().st_size} bytes")
 

@@ -27,7 +27,9 @@ from .build import BuildOptions, build
 from .extract import extract
 from .model_parts import parts, rig_in, rigs_in
 from .physics.bake import Recording, bake, record, recorded_motion, write_keys
+from .physics.body_keys import write_body_keys
 from .physics.simulation import build_physics, clear_physics
+from .physics.truth import keep_truth, tell_truth, truth_of
 from .physics.world import frame_rate
 from .properties import control_property
 from .render import FilmOptions, film
@@ -173,6 +175,7 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
         f"{bodies[heaviest].name} travelled ({travel[0]:.2f}, {travel[1]:.2f}, {travel[2]:.2f}) in {seconds:g} s; "
         f"the worst pivot gap was {recording.worst_gap():.3g}",
     )
+    tell_truth(rig, report)
 
 
 def simulate_to_file(
@@ -183,18 +186,23 @@ def simulate_to_file(
     motion: Path | None,
     inputs: Inputs,
     mesh_folders: Sequence[str] = (),
+    all_bodies: bool = False,
 ) -> Report:
-    """Run a model under physics; write its servo motion, or a .blend that plays it without physics."""
+    """Run a model under physics; write its servo motion, or a .blend that plays it without physics; ``all_bodies``:
+    with keys for every body."""
     scene = fresh_scene()
     rig, report = load_into(scene, model, seconds, mesh_folders)
     if motion is not None:
         report.extend(key_motion(rig, motion, scene))
     set_inputs(rig, inputs, report)
     recording = run_physics(scene, rig, seconds, drive)
+    keep_truth(rig, recording, truth_of(scene, recording))
     describe_run(scene, rig, recording, report)
     name = f"{record_of(rig).source_name} {drive.title()}"
     if out.suffix.lower() == ".blend":
-        write_keys(rig, recording, name)
+        action = write_keys(rig, recording, name)
+        if all_bodies:
+            write_body_keys(rig, recording, action)
         clear_physics(scene, rig)
         scene.frame_set(scene.frame_start)
         save_blend(out)

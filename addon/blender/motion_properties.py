@@ -15,6 +15,7 @@ from bpy.props import (
     EnumProperty,
     FloatProperty,
     IntProperty,
+    PointerProperty,
     StringProperty,
 )
 
@@ -91,6 +92,7 @@ class KnuckleAction(bpy.types.PropertyGroup):
     title: StringProperty(description="What Blender called the Action for it; the user may have renamed it since")
     attributes: CollectionProperty(name="Attributes", type=KnuckleAttribute)
     origins: CollectionProperty(type=KnuckleOrigin)
+    bodies: PointerProperty(type=bpy.types.Action, description="Keys of every body, which play with this bake")
 
 
 CLASSES = (KnuckleOriginServo, KnuckleOrigin, KnuckleAttribute, KnuckleServoName, KnuckleAction)

@@ -26,6 +26,8 @@ from bpy.props import (
 
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
+from .truth_properties import CLASSES as TRUTH_CLASSES
+from .truth_properties import KnuckleTruth
 
 #: The positions of the drive switch, in the order of their numbers in curves.
 DRIVES = ("KEYS", "SERVO", "LIMP")
@@ -349,6 +351,12 @@ class KnuckleModel(bpy.types.PropertyGroup):
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
+    key_bodies: BoolProperty(
+        name="All Bodies",
+        description="Have Bake Physics key every body besides the servos, so that it plays where physics had it",
+    )
+    body_keys: PointerProperty(type=bpy.types.Object, description="The armature with a bone for every body's own keys")
+    truth: PointerProperty(type=KnuckleTruth, description="How well the last run that was baked kept to the model")
     servo_names: CollectionProperty(
         name="Servo Names", description="What motions call servos of this model", type=KnuckleServoName
     )
@@ -357,6 +365,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
 
 CLASSES = (
     *MOTION_CLASSES,
+    *TRUTH_CLASSES,
     KnuckleShape,
     KnuckleDof,
     KnuckleJoint,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 import bpy
 import numpy as np
-from mathutils import Matrix
 
 from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
 from ..access import action_record, armature_of, bone_record, record_of, settings
@@ -19,35 +17,17 @@ from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
 from ..channels import servo_channels, servo_names
 from .anchor import stands
-from .plant import Plant, design_pose, gather
+from .body_keys import follow_body_keys, write_body_keys
+from .handlers import run_at
+from .plant import design_pose, gather
+from .recording import Recording, quaternions
 from .simulation import build_physics, is_simulated
+from .truth import keep_truth, truth_of
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
 
 Progress = Callable[[int, int], None]
 T = TypeVar("T")
 Steps = Generator[tuple[int, int], None, T]
-
-
-@dataclass
-class Recording:
-    """A run: frames (n,), world poses of all bodies and of the armature (n, bodies + 1, 4, 4), servo values (n, joints)
-    unwrapped."""
-
-    plant: Plant
-    frames: Array
-    poses: Array
-    values: Array
-    lifts: Array  # (n,): by how much physics had raised the model
-
-    def unlifted(self) -> Array:
-        """The same poses with the armature where the user has it: keys have to lead to the bodies from there."""
-        poses = self.poses.copy()
-        poses[:, -1, 2, 3] -= self.lifts
-        return poses
-
-    def worst_gap(self) -> float:
-        """The largest distance by which any joint's two sides came apart (length units)."""
-        return max((float(self.plant.gaps(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
 
 
 def record(
@@ -72,7 +52,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
     steps = _steps_per_frame(scene, rig)
-    poses, values, lifts = [], [], []
+    poses, values, lifts, told, drives = [], [], [], [], []
     with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
         try:
             reset_cache(scene)
@@ -85,13 +65,17 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                 if number % steps == 0:
                     poses.append(pose)
                     lifts.append(settings(rig).lift)
+                    run = run_at(rig, first + number)
+                    told.append(np.full(len(plant.joints), np.nan) if run is None else run.told)
+                    drives.append(settings(rig).drive if run is None else run.drive)
                     yield len(poses), len(frames)
         finally:
             reset_cache(scene)
             scene.frame_set(before[0], subframe=before[1])
     track = np.array(values).reshape(len(values), len(plant.joints))
     track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
-    return Recording(plant, frames, np.array(poses), track[::steps], np.array(lifts))
+    chased = np.array(told).reshape(len(told), len(plant.joints))
+    return Recording(plant, frames, np.array(poses), track[::steps], np.array(lifts), chased, drives)
 
 
 def _work_through(steps: Steps[T], progress: Progress | None) -> T:
@@ -136,24 +120,34 @@ def bake(
     last: int | None = None,
     name: str | None = None,
     progress: Progress | None = None,
+    all_bodies: bool = False,
 ) -> tuple[bpy.types.Action, Recording]:
     """Simulate and write what happened as keys of a new Action; the model then plays on keys.
 
     The Action that was there is not touched and stays in the file. Where the drive switch is keyed, its curve is
-    muted."""
-    return _work_through(bake_steps(scene, rig, last, name), progress)
+    muted. How well the run kept to the model is kept with it. ``all_bodies``: a second Action keys every body, which
+    then goes where physics had it, to the last gap."""
+    return _work_through(bake_steps(scene, rig, last, name, all_bodies), progress)
 
 
 def bake_steps(
-    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, name: str | None = None
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    last: int | None = None,
+    name: str | None = None,
+    all_bodies: bool = False,
 ) -> Steps[tuple[bpy.types.Action, Recording]]:
     """The same as a generator, like ``record_steps``."""
     recording = yield from record_steps(scene, rig, last)
+    keep_truth(rig, recording, truth_of(scene, recording))
     action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    if all_bodies:
+        write_body_keys(rig, recording, action)
     switch = settings_curves(rig).get(("knuckle.drive", 0))
     if switch is not None:
         switch.mute = True  # its keys stay, for another run
     settings(rig).drive = "KEYS"
+    follow_body_keys(rig)
     return action, recording
 
 
@@ -213,16 +207,8 @@ def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
         rest, number = np.array(bone.matrix_local, dtype=np.float64), place[bone.name]
         moved = to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number]))
         channels = np.linalg.inv(rest) @ moved @ rest
-        paths[bone.name] = channels[:, :3, 3], _quaternions(channels[:, :3, :3])
+        paths[bone.name] = channels[:, :3, 3], quaternions(channels[:, :3, :3])
     return paths
-
-
-def _quaternions(turns: Array) -> Array:
-    """Quaternions (n, 4) of rotations (n, 3, 3), without jumps: of its two, each is the nearer to the one before."""
-    out = np.array([Matrix(turn.tolist()).to_quaternion() for turn in turns])
-    flips = np.cumprod(np.sign(np.einsum("ni,ni->n", out[1:], out[:-1])))
-    out[1:] *= flips[:, None]
-    return out
 
 
 def recorded_motion(scene: bpy.types.Scene, recording: Recording, name: str, step: float | None = None) -> Motion:

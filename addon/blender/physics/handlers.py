@@ -14,6 +14,7 @@ from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from ..reporting import add_to_report
+from .body_keys import follow_body_keys
 from .constraints import put_constraint
 from .servo import ServoRun
 from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
@@ -37,6 +38,8 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     Blender steps physics only when the frame goes on by one, so nothing is done after a jump. At the
     first frame the cache is dropped: what changed since, in keys or controls, must be in the next run."""
     _release()
+    for rig in rigs_in(scene):
+        follow_body_keys(rig)
     world = scene.rigidbody_world
     if world is None or not world.enabled or scene.name in _busy:
         return
@@ -99,6 +102,12 @@ def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
     return run
 
 
+def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
+    """The run that controlled a model for the step to a frame; None where none did."""
+    run = _runs.get(rig.name)
+    return run if run is not None and run.told_for == frame else None
+
+
 def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The scene's models that physics moves, now or at some keyed frame."""
     return [
@@ -131,6 +140,7 @@ def drive_changed(armature: bpy.types.Armature) -> None:
     rig = armature_settings(armature).rig
     if rig is None:
         return
+    follow_body_keys(rig)
     for scene in rig.users_scene:
         if armature_settings(armature).drive != "KEYS" and not (is_simulated(rig) and is_whole(scene, rig)):
             build_physics(scene, rig)

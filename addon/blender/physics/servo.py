@@ -56,6 +56,8 @@ class ServoRun:
         self._feel = self._feedback_places()
         self._keys = self._key_sources()
         self._written = np.full((len(self.motors), 2), np.nan)
+        #: What each servo was last told to be at, and the frame of that; nan where nothing.
+        self.told, self.told_for = np.full(len(self.motors), np.nan), self.first
 
     def _ever_servo(self) -> bool:
         return settings(self.rig).drive == "SERVO" or ("knuckle.drive", 0) in self.settings
@@ -143,6 +145,7 @@ class ServoRun:
     def step(self, frame: int) -> None:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
         self.set_drive(self.drive_at(self.on_scale(frame)))
+        self.told, self.told_for = np.full(len(self.motors), np.nan), frame
         if all(motor is None for motor in self.motors):
             return
         if self.drive == "SERVO":
@@ -167,6 +170,7 @@ class ServoRun:
             velocity = error * np.minimum(gain, JUICE_SHARE * rate)
         else:
             velocity = rate * (self._error(wanted, before) + TRACK_SHARE * self._error(before, actual))
+        self.told = np.where(np.logical_or(spin, self.plant.max_force <= 0.0), np.nan, wanted)
         told = np.logical_or(~np.isnan(wanted), spin)
         velocity = np.where(spin, speed, np.where(told, velocity, 0.0))
         self._write(np.nan_to_num(velocity), np.where(told, self.plant.max_force, 0.0))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import IntProperty
+from bpy.props import BoolProperty, IntProperty
 
 from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
 from ..physics.bake import bake_steps
+from ..physics.body_keys import remove_body_keys
+from ..physics.truth import truth_lines
 from .common import NeedsModel, Result
 from .long_work import LongWork, Steps
 
@@ -60,6 +62,13 @@ class KNUCKLE_OT_bake_physics(LongWork):
         options={"SKIP_SAVE"},
     )
 
+    all_bodies: BoolProperty(
+        name="All Bodies",
+        description="Key every body besides the servos: it then plays where physics had it, gaps between joints and "
+        "all. These keys are a second Action, which tools for motions leave as it is",
+        default=False,
+    )
+
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
@@ -71,15 +80,29 @@ class KNUCKLE_OT_bake_physics(LongWork):
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
             raise ValueError(f"The range ends (frame {last}) before physics begins (frame {scene.frame_start})")
-        return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake")
+        return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
-        self.report(
-            {"INFO"},
-            f"{len(recording.frames)} frames baked to Action {action.name!r}; "
-            f"joints came apart by {recording.worst_gap():.2g} at most",
-        )
+        found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
+        apart = f". {found[0]}" if found else ""
+        self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
 
 
-CLASSES = (KNUCKLE_OT_bake_gait, KNUCKLE_OT_bake_physics)
+class KNUCKLE_OT_remove_body_keys(NeedsModel):
+    bl_idname = "knuckle.remove_body_keys"
+    bl_label = "Remove Body Keys"
+    bl_description = "Have the bodies follow nothing but the bones again. What was baked for the servos stays"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if settings(rig).body_keys is not None else "The bodies have no keys of their own"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        remove_body_keys(rig)
+        self.report({"INFO"}, "The bodies follow the bones")
+        return {"FINISHED"}
+
+
+CLASSES = (KNUCKLE_OT_bake_gait, KNUCKLE_OT_bake_physics, KNUCKLE_OT_remove_body_keys)

@@ -9,6 +9,7 @@ from ..access import settings
 from ..model_parts import parts
 from ..physics.handlers import is_simulated
 from ..physics.simulation import build_physics, clear_physics, leftovers, remove_leftovers
+from ..physics.truth import worst_joints
 from .common import NeedsModel, Result, counted, tell
 from .selection import select_part
 
@@ -90,6 +91,33 @@ class KNUCKLE_OT_select_part(NeedsModel):
         return {"FINISHED"}
 
 
+class KNUCKLE_OT_select_worst(NeedsModel):
+    bl_idname = "knuckle.select_worst"
+    bl_label = "Select Worst Joints"
+    bl_description = "Select the joints that came apart most in the run that was baked last"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if not any(empty is not None for empty, _line in worst_joints(rig)):
+            return "Bake Physics first: no run of the mechanism is known"
+        return "" if context.mode in {"OBJECT", "POSE"} else "Go to object mode or pose mode to select parts"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = [
+            (empty, line)
+            for empty, line in reversed(worst_joints(rig))  # the worst last: that one is active
+            if empty is not None
+        ]
+        done = 0
+        for empty, _line in chosen:
+            done += select_part(context, rig, empty, extend=done > 0)
+        if not done:
+            raise ValueError("The worst joints cannot be selected: they are hidden, or have no bone")
+        self.report({"INFO"}, f"{counted(done, 'joint')} selected")
+        return {"FINISHED"}
+
+
 class KNUCKLE_OT_clean_up(bpy.types.Operator):
     bl_idname = "knuckle.clean_up"
     bl_label = "Clean Up"
@@ -114,4 +142,5 @@ CLASSES = (
     KNUCKLE_OT_build_physics,
     KNUCKLE_OT_clear_physics,
     KNUCKLE_OT_select_part,
+    KNUCKLE_OT_select_worst,
 )

@@ -8,10 +8,12 @@ from typing import Any
 import bpy
 
 from ... import formats
+from ...model.truth import Line
 from ..access import record_of, settings
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.handlers import is_simulated
 from ..physics.simulation import leftovers
+from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate
 from ..properties import control_property
 from .common import counted, model_in, why_no_model
@@ -128,6 +130,54 @@ def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
         _paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
 
 
+class VIEW3D_PT_knuckle_truth(_ModelPanel, bpy.types.Panel):
+    bl_label = "Truth Report"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        lines = truth_lines(rig)
+        if not lines:
+            _paragraph(context, layout, "Bake Physics tells how well the run kept to the mechanism")
+            return
+        layout.label(text=settings(rig).truth.run, translate=False)
+        figures = layout.column(align=True)
+        _figure(figures, Line("", "Worst", "Mean"))
+        for line in lines:
+            _figure(figures, line)
+            if line.remark and not line.mean:
+                _paragraph(context, figures, line.remark)
+        _worst_joints(layout, rig)
+
+
+def _figure(layout: bpy.types.UILayout, line: Line) -> bpy.types.UILayout:
+    """A row of what was found; returns the place of its name."""
+    row = layout.split(factor=0.5)
+    name = row.row(align=True)
+    if line.what:
+        name.label(text=line.what, translate=False)
+    amounts = row.row(align=True)
+    for amount in (line.worst, line.mean) if line.mean else (line.worst,):
+        amounts.label(text=amount)
+    return name
+
+
+def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The joints that came apart most, each a button that selects it."""
+    worst = worst_joints(rig)
+    if not worst:
+        return
+    column = layout.column(align=True)
+    column.label(text="Came apart most, of a link's length")
+    for empty, line in worst:
+        name = _figure(column, line if empty is None else line._replace(what=""))
+        if empty is not None:
+            name.operator("knuckle.select_part", text=line.what, translate=False).part = empty.name
+    layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")
+
+
 class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
     bl_label = "Controls"
 
@@ -209,7 +259,11 @@ class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
             _split(layout).prop(data, "action")
         column = layout.column(align=True)
         column.operator("knuckle.bake_gait", icon="ACTION")
-        column.operator("knuckle.bake_physics", icon="PHYSICS")
+        baking = column.row(align=True)
+        baking.operator("knuckle.bake_physics", icon="PHYSICS").all_bodies = settings(rig).key_bodies
+        baking.prop(settings(rig), "key_bodies", toggle=True)
+        if settings(rig).body_keys is not None:
+            column.operator("knuckle.remove_body_keys", icon="X")
         row = layout.row(align=True)
         row.operator("import_anim.servo_motion", text="Import…", icon="IMPORT")
         row.operator("export_anim.servo_motion", text="Export…", icon="EXPORT")
@@ -283,6 +337,7 @@ CLASSES = (
     VIEW3D_PT_knuckle_model,
     VIEW3D_PT_knuckle_world,
     VIEW3D_PT_knuckle_drive,
+    VIEW3D_PT_knuckle_truth,
     VIEW3D_PT_knuckle_controls,
     VIEW3D_PT_knuckle_servos,
     VIEW3D_PT_knuckle_motion,

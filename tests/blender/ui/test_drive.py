@@ -123,6 +123,18 @@ def test_bake_physics_leaves_keys_that_play_the_fall(rig: Any) -> None:
     assert bpy.data.objects["Trunk"].matrix_world.translation.z == pytest.approx(fallen, abs=0.01)
 
 
+def test_bodies_get_their_own_keys_and_lose_them(rig: Any) -> None:
+    ops().set_drive(drive="LIMP")
+    with pytest.raises(RuntimeError, match="no keys of their own"):
+        ops().remove_body_keys()
+    assert ops().bake_physics(frame_end=5, all_bodies=True) == {"FINISHED"}
+    action = rig.animation_data.action
+    assert action.knuckle.bodies is not None
+    assert ops().remove_body_keys() == {"FINISHED"}
+    assert rig.data.knuckle.body_keys is None
+    assert rig.animation_data.action == action
+
+
 def test_steps_of_a_bake_that_is_stopped_leave_the_scene_as_it_was(rig: Any) -> None:
     import bpy
 

@@ -102,7 +102,7 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
     assert sorted(draw_rows()) == ["Drawer", "Left Joint", "Left Joint", "Right Joint"]
 
 
-ORDER = ["Model", "World", "Drive", "Controls", "Servos and Stops", "Motion", "Film", "Report"]
+ORDER = ["Model", "World", "Drive", "Truth Report", "Controls", "Servos and Stops", "Motion", "Film", "Report"]
 
 
 def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
@@ -119,6 +119,21 @@ def test_with_a_model_the_panels_follow_the_order_of_work(rig: Any) -> None:
     assert ("prop", "drive") in drawn["Drive"]
     assert drawn["Motion"][0] == ("prop", "action")
     assert draw_rows() == ["Left Joint", "Right Joint"]
+
+
+def test_after_a_bake_the_panel_tells_the_truth_about_the_run(rig: Any) -> None:
+    import bpy
+
+    assert {kind for kind, _ in draw_all()["Truth Report"]} == {"label"}, "nothing is known yet"
+    rig.data.knuckle.drive = "SERVO"
+    assert bpy.ops.knuckle.bake_physics(frame_end=6) == {"FINISHED"}
+    drawn = draw_all()["Truth Report"]
+    assert ("label", "Servo, frames 1 to 6") in drawn
+    labels = [text for kind, text in drawn if kind == "label"]
+    assert {"Pivot gap", "Servo error", "Beyond stops", "Penetration"} <= set(labels)
+    assert [what for kind, what in drawn if kind == "operator"] == ["knuckle.select_part"] * 2 + [
+        "knuckle.select_worst"
+    ]
 
 
 def test_controls_are_those_that_the_gait_listens_to(rig: Any) -> None:

@@ -1,0 +1,164 @@
+"""The truth about a run, of poses that are written down by formula: what comes out is what was put in."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from addon.model.records import Dof, Joint
+from addon.model.truth import GROUND, HeldJoint, Overlap, Run, Truth, energy_gained, joint_told, judge, told
+
+RATE = 60.0
+TIMES = np.arange(121) / RATE
+G = 9.81
+
+
+def turned_about_z(angles: np.ndarray) -> np.ndarray:
+    """Poses (n, 4, 4) of turns about Z."""
+    out = np.broadcast_to(np.eye(4), (len(angles), 4, 4)).copy()
+    out[:, 0, 0] = out[:, 1, 1] = np.cos(angles)
+    out[:, 1, 0], out[:, 0, 1] = np.sin(angles), -np.sin(angles)
+    return out
+
+
+def run(*bodies: np.ndarray, joints: tuple = (), free: bool = True, **more) -> Run:
+    """A run of bodies of mass 2 and moments (1, 2, 3), in gravity along -Y."""
+    world = np.broadcast_to(np.eye(4), (len(bodies[0]), 4, 4))
+    count = len(bodies)
+    poses = np.stack([*bodies, world], axis=1)
+    moments = np.tile([1.0, 2.0, 3.0], (count, 1))
+    return Run(poses, RATE, list(joints), np.full(count, 2.0), moments, np.array([0, -G, 0]), free, **more)
+
+
+def hinge(told: np.ndarray | None = None, **stops) -> HeldJoint:
+    """A hinge at the world's origin, about Z, of a link of 4."""
+    joint = Joint("7", "Knee", "revolute", None, None, dofs=[Dof("rotation", **stops)])
+    return HeldJoint(joint, 1, 0, np.eye(4), np.eye(4), 4.0, told)
+
+
+def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
+    angles = 0.5 * np.sin(TIMES * 3.0)
+    poses = turned_about_z(angles)
+    poses[:, 0, 3], poses[:, 2, 3] = 0.03 * (TIMES > 1.0), 0.04 * (TIMES > 1.0)
+    tilt = np.eye(4)
+    tilt[1:3, 1:3] = [[math.cos(0.1), -math.sin(0.1)], [math.sin(0.1), math.cos(0.1)]]
+    poses[30] = poses[30] @ tilt
+    wanted = angles + 0.02
+    wanted[:10] = np.nan
+    wanted[50] += 2 * math.pi + 0.05
+    (found,) = judge(run(poses, joints=(hinge(wanted, lower=-0.45, upper=0.6),))).joints
+    assert (found.gap, found.share) == (pytest.approx(0.05), pytest.approx(0.05 / 4))
+    assert found.mean_gap == pytest.approx(0.05 * (TIMES > 1.0).mean())
+    assert found.tilt == pytest.approx(0.1, abs=1e-3)
+    assert found.error == pytest.approx(0.07, abs=1e-3)
+    assert found.mean_error == pytest.approx(0.02 + 0.05 / 111, abs=1e-3)
+    assert found.beyond == pytest.approx(-0.45 - angles.min(), abs=1e-3)
+    assert str(joint_told(found)) == "Knee: 1.2 % at worst, 0.62 % in the mean"
+
+
+def test_along_its_slide_a_joint_does_not_come_apart() -> None:
+    poses = np.broadcast_to(np.eye(4), (121, 4, 4)).copy()
+    poses[:, :3, 3] = np.stack([3 * TIMES, 0 * TIMES, 4 * TIMES], axis=1)
+    axis = np.array([0.6, 0.0, 0.8])
+    joint = Joint("1", "", "prismatic", None, None, dofs=[Dof("translation", axis, upper=9.0)])
+    (found,) = judge(run(poses, joints=(HeldJoint(joint, 1, 0, np.eye(4), np.eye(4), 1.0),))).joints
+    assert found.gap == pytest.approx(0, abs=1e-12)
+    assert (found.name, found.turns) == ("1", False)
+    assert found.beyond == pytest.approx(10 - 9)
+    assert math.isnan(found.error)
+
+
+def test_a_weld_may_move_nowhere() -> None:
+    poses = turned_about_z(np.full(5, 0.3))
+    poses[:, 1, 3] = 0.2
+    weld = HeldJoint(Joint("1", "", "fixed", None, None), 1, 0, np.eye(4), np.eye(4), 2.0)
+    (found,) = judge(run(poses, joints=(weld,))).joints
+    assert (found.gap, found.tilt, found.share) == pytest.approx((0.2, 0.3, 0.1))
+
+
+def falling(strength: float) -> np.ndarray:
+    poses = turned_about_z(2.5 * TIMES)
+    poses[:, 0, 3] = 3 * TIMES
+    poses[:, 1, 3] = -strength * G * TIMES**2 / 2
+    return poses
+
+
+@pytest.mark.parametrize("strength", [1.0, 1.1, 0.9])
+def test_energy_that_comes_from_nowhere_is_found(strength: float) -> None:
+    """A body that falls more strongly than gravity pulls: what it has more at the end, and nothing that is lost."""
+    kinetic = 0.5 * 2.0 * (3.0**2 + (strength * G * 2) ** 2) + 0.5 * 3.0 * 2.5**2
+    gained = 0.5 * 2.0 * (strength * G * 2) ** 2 - 2.0 * G * strength * G * 2**2 / 2
+    assert energy_gained(run(falling(strength))) == pytest.approx(max(gained, 0) / kinetic, abs=2e-4)
+
+
+def test_a_swing_of_large_amplitude_gains_nothing() -> None:
+    """Integrated by Runge and Kutta in small steps; its pivot is a length away from the body."""
+    length, state, angles = 1.5, np.array([2.5, 0.0]), []
+    fall = lambda s: np.array([s[1], -2 * G * length / (3.0 + 2 * length**2) * math.sin(s[0])])  # noqa: E731
+    for _ in TIMES:
+        angles.append(state[0])
+        for _sub in range(20):
+            h = 1 / RATE / 20
+            a = fall(state)
+            b = fall(state + h / 2 * a)
+            c = fall(state + h / 2 * b)
+            state = state + h / 6 * (a + 2 * b + 2 * c + fall(state + h * c))
+    poses = turned_about_z(np.array(angles))
+    poses[:, 0, 3], poses[:, 1, 3] = length * np.sin(angles), -length * np.cos(angles)
+    assert energy_gained(run(poses)) < 2e-4
+    heavy = run(poses)
+    heavy.gravity = heavy.gravity * 0.8  # then what it has below comes from nowhere
+    drop = length * (1 - math.cos(2.5))
+    assert energy_gained(heavy) == pytest.approx(0.2 * drop / drop, rel=0.02)
+
+
+def test_a_blow_that_stops_a_body_gains_nothing() -> None:
+    poses = falling(1.0)
+    poses[70:] = poses[70]
+    assert energy_gained(run(poses)) < 1e-3
+
+
+def test_springs_count_as_stored_energy() -> None:
+    """A mass that swings on a spring, half a turn from its rest: without the spring it would gain all it has."""
+    spin = math.sqrt(12.0 / 3.0)
+    poses = turned_about_z(0.4 + np.cos(spin * TIMES))
+    poses[:, :3, 3] = 0
+    spring = hinge()
+    spring.joint.dofs[0].stiffness, spring.joint.dofs[0].rest = 12.0, 0.4
+    assert energy_gained(run(poses, joints=(spring,))) < 1e-3
+    assert energy_gained(run(poses, joints=(hinge(),))) == pytest.approx(1, abs=1e-3)
+
+
+def test_with_motors_and_at_rest_energy_is_not_told() -> None:
+    assert math.isnan(energy_gained(run(falling(1.1), free=False)))
+    assert math.isnan(energy_gained(run(turned_about_z(np.zeros(50)))))
+    assert math.isnan(energy_gained(run(falling(1.1)[:4])))
+
+
+def test_the_deepest_is_named() -> None:
+    overlaps = [Overlap(0, GROUND, np.array([0, 0.1, 0.3, 0])), Overlap(0, 1, np.array([0, 0.4, 0, 0]))]
+    still = turned_about_z(np.zeros(4))
+    found = judge(run(still, still, overlaps=overlaps))
+    assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
+    assert str(told(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 (Foot in Shin)"
+    below = told(judge(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
+    assert (below.worst, below.remark) == ("0.3", "Foot in the ground")
+
+
+def test_the_worst_are_told_by_their_links() -> None:
+    """A gap of one size is worse in a short link."""
+    held = []
+    for number, length in enumerate((8.0, 2.0, 4.0, 1.0)):
+        held.append(hinge())
+        held[-1].joint.id, held[-1].length = str(number), length
+    poses = turned_about_z(np.zeros(9))
+    poses[:, 2, 3] = 0.1
+    found = judge(run(poses, joints=tuple(held)))
+    assert [joint.id for joint in found.worst()] == ["3", "1", "2"]
+    assert str(told(found, {})[0]) == "Pivot gap: 10 % at worst, 4.7 % in the mean (of a link's length)"
+
+
+def test_nothing_is_told_of_what_there_is_not() -> None:
+    assert [str(line) for line in told(Truth(()), {})] == ["Beyond stops: none", "Penetration: none"]
