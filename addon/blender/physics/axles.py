@@ -4,14 +4,19 @@ Blender's motor (Bullet's ``btGeneric6DofConstraint``) turns about X of the empt
 to Z of the empty on its first: that axis goes with both bodies, as measured. With X on the first axis of a joint, held
 by the parent, and Z on its last, held by the child, the motor is at right angles to all axes but its own, and so moves
 nothing but its own coordinate, like a motor between two rings of a gimbal; and the other way round for the last
-axis. The middle one of three, and those of a ball, have no such motor: there each is told what the wanted rotation has
-about its axis. A motor slides along X of the empty on its first body.
+axis. The middle one of three has no such motor, and is told what the wanted rotation has about its axis. So are those
+of a ball. It has two about each axis of its frame, of which three are used at a time: of six there are always three
+that are far from being in one plane (their axes span at least 0.63 of a unit cube), of three or four not.
+
+A motor slides along X of the empty on its first body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
 
 import numpy as np
 
@@ -74,12 +79,14 @@ def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
 
 
 def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
-    """The motors of a joint in a run that begins at coordinates (size,), one for each coordinate and in their order."""
+    """The motors of a joint in a run that begins at coordinates (size,), in the order of these; two for each of a
+    ball's."""
     axes = axes_at(dofs, values)
     if dofs[-1].kind == "ball":
         slides = [Axle(k, False, False, axes[k], frame_with_z(axes[k])[:, 0]) for k in range(len(axes) - 3)]
-        first = len(slides)
-        return slides + [Axle(first + k, True, False, axes[first + k], axes[first + (k + 1) % 3]) for k in range(3)]
+        ball = axes[len(slides) :]
+        pairs = [(k, (k + way) % 3) for k in range(3) for way in (1, 2)]
+        return slides + [Axle(len(slides) + k, True, False, ball[k], ball[other]) for k, other in pairs]
     turns = [k for k, dof in enumerate(dofs) if dof.kind == "rotation"]
     out = []
     for number, dof in enumerate(dofs):
@@ -94,6 +101,16 @@ def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
             other = turns[0] if last else turns[-1]
             out.append(Axle(number, True, last, axes[number], axes[other]))
     return out
+
+
+def apart(pushes: Array) -> list[int]:
+    """Which three of some directions (n, 3) are farthest from being in one plane."""
+    return list(max(_threes(len(pushes)), key=lambda three: abs(float(np.linalg.det(pushes[list(three)])))))
+
+
+@cache
+def _threes(count: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(combinations(range(count), 3))
 
 
 def pushed(x: Array, z: Array) -> Array:

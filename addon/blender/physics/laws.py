@@ -40,7 +40,7 @@ class Servos:
     free: NDArray[np.bool_]
     locked: NDArray[np.bool_]
     prescribed: NDArray[np.bool_]
-    inertia: Array  # kg m2 (or kg) that the servo moves: what PD gains that are not given are chosen for
+    inertia: Array | None = None  # kg m2 (or kg) that the servos move: what gains that are not given are chosen for
 
     @classmethod
     def of(
@@ -58,15 +58,15 @@ class Servos:
             np.array([dof.actuator == "passive" for dof in dofs], dtype=bool),
             np.array([dof.actuator == "locked" for dof in dofs], dtype=bool),
             prescribed,
-            np.ones(len(dofs)) if inertia is None else inertia,
         )
 
     def pd_gains(self) -> tuple[Array, Array]:
         """Stiffness and damping (n,): given, or chosen for what the servo moves where neither is."""
+        inertia = np.ones(len(self.gain)) if self.inertia is None else self.inertia
         chosen = (self.stiffness <= 0.0) & (self.damping <= 0.0)
         return (
-            np.where(chosen, self.inertia * PD_FREQUENCY**2, self.stiffness),
-            np.where(chosen, 2.0 * self.inertia * PD_FREQUENCY, self.damping),
+            np.where(chosen, inertia * PD_FREQUENCY**2, self.stiffness),
+            np.where(chosen, 2.0 * inertia * PD_FREQUENCY, self.damping),
         )
 
 
@@ -76,11 +76,12 @@ def force_limit(dof: KnuckleDof, format_: str) -> float:
     return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
 
 
-def commands(law: str, servos: Servos, ahead: Array, error: Array, speed: Array, rate: float) -> tuple[Array, Array]:
-    """Speeds and force limits (n,) for the frame to come, under JUICE, TRACK or PD.
+def commands(law: str, servos: Servos, ahead: Array, error: Array, course: Course, rate: float) -> tuple[Array, Array]:
+    """Speeds and force limits (n,) for the frame to come, under JUICE, TRACK or PD. Under PD the limit is the force
+    itself, with its sign.
 
     ``error`` is by how much each coordinate is behind its target now, ``ahead`` by how much the target goes on within
-    the frame, ``speed`` what the coordinate does, ``rate`` frames per second. nan where nothing is wanted: free."""
+    the frame, ``course`` how it moved, ``rate`` frames per second. nan where nothing is wanted: free."""
     velocity = rate * (ahead + TRACK_SHARE * error)
     force = servos.limit
     if law == "JUICE":
@@ -88,17 +89,39 @@ def commands(law: str, servos: Servos, ahead: Array, error: Array, speed: Array,
         told = (ahead + error) * np.minimum(gain, JUICE_SHARE * rate)
         velocity = np.where(servos.prescribed, velocity, told)
     elif law == "PD":
-        told, push = _pd(servos, ahead, error, speed, rate)
+        told, push = _pd(servos, ahead, error, course, rate)
         velocity = np.where(servos.prescribed, velocity, told)
-        force = np.where(servos.prescribed, force, np.minimum(push, force))
+        force = np.where(servos.prescribed, force, np.clip(push, -force, force))
     idle = np.isnan(velocity) | servos.free
     return np.where(idle, 0.0, velocity), np.where(idle, 0.0, force)
 
 
-def _pd(servos: Servos, ahead: Array, error: Array, speed: Array, rate: float) -> tuple[Array, Array]:
-    """The torque of the spring and damper in the middle of the frame, as a limit; and the speed at which it would be
+def _pd(servos: Servos, ahead: Array, error: Array, course: Course, rate: float) -> tuple[Array, Array]:
+    """The torque of the spring and damper in the middle of the frame, after the speed at which it would be
     nothing at the frame's end, beyond which no torque drives: stiff gains arrive, and never shake."""
     stiffness, damping = servos.pd_gains()
-    push = stiffness * (error + 0.5 * (ahead - speed / rate)) + damping * (ahead * rate - speed)
+    gone = (0.5 * course.speed + 7.0 / 24.0 * course.change) / rate  # in half a frame, on the last three's parabola
+    push = stiffness * (error + 0.5 * ahead - gone) + damping * (ahead * rate - course.speed - course.change)
     whole = np.maximum(damping + stiffness / rate, 1e-30)
-    return (stiffness * (error + ahead) + damping * ahead * rate) / whole, np.abs(push)
+    return (stiffness * (error + ahead) + damping * ahead * rate) / whole, push
+
+
+@dataclass
+class Course:
+    """How coordinates (n,) moved so far: ``speed`` within the last frame and its ``change`` since the one before. From
+    poses alone: Blender does not tell the speeds of bodies."""
+
+    speed: Array
+    change: Array
+    _frames: int = 0
+
+    @classmethod
+    def at_rest(cls, count: int) -> Course:
+        return cls(np.zeros(count), np.zeros(count))
+
+    def go_on(self, moved: Array, rate: float) -> None:
+        """Note by how much the coordinates moved within a frame. Of a model that begins at rest."""
+        speed = moved * rate
+        self.change = speed - self.speed if self._frames else np.zeros_like(speed)
+        self.speed = speed
+        self._frames += 1

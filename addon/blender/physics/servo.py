@@ -17,11 +17,12 @@ from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
 from .anchor import stands
+from .carried import Carried
 from .collision import collision_children
-from .laws import commands
+from .laws import Course, commands
 from .lowest import Measured, lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
-from .several import SeveralServos, several_servos
+from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
 
@@ -37,9 +38,10 @@ class ServoRun:
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
         self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
-        if self.plant.empties and self._ever_servo():
+        self.several: list[SeveralServos] = []
+        if self._ever_servo() or has_locked(self.plant):
             ensure_motors(scene, self.plant)
-        self.several: list[SeveralServos] = several_servos(scene, self.plant) if self._ever_servo() else []
+            self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
@@ -51,6 +53,7 @@ class ServoRun:
         self._keys = self._key_sources()
         self._start: Array | None = None
         self._last: Array | None = None
+        self._course = Course.at_rest(len(self.motors))
         self._written = np.full((len(self.motors), 2), np.nan)
 
     def _ever_servo(self) -> bool:
@@ -134,6 +137,7 @@ class ServoRun:
         poses = self.plant.poses()
         places = {empty: place for each in self.several for empty, place in each.mark(poses).items()}
         self._start, self._last = self.plant.coordinates(poses), None
+        self._course = Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
         beginning.hold(poses, places)
         return beginning
@@ -144,11 +148,19 @@ class ServoRun:
         if not self.several and all(motor is None for motor in self.motors):
             return
         poses = self.plant.poses()
+        if self._law() == "PD" and self.plant.servos.inertia is None:
+            self._choose_gains(poses)
         self._command(frame, poses)
         places = self.on_scale(frame - 1), self.on_scale(frame)
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
             each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+
+    def _choose_gains(self, poses: Array) -> None:
+        carried = Carried(self.plant, poses)
+        self.plant.servos.inertia = carried.by_servos(self.plant)
+        for each in self.several:
+            each.servos.inertia = carried.by_coordinates(each.joint, each.joint.coordinates(poses[None])[0])
 
     def _law(self) -> str:
         law = settings(self.rig).law
@@ -170,12 +182,13 @@ class ServoRun:
         elif self.drive == "SERVO":
             before, wanted = self._key_targets(self.on_scale(frame - 1)), self._key_targets(self.on_scale(frame))
         before, wanted = (np.where(servos.locked, self._start, each) for each in (before, wanted))
-        now = np.zeros(len(actual)) if self._last is None else rate * self._error(actual, self._last)
+        if self._last is not None:
+            self._course.go_on(self._error(actual, self._last), rate)
         self._last = actual
         velocity, force = commands(
-            self._law(), servos, self._error(wanted, before), self._error(before, actual), now, rate
+            self._law(), servos, self._error(wanted, before), self._error(before, actual), self._course, rate
         )
-        self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, force))
+        self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual

@@ -15,9 +15,10 @@ from ...model.rotations import rotation_matrix, rotation_vector
 from ..access import record_of, settings
 from ..animation.block_curves import coordinates
 from ..channels import Channel, servo_channels
+from ..properties import KnuckleMotor
 from .anchor import ends_of
-from .axles import Axle, axes_at, axles, has_axles, pushed
-from .laws import Servos, commands
+from .axles import Axle, apart, axes_at, axles, has_axles, pushed
+from .laws import Course, Servos, commands
 from .plant import Plant, Undriven, has_both_ends, join_world, new_motor
 
 _SUFFIX = " Motor"
@@ -37,6 +38,7 @@ class SeveralServos:
     motors: list[Axle] = field(default_factory=list)
     _start: Array | None = None
     _last: Array | None = None
+    _course: Course | None = None
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     # ---------------------------------------------------------------- where the run begins
@@ -54,10 +56,10 @@ class SeveralServos:
             on_x, on_z = self._carriers(axle, poses)
             kept.x, kept.z = on_x.T @ place[:3, 0], on_z.T @ place[:3, 2]
             places[kept.empty] = Matrix(place.tolist())
-        self._start, self._last = values, None
+        self._start, self._last, self._course = values, None, None
         return places
 
-    def _kept(self) -> list:
+    def _kept(self) -> list[KnuckleMotor]:
         return list(record_of(self.joint.empty).joint.motors)
 
     def _carriers(self, axle: Axle, poses: Array) -> tuple[Array, Array]:
@@ -75,17 +77,20 @@ class SeveralServos:
             self.motors, self._start = axles(self.joint.joint.dofs, actual), actual
         wanted = np.full((2, len(actual)), math.nan) if told is None else told
         wanted = np.where(self.servos.locked, self._start, wanted)
-        speed = np.zeros(len(actual)) if self._last is None else rate * self._difference(actual, self._last)
+        if self._course is None or self._last is None:
+            self._course = Course.at_rest(len(actual))
+        else:
+            self._course.go_on(self._difference(actual, self._last), rate)
         self._last = actual
         velocity, force = commands(
             law,
             self.servos,
             self._difference(wanted[1], wanted[0]),
             self._difference(wanted[0], actual),
-            speed,
+            self._course,
             rate,
         )
-        self._tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate)
+        self._tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law)
 
     def _difference(self, to: Array, since: Array) -> Array:
         """From some coordinates (size,) to others: angles the short way round, balls as a rotation in the joint's
@@ -102,24 +107,43 @@ class SeveralServos:
             at += DOF_SIZE[dof.kind]
         return out
 
-    def _tell(self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float) -> None:
+    def _tell(self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, law: str) -> None:
         """Have the motors do these speeds (size,). Their axes are taken where they are in the middle of the frame."""
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
         axes = axes_at(self.joint.joint.dofs, middle) @ here.T
-        turning = np.array([axle.turns for axle in self.motors])
+        turning = self.servos.turns
         turn, slide = velocity[turning] @ axes[turning], velocity[~turning] @ axes[~turning]
         half = poses.copy()
         half[self.joint.child, :3, :3] = rotation_matrix(0.5 * turn / rate) @ half[self.joint.child, :3, :3]
+        pushes = np.array(
+            [self._pushed(axle, kept, half) for axle, kept in zip(self.motors, self._kept(), strict=True)]
+        )
+        most = self._most(pushes, axes, force, law)
         for number, (axle, kept) in enumerate(zip(self.motors, self._kept(), strict=True)):
-            on_x, on_z = self._carriers(axle, half)
-            x = on_x @ np.array(kept.x)
-            axis = pushed(x, on_z @ np.array(kept.z)) if axle.turns else x
-            share = abs(float(axis @ axes[number]))
             # counted as the first body moves against the second, slides the other way round
             sign = 1.0 if axle.child_first else -1.0
-            told = sign * float((turn if axle.turns else slide) @ axis)
-            most = 0.0 if not np.any(axis) else force[number] / max(share, _LEAST_SHARE)
-            self._write(number, kept.empty, axle.turns, told, most)
+            told = sign * float((turn if axle.turns else slide) @ pushes[number])
+            self._write(number, kept.empty, axle.turns, told, float(most[number]))
+
+    def _pushed(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
+        """The direction (3,) of a motor's torque or force; zero where it has none."""
+        on_x, on_z = self._carriers(axle, poses)
+        x = on_x @ np.array(kept.x)
+        return pushed(x, on_z @ np.array(kept.z)) if axle.turns else x
+
+    def _most(self, pushes: Array, axes: Array, force: Array, law: str) -> Array:
+        """The most that each motor may push with, its direction being a row of ``pushes``. Limits are each
+        coordinate's own; of a force that is to be there, the motors that turn get the parts that add up to it."""
+        own = np.array([axle.number for axle in self.motors])
+        share = np.abs(np.einsum("ni,ni->n", pushes, axes[own]))
+        out = np.where(share > 0.0, np.abs(force[own]) / np.maximum(share, _LEAST_SHARE), 0.0)
+        turning = np.flatnonzero([axle.turns for axle in self.motors])
+        used = turning[apart(pushes[turning])] if len(turning) > 3 else turning
+        out[np.setdiff1d(turning, used)] = 0.0
+        if law == "PD" and len(used) > 1:
+            parts = axes[self.servos.turns] @ pushes[used].T
+            out[used] = np.abs(np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.servos.turns])
+        return out
 
     def _write(self, number: int, empty: bpy.types.Object, turns: bool, velocity: float, force: float) -> None:
         if self._written.get(number) == (velocity, force):
@@ -169,6 +193,12 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
         _ensure(scene, plant, item)
         out.append(SeveralServos(item, plant.rig, channels[item.joint.id], servos))
     return out
+
+
+def has_locked(plant: Plant) -> bool:
+    """Whether any joint of a model is one that motors hold whoever drives."""
+    empties = [*plant.empties, *(item.empty for item in plant.undriven)]
+    return any(dof.actuator == "locked" for empty in empties for dof in record_of(empty).joint.dofs)
 
 
 def _ensure(scene: bpy.types.Scene, plant: Plant, item: Undriven) -> None:
