@@ -149,6 +149,15 @@ class KnuckleDof(bpy.types.PropertyGroup):
         description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others",
         min=0.0,
     )
+    servo_stiffness: FloatProperty(
+        name="Stiffness",
+        description="What the servo pushes with per rad or m of its error under PD. With the damping 0 as well, both "
+        "are chosen for what the servo moves",
+        min=0.0,
+    )
+    servo_damping: FloatProperty(
+        name="Damping", description="What the servo pushes with per rad/s or m/s of its error under PD", min=0.0
+    )
     actuator: StringProperty(name="Actuator", default="servo")
     file_sign: FloatProperty(name="File Sign", default=1.0)
     pitch: FloatProperty(name="Pitch", description="How far a screw slides along its axis for every radian")
@@ -160,6 +169,15 @@ class KnuckleDof(bpy.types.PropertyGroup):
     step: IntProperty(description="Which bone of the joint's chain it poses", default=-1)
     channel: StringProperty(description="Which property of that bone")
     channel_index: IntProperty(description="Which number of it; -1 is all of a ball or free block", default=-1)
+
+
+class KnuckleMotor(bpy.types.PropertyGroup):
+    """A motor of a joint of several degrees, on an empty of its own."""
+
+    empty: PointerProperty(type=bpy.types.Object)
+    number: IntProperty(description="Which of the joint's coordinates it moves")
+    x: FloatVectorProperty(description="Its axis when the run began, on the body that carries it", size=3)
+    z: FloatVectorProperty(description="What its axis is kept at right angles to, on the other body", size=3)
 
 
 class KnuckleJoint(bpy.types.PropertyGroup):
@@ -178,6 +196,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
     motor: PointerProperty(name="Motor", type=bpy.types.Object)
     preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
+    motors: CollectionProperty(type=KnuckleMotor, description="The motors of a joint of several degrees")
 
 
 class KnuckleObject(bpy.types.PropertyGroup):
@@ -308,6 +327,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
             ("AUTO", "Automatic", "Juice's law for a gait, Track for keys"),
             ("JUICE", "Juice", "Speed in proportion to the error times the servo's Gain, as Juice does"),
             ("TRACK", "Track", "As tightly as the solver allows, with the speed of the keys fed forward"),
+            ("PD", "PD", "Torque in proportion to the error and its speed, as springs and dampers have it"),
         ],
     )
     speed_factor: FloatProperty(name="Speed", description="Speed of the gait, 1 is the file's standard", default=1.0)
@@ -368,6 +388,7 @@ CLASSES = (
     *TRUTH_CLASSES,
     KnuckleShape,
     KnuckleDof,
+    KnuckleMotor,
     KnuckleJoint,
     KnuckleObject,
     KnuckleBone,

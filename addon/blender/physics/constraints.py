@@ -13,13 +13,14 @@ from typing import Any
 
 import bpy
 
-from ..access import record_of
+from ..access import record_of, settings
 from ..properties import KnuckleJoint, KnuckleModel
 from ..records import stops
 from .anchor import ends_of
 from .generic import (
     FAR,
     HALF_TURN,
+    has_stops,
     is_countable,
     is_springy,
     put_freedom,
@@ -34,14 +35,19 @@ CHILD_FIRST = {"HINGE", "MOTOR", "POINT", "FIXED"}
 SOFT_ABOVE = 5e-5
 #: Below this CFM the two other rotations of a hinge are locked: springs that stiff only shake.
 LOCK_TILT_BELOW = 0.008
+#: Stops of a hinge that are farther apart than this, a little less than a turn, cannot be told from each other.
+_ALL_ROUND = 2.0 * math.pi - 0.05
 #: A speed (per second) that a motor with a limited force does not come to.
 _NEVER_REACHED = 1e4
 
 
 def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
-    """The rigid-body constraint type for a joint's record."""
+    """The rigid-body constraint type for a joint's record.
+
+    What has stops is generic, as what has springs: it comes to its stop without going past it, where Blender's hinge
+    goes as far as its speed takes it in a step (0.05 rad at 30 rad/s) and is thrown back."""
     kinds = [dof.kind for dof in joint.dofs]
-    if is_springy(joint) or _is_soft(joint, cfm):
+    if is_springy(joint) or _is_soft(joint, cfm) or _puts_stops(joint):
         return "GENERIC_SPRING"
     if len(kinds) == 1 and kinds[0] in _TYPES:
         return _TYPES[kinds[0]]
@@ -49,6 +55,12 @@ def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
 
 
 _TYPES: dict[str, Any] = {"rotation": "HINGE", "translation": "SLIDER", "ball": "POINT"}
+
+
+def _puts_stops(joint: KnuckleJoint) -> bool:
+    """Whether Blender's constraint gets any of a joint's stops."""
+    lone = len(joint.dofs) == 1
+    return has_stops(joint) and (joint.dofs[0].kind in {"rotation", "translation"} if lone else is_countable(joint))
 
 
 def _is_soft(joint: KnuckleJoint, cfm: float) -> bool:
@@ -118,14 +130,58 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
     kind = joint.dofs[0].kind
     if kind not in {"rotation", "translation"}:
         return
-    far, name = (HALF_TURN, "ang_z") if kind == "rotation" else (FAR, "lin_x")
-    if lower is None and upper is None:
-        put_limit(constraint, name, None)  # a slider without limits is free along its axis, and never about it
-        return
     at = 0.0 if start is None else start[0]
-    low = -far if lower is None else max(lower - at, -far)
-    high = far if upper is None else min(upper - at, far)
-    put_limit(constraint, name, (low, high))
+    low, high = (None if stop is None else stop - at for stop in (lower, upper))
+    if kind == "rotation":
+        window = hinge_window(low, high)
+        if not (is_springy(joint) or _is_soft(joint, settings(record_of(empty).model).cfm)):
+            _put_type(constraint, "HINGE" if window is None or _is_wide(window) else "GENERIC_SPRING")
+        elif window is not None:
+            window = max(window[0], -HALF_TURN), min(window[1], HALF_TURN)
+        put_limit(constraint, "ang_z", window)
+    elif low is None and high is None:
+        put_limit(constraint, "lin_x", None)  # a slider without limits is free along its axis, and never about it
+    else:
+        put_limit(
+            constraint, "lin_x", (-FAR if low is None else max(low, -FAR), FAR if high is None else min(high, FAR))
+        )
+
+
+def hinge_window(low: float | None, high: float | None) -> tuple[float, float] | None:
+    """The limits of a lone hinge for stops that are counted from the start; None to have it turn freely.
+
+    Blender counts no turns: its hinge takes an angle for the one, of those a turn apart, that is nearer to its limits.
+    Stops less than a turn apart hold wherever they are, and a single one has another a turn away."""
+    if low is None and high is None:
+        return None
+    if low is None or high is None:
+        at = high if low is None else low
+        if at is None or abs(at) > _ALL_ROUND:
+            return None
+        low, high = (at - _ALL_ROUND, at) if low is None else (at, at + _ALL_ROUND)
+    elif high - low > _ALL_ROUND:
+        return None
+    return (low, high) if max(-low, high) <= 2.0 * math.pi else None
+
+
+def _is_wide(window: tuple[float, float]) -> bool:
+    """Whether limits are beyond half a turn, which only the hinge has room for."""
+    return max(-window[0], window[1]) > HALF_TURN
+
+
+def _put_type(constraint: bpy.types.RigidBodyConstraint, kind: Any) -> None:
+    if constraint.type != kind:
+        constraint.type = kind
+
+
+def turns_too_far(joint: KnuckleJoint) -> bool:
+    """Whether a lone hinge has stops that only who counts its turns can know: a turn or more apart, or one alone."""
+    if [dof.kind for dof in joint.dofs] != ["rotation"]:
+        return False
+    lower, upper = stops(joint.dofs[0])
+    if lower is None or upper is None:
+        return (lower is None) != (upper is None)
+    return upper - lower > _ALL_ROUND
 
 
 def put_preload(joint: KnuckleJoint, start: float) -> None:

@@ -60,8 +60,8 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
         for rig in _driven(scene):
             if rig.name not in _runs or last != start:  # the first frame was there without being come to
                 _begin(scene, rig).stand_on_ground()
-            _runs[rig.name].step(frame)
             _holds.append(_runs[rig.name].start())
+            _runs[rig.name].step(frame)
             still = Standstill(rig)
             _holds.append(still)
             still.hold()

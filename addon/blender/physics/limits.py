@@ -11,6 +11,7 @@ from ..access import record_of
 from ..properties import KnuckleJoint
 from ..records import start_of
 from .anchor import is_held
+from .constraints import turns_too_far
 from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
 
 #: Beyond this ratio of masses, joints came apart by more than a hundredth of a body's length, as measured.
@@ -82,6 +83,14 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
             yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
         elif not is_exact(joint, start):
             yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
+    if turns_too_far(joint):
+        alone = joint.dofs[0].use_lower != joint.dofs[0].use_upper
+        yield (
+            "stops-beyond-a-turn",
+            "Physics counts no turns: this hinge, which has one stop, stops a turn away from it as well"
+            if alone
+            else "Physics counts no turns: this hinge, whose stops are a turn or more apart, turns freely",
+        )
     if springs_left_out(joint):
         yield "spring-not-simulated", "Physics ignores springs and dampers on axes that are not at right angles"
     if kinds not in (["rotation"], ["translation"]) and springs_away_from_rest(joint):

@@ -16,13 +16,12 @@ from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts
-from ..properties import KnuckleDof, KnuckleJoint
+from ..properties import KnuckleJoint
 from ..records import read_dofs, unflat
 from .anchor import ends_of, is_held
 from .constraints import put_motor
+from .laws import Servos
 
-#: A force that no mechanism resists.
-UNLIMITED = 1e9
 _MOTOR_SUFFIX = " Motor"
 _PRELOAD_SUFFIX = " Spring"
 #: Parents and children of joints' empties; None is the world.
@@ -46,8 +45,7 @@ class Plant:
     frame_parent: Array  # (n, 4, 4), inverse: from the parent's frame to the joint's
     frame_child: Array  # (n, 4, 4): from the child's frame to the joint's other side
     turns: NDArray[np.bool_]  # (n,): hinge or slide
-    gain: Array
-    max_force: Array
+    servos: Servos
     bodies: list[bpy.types.Object]
     balls: Balls
     undriven: list[Undriven]
@@ -98,8 +96,8 @@ class Balls:
 
 @dataclass
 class Undriven:
-    """A joint with degrees of freedom that no servo drives: places of its two sides among the poses, and its frame on
-    each of them."""
+    """A joint with degrees of freedom that is no lone hinge or slide: places of its two sides among the poses, and its
+    frame on each of them. (``several`` drives it.)"""
 
     empty: bpy.types.Object
     joint: Joint
@@ -150,8 +148,7 @@ def gather(rig: bpy.types.Object) -> Plant:
         inverse(frames[:, 0]),
         frames[:, 1],
         np.array([dof.kind == "rotation" for dof in dofs], dtype=bool),
-        np.array([dof.gain for dof in dofs], dtype=np.float64),
-        np.array([force_limit(dof, settings(rig).format) for dof in dofs], dtype=np.float64),
+        Servos.of(dofs, [dof.kind == "rotation" for dof in dofs], settings(rig).format),
         bodies,
         Balls(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
         [
@@ -162,12 +159,6 @@ def gather(rig: bpy.types.Object) -> Plant:
         next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
-
-
-def force_limit(dof: KnuckleDof, format_: str) -> float:
-    """The largest torque or force of a servo. Only Juice has 0 for none; the other formats have no such number, and
-    what they do not limit is not limited."""
-    return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
 
 
 def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
@@ -219,11 +210,11 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
     They cost as much per step as the joints themselves, so a model gets them when servos first drive it."""
     for empty in plant.empties:
         joint = record_of(empty).joint
-        if not _has_both_ends(plant, joint):
+        if not has_both_ends(plant, joint):
             continue
         if joint.motor is None:
-            joint.motor = _motor(plant.rig, empty, _MOTOR_SUFFIX)
-        _join(scene, joint.motor)
+            joint.motor = new_motor(plant.rig, empty, _MOTOR_SUFFIX)
+        join_world(scene, joint.motor)
         put_motor(joint.motor, joint, settings(plant.rig).anchor)
 
 
@@ -232,30 +223,36 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
     its rest wherever a run begins."""
     for empty in plant.empties:
         joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
-        if not (joint.dofs[0].stiffness > 0.0 and _has_both_ends(plant, joint)):
+        if not (joint.dofs[0].stiffness > 0.0 and has_both_ends(plant, joint)):
             continue
         if joint.preload is None:
-            joint.preload = _motor(plant.rig, empty, _PRELOAD_SUFFIX)
+            joint.preload = new_motor(plant.rig, empty, _PRELOAD_SUFFIX)
         constraint = joint.preload.rigid_body_constraint
-        _join(scene, joint.preload)
+        join_world(scene, joint.preload)
         if constraint is None or (constraint.object2, constraint.object1) != ends_of(joint, anchor):
             put_motor(joint.preload, joint, anchor)  # not in the middle of a run: it takes the push away
 
 
-def _has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
+def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
     """Whether physics has what a joint is between: the anchor may have been deleted."""
     return all(end is not None and end.rigid_body is not None for end in ends_of(joint, settings(plant.rig).anchor))
 
 
-def _join(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
+def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
     """Have an empty be a constraint of the scene's world, which it leaves when it loses a body."""
     held = scene.rigidbody_world.constraints.objects
     if empty.name not in held:
         held.link(empty)
 
 
-def _motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
-    """An empty for a motor of a one-degree joint, X on its axis."""
+def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
+    """The empties of all motors of a joint."""
+    found = (joint.motor, joint.preload, *(motor.empty for motor in joint.motors))
+    return [empty for empty in found if empty is not None]
+
+
+def new_motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
+    """An empty for a motor of a joint, X on its axis where it has one."""
     motor = bpy.data.objects.new(empty.name + suffix, None)
     record_of(motor).model = rig
     motor.empty_display_type = "SINGLE_ARROW"
@@ -270,7 +267,7 @@ def _motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.t
 
 
 def _motor_matrix(empty: bpy.types.Object) -> Matrix:
-    if record_of(empty).joint.dofs[0].kind == "translation":
+    if [dof.kind for dof in record_of(empty).joint.dofs] != ["rotation"]:
         return empty.matrix_basis.copy()
     turn = Matrix(((0, 0, -1, 0), (0, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 1)))
     return empty.matrix_basis @ turn

@@ -1,7 +1,4 @@
-"""Servo control: once per frame each motor gets the speed that brings it towards its target.
-
-A motor of Blender's has a speed and a force limit and no idea of a position: the position loop is here.
-"""
+"""Servo control: once per frame each motor gets the speed that brings it towards its target (``laws``)."""
 
 from __future__ import annotations
 
@@ -20,18 +17,14 @@ from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
 from .anchor import stands
+from .carried import Carried
 from .collision import collision_children
+from .laws import Course, commands
 from .lowest import Measured, lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
+from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
-
-#: The largest share of an error that a servo corrects within one frame under Juice's law. Real walkers
-#: walked with 0.5 to 0.95; at 1 and above a motor overshoots.
-JUICE_SHARE = 0.5
-#: The same when tracking keys, on top of the keys' own speed.
-TRACK_SHARE = 0.8
-_DEGREES = 180.0 / math.pi
 
 
 class ServoRun:
@@ -45,8 +38,10 @@ class ServoRun:
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
         self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
-        if self.plant.empties and self._ever_servo():
+        self.several: list[SeveralServos] = []
+        if self._ever_servo() or has_locked(self.plant):
             ensure_motors(scene, self.plant)
+            self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
@@ -54,7 +49,11 @@ class ServoRun:
         ]
         self.gait: Gait | None = self._gait()
         self._feel = self._feedback_places()
+        self._curves = gaits.pose_curves(rig)
         self._keys = self._key_sources()
+        self._start: Array | None = None
+        self._last: Array | None = None
+        self._course = Course.at_rest(len(self.motors))
         self._written = np.full((len(self.motors), 2), np.nan)
         #: What each servo was last told to be at, and the frame of that; nan where nothing.
         self.told, self.told_for = np.full(len(self.motors), np.nan), self.first
@@ -84,7 +83,6 @@ class ServoRun:
         return {body: place[body] for body in self.gait.feedback_bodies if body in place}
 
     def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
-        curves = gaits.pose_curves(self.rig)
         out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
         channels = servo_channels(self.rig)
         for joint in self.plant.joints:
@@ -93,7 +91,7 @@ class ServoRun:
                 continue
             channel = channels[joint][0]
             bone = self.rig.pose.bones[channel.bone]
-            out.append((curves.get((channel.path, channel.index)), bone, channel.prop))
+            out.append((self._curves.get((channel.path, channel.index)), bone, channel.prop))
         return out
 
     # ---------------------------------------------------------------- each frame
@@ -138,42 +136,63 @@ class ServoRun:
 
     def start(self) -> Beginning:
         """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
+        poses = self.plant.poses()
+        places = {empty: place for each in self.several for empty, place in each.mark(poses).items()}
+        self._start, self._last = self.plant.coordinates(poses), None
+        self._course = Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
-        beginning.hold(self.plant.poses())
+        beginning.hold(poses, places)
         return beginning
 
     def step(self, frame: int) -> None:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
         self.set_drive(self.drive_at(self.on_scale(frame)))
         self.told, self.told_for = np.full(len(self.motors), np.nan), frame
-        if all(motor is None for motor in self.motors):
+        if not self.several and all(motor is None for motor in self.motors):
             return
-        if self.drive == "SERVO":
-            self._command(frame, self.plant.poses())
-        else:
-            free = np.zeros(len(self.motors))
-            self._write(free, free)
+        poses = self.plant.poses()
+        if self._law() == "PD" and self.plant.servos.inertia is None:
+            self._choose_gains(poses)
+        self._command(frame, poses)
+        places = self.on_scale(frame - 1), self.on_scale(frame)
+        told = self.drive == "SERVO" and self.gait is None
+        for each in self.several:
+            each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+
+    def _choose_gains(self, poses: Array) -> None:
+        carried = Carried(self.plant, poses)
+        self.plant.servos.inertia = carried.by_servos(self.plant)
+        for each in self.several:
+            each.servos.inertia = carried.by_coordinates(each.joint, each.joint.coordinates(poses[None])[0])
+
+    def _law(self) -> str:
+        law = settings(self.rig).law
+        return ("TRACK" if self.gait is None else "JUICE") if law == "AUTO" else law
+
+    def _rate(self) -> float:
+        """How often motors are commanded, per second of the model's time."""
+        return frame_rate(self.scene) * self.stretch
 
     def _command(self, frame: int, poses: Array) -> None:
-        actual = self.plant.coordinates(poses)
-        law = settings(self.rig).law
-        rate = frame_rate(self.scene) * self.stretch
-        if self.gait is not None:
-            wanted, speed, spin = self._gait_targets(frame, poses)
-            before = wanted
-        else:
+        servos, actual, rate = self.plant.servos, self.plant.coordinates(poses), self._rate()
+        if self._start is None:  # an undo in the middle of a run
+            self._start = actual
+        before = wanted = np.full(len(actual), math.nan)
+        speed, spin = np.zeros(len(actual)), np.zeros(len(actual), dtype=bool)
+        if self.drive == "SERVO" and self.gait is not None:
+            before, speed, spin = self._gait_targets(frame, poses)
+            wanted = before
+        elif self.drive == "SERVO":
             before, wanted = self._key_targets(self.on_scale(frame - 1)), self._key_targets(self.on_scale(frame))
-            speed, spin = np.zeros(len(actual)), np.zeros(len(actual), dtype=bool)
-        if law == "JUICE" or (law == "AUTO" and self.gait is not None):
-            error = self._error(wanted, actual)
-            gain = np.where(self.plant.turns, self.plant.gain / 10.0 * _DEGREES, self.plant.gain / 10.0)
-            velocity = error * np.minimum(gain, JUICE_SHARE * rate)
-        else:
-            velocity = rate * (self._error(wanted, before) + TRACK_SHARE * self._error(before, actual))
-        self.told = np.where(np.logical_or(spin, self.plant.max_force <= 0.0), np.nan, wanted)
-        told = np.logical_or(~np.isnan(wanted), spin)
-        velocity = np.where(spin, speed, np.where(told, velocity, 0.0))
-        self._write(np.nan_to_num(velocity), np.where(told, self.plant.max_force, 0.0))
+        before, wanted = (np.where(servos.locked, self._start, each) for each in (before, wanted))
+        if self._last is not None:
+            self._course.go_on(self._error(actual, self._last), rate)
+        self._last = actual
+        velocity, force = commands(
+            self._law(), servos, self._error(wanted, before), self._error(before, actual), self._course, rate
+        )
+        self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
+        self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual

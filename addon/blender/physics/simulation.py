@@ -14,6 +14,7 @@ from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .limits import tell_of_limits
+from .plant import motors_of
 from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
 from .world import clear_world, ensure_world, reset_cache
 
@@ -166,7 +167,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     for obj in bodies:
         keep_mass(obj)
     records = [record_of(empty).joint for empty in joints]
-    motors = [motor for joint in records for motor in (joint.motor, joint.preload) if motor is not None]
+    motors = [motor for joint in records for motor in motors_of(joint)]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     if heir is not None and settings(heir).has_ground:
         for ground in grounds:

@@ -12,6 +12,7 @@ does not begin at zero these have moved on: the second axis of a universal joint
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import bpy
@@ -40,15 +41,15 @@ class Beginning:
         self._scene, self._plant = scene, plant
         self._moved: list[tuple[bpy.types.Object, _Channels]] = []
 
-    def hold(self, poses: Array) -> None:
-        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put everything in its place. It
-        is there when ``evaluate_first`` was called."""
+    def hold(self, poses: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
+        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put everything in its place,
+        some objects in ``places`` of their own. It is there when ``evaluate_first`` was called."""
         for empty, value in zip(self._plant.empties, self._plant.coordinates(poses), strict=True):
             put_stops(empty, [value])
             preload = record_of(empty).joint.preload
             if preload is not None and preload.rigid_body_constraint is not None:
                 put_preload(record_of(empty).joint, float(value))
-        turned = {}
+        turned: dict[bpy.types.Object, Matrix | None] = dict(places)
         for joint in self._plant.undriven:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and is_countable(record):

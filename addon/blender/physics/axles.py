@@ -1,0 +1,120 @@
+"""About which axes the motors of a joint of several degrees push, and what each has to be told.
+
+Blender's motor (Bullet's ``btGeneric6DofConstraint``) turns about X of the empty on its second body, made perpendicular
+to Z of the empty on its first: that axis goes with both bodies, as measured. With X on the first axis of a joint, held
+by the parent, and Z on its last, held by the child, the motor is at right angles to all axes but its own, and so moves
+nothing but its own coordinate, like a motor between two rings of a gimbal; and the other way round for the last
+axis. The middle one of three has no such motor, and is told what the wanted rotation has about its axis. So are those
+of a ball. It has two about each axis of its frame, of which three are used at a time: of six there are always three
+that are far from being in one plane (their axes span at least 0.63 of a unit cube), of three or four not.
+
+A motor slides along X of the empty on its first body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+
+from ...model.records import DOF_SIZE, Array, Dof
+from ...model.rotations import frame_with_z, rotation_matrix
+
+#: Of a motor's own axis less than this is left where the joint is about to lock: nothing is asked of it there.
+_LOCKED = 0.05
+
+
+@dataclass(frozen=True)
+class Axle:
+    """A motor of a joint, in the joint's frame on its parent when a run begins. ``number`` is its coordinate;
+    ``by_child``: X goes with the child (and Z with the parent), else the other way round."""
+
+    number: int
+    turns: bool
+    by_child: bool
+    x: Array
+    z: Array
+
+    @property
+    def child_first(self) -> bool:
+        """Whether the child is the constraint's first body."""
+        return self.by_child != self.turns
+
+    def frame(self) -> Array:
+        """The axes (3, 3) of its empty as columns: X where it has to be, Z as near as that allows."""
+        x = self.x / np.linalg.norm(self.x)
+        z = self.z - (self.z @ x) * x
+        z = frame_with_z(x)[:, 0] if np.linalg.norm(z) < 1e-3 else z / np.linalg.norm(z)
+        return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def has_axles(dofs: Sequence[Dof]) -> bool:
+    """Whether motors can drive a joint of these degrees: slides and up to three turns, or slides and then a ball. (A
+    lone hinge or slide has a motor already.)"""
+    kinds = [dof.kind for dof in dofs]
+    if kinds in ([], ["rotation"], ["translation"]) or not set(kinds) <= {"rotation", "translation", "ball"}:
+        return False
+    if "ball" in kinds:
+        return kinds.count("ball") == 1 and "rotation" not in kinds and kinds[-1] == "ball"
+    return kinds.count("rotation") <= 3
+
+
+def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
+    """The direction (size, 3) of each coordinate's motion at coordinates (size,), in the joint's frame on the parent:
+    of a slide the way along which, of a turn the axis about which; of a ball the three of the frame."""
+    out, turned, at = [], np.eye(3), 0
+    for dof in dofs:
+        if dof.kind == "ball":
+            out += list(turned)
+        else:
+            axis = np.asarray(dof.axis, dtype=np.float64)
+            out.append(turned @ (axis / np.linalg.norm(axis)))
+        if dof.kind == "rotation":
+            turned = turned @ rotation_matrix(axis / np.linalg.norm(axis) * values[at])
+        at += DOF_SIZE[dof.kind]
+    return np.array(out)
+
+
+def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
+    """The motors of a joint in a run that begins at coordinates (size,), in the order of these; two for each of a
+    ball's."""
+    axes = axes_at(dofs, values)
+    if dofs[-1].kind == "ball":
+        slides = [Axle(k, False, False, axes[k], frame_with_z(axes[k])[:, 0]) for k in range(len(axes) - 3)]
+        ball = axes[len(slides) :]
+        pairs = [(k, (k + way) % 3) for k in range(3) for way in (1, 2)]
+        return slides + [Axle(len(slides) + k, True, False, ball[k], ball[other]) for k, other in pairs]
+    turns = [k for k, dof in enumerate(dofs) if dof.kind == "rotation"]
+    out = []
+    for number, dof in enumerate(dofs):
+        across = frame_with_z(axes[number])[:, 0]
+        if dof.kind == "translation":
+            carried = any(turn < number for turn in turns)
+            out.append(Axle(number, False, carried, axes[number], across))
+        elif len(turns) == 1:
+            out.append(Axle(number, True, False, axes[number], across))
+        else:
+            last = number == turns[-1]
+            other = turns[0] if last else turns[-1]
+            out.append(Axle(number, True, last, axes[number], axes[other]))
+    return out
+
+
+def apart(pushes: Array) -> list[int]:
+    """Which three of some directions (n, 3) are farthest from being in one plane."""
+    return list(max(_threes(len(pushes)), key=lambda three: abs(float(np.linalg.det(pushes[list(three)])))))
+
+
+@cache
+def _threes(count: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(combinations(range(count), 3))
+
+
+def pushed(x: Array, z: Array) -> Array:
+    """The axis (3,) about which a motor turns whose X and Z are there now; zero where they are along each other."""
+    across = x - (x @ z) * z
+    length = float(np.linalg.norm(across))
+    return np.zeros(3) if length < _LOCKED else across / length

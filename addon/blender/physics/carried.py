@@ -1,0 +1,96 @@
+"""What the servos of a model have to move: what gains that no file gives are chosen for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+import numpy as np
+
+from ...model.records import DOF_SIZE, Array
+from ..access import record_of
+from ..model_parts import parts
+from .anchor import is_held
+from .axles import axes_at
+from .collision import collision_children
+from .inertia import blender_moments
+from .plant import Plant, Undriven
+
+#: Of a joint that moves nothing: its gains have to be something.
+_LEAST = 1e-9
+
+
+class Carried:
+    """The bodies of a model and how they hang together, for one set of poses (bodies + 1, 4, 4)."""
+
+    def __init__(self, plant: Plant, poses: Array) -> None:
+        self._poses, self._world = poses, len(plant.bodies)
+        pieces = collision_children(plant.rig)
+        solid = [obj.rigid_body is not None for obj in plant.bodies]
+        self._mass = np.array([obj.rigid_body.mass if it else 0.0 for obj, it in zip(plant.bodies, solid, strict=True)])
+        self._moments = np.array(
+            [
+                blender_moments(obj, pieces.get(obj, ())) if it else np.zeros(3)
+                for obj, it in zip(plant.bodies, solid, strict=True)
+            ]
+        ).reshape(-1, 3)
+        self._stands = {
+            number for number, obj in enumerate(plant.bodies) if solid[number] and obj.rigid_body.type == "PASSIVE"
+        } | {self._world}
+        self._beside = self._neighbours(plant)
+
+    def _neighbours(self, plant: Plant) -> list[set[int]]:
+        place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
+        place[None] = self._world
+        beside: list[set[int]] = [set() for _ in range(self._world + 1)]
+        for record in (record_of(empty).joint for empty in parts(plant.rig, "JOINT")):
+            if is_held(record) and record.parent in place and record.child in place:
+                beside[place[record.parent]].add(place[record.child])
+                beside[place[record.child]].add(place[record.parent])
+        return beside
+
+    def _side(self, start: int, other: int) -> set[int] | None:
+        """The bodies on one side of a joint; None where that side stands, or hangs on the other one as well."""
+        found, reached = {start}, [start]
+        while reached:
+            at = reached.pop()
+            for body in self._beside[at] - found - ({other} if at == start else set()):
+                found.add(body)
+                reached.append(body)
+        return None if found & self._stands or other in found else found
+
+    def _about(self, bodies: set[int], point: Array, axis: Array, turns: bool) -> float:
+        """The inertia of bodies about an axis, or their mass along it."""
+        at = sorted(bodies)
+        if not turns:
+            return float(self._mass[at].sum())
+        arms = self._poses[at][:, :3, 3] - point
+        across = arms - np.outer(arms @ axis, axis)
+        own = np.einsum("nji,j->ni", self._poses[at][:, :3, :3], axis) ** 2
+        return float(self._mass[at] @ (across**2).sum(axis=1) + (own * self._moments[at]).sum())
+
+    def _moved(self, parent: int, child: int, point: Array, axis: Array, turns: bool) -> float:
+        """What a servo between two bodies moves: its child's side, against the other where that is free to go too."""
+        sides = [self._side(child, parent), self._side(parent, child)]
+        free = [self._about(side, point, axis, turns) for side in sides if side is not None]
+        if not free:  # in a loop
+            free = [self._about({body}, point, axis, turns) for body in (child, parent) if body not in self._stands][:1]
+        return max(1.0 / sum(1.0 / max(each, _LEAST) for each in free) if free else 0.0, _LEAST)
+
+    def by_servos(self, plant: Plant) -> Array:
+        """What the servo of each lone hinge or slide moves (n,): moments of inertia, or masses."""
+        frames = self._poses[plant.parent] @ np.linalg.inv(plant.frame_parent)
+        ends = zip(plant.parent, plant.child, frames, plant.turns, strict=True)
+        return np.array([self._moved(int(p), int(c), f[:3, 3], f[:3, 2], bool(t)) for p, c, f, t in ends])
+
+    def by_coordinates(self, joint: Undriven, values: Array) -> Array:
+        """What each servo of a joint of several degrees moves (size,) at its coordinates."""
+        frame = self._poses[joint.parent] @ joint.on_parent
+        point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
+        axes = axes_at(joint.joint.dofs, values) @ frame[:3, :3].T
+        kinds = zip(axes, self._turning(joint), strict=True)
+        return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
+
+    def _turning(self, joint: Undriven) -> Iterator[bool]:
+        for dof in joint.joint.dofs:
+            yield from [dof.kind != "translation"] * DOF_SIZE[dof.kind]

@@ -1,0 +1,83 @@
+"""The PD law, against the oscillator that it is; and gains that are chosen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.model.records import Array
+from tests.blender.build.test_degrees import Z, put, rotations, slides
+from tests.blender.mechanisms import key, objects_of, play
+from tests.blender.physics.test_several_servos import beside, motion
+from tests.blender.physics.test_springs import FRAME, INERTIA, MASS, angle, hung, moved
+
+PULL = 4.0
+
+
+def response(scene: Any, stiffness: float, damping: float, limit: float = 0.0, frames: int = 121) -> Array:
+    """Where a mass on a slide is that a PD servo holds at 0 and a pull takes away."""
+    (dof,) = dofs = slides(Z)
+    dof.max_force = limit
+    rig = put(hung(*dofs, gravity=FRAME[:3, 2] * PULL), physics=True)
+    record = objects_of(rig, "JOINT")["j"].knuckle.joint.dofs[0]
+    record.servo_stiffness, record.servo_damping = stiffness, damping
+    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
+    return np.array(play(scene, frames, lambda: float(moved(rig)[2, 3])))
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "within"), [(50, 2, 0.015), (200, 4, 0.03), (200, 16, 0.02), (800, 16, 0.06)]
+)
+def test_a_servo_is_a_spring_and_damper(blank: Any, stiffness: float, damping: float, within: float) -> None:
+    """q = s (1 - exp(-zwt) (cos wd t + zw / wd sin wd t)), with the sag s; errors are shares of it."""
+    values = response(blank.scene, stiffness, damping)
+    sag, time = MASS * PULL / stiffness, np.arange(121) / 60
+    decay = damping / (2 * MASS)
+    free = math.sqrt(stiffness / MASS - decay**2)
+    expected = sag * (1 - np.exp(-decay * time) * (np.cos(free * time) + decay / free * np.sin(free * time)))
+    assert np.abs(values - expected).max() < within * sag
+
+
+@pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 250), (1e6, 0), (1e6, 1e3), (1e9, 1e6)])
+def test_stiff_gains_do_not_shake(blank: Any, stiffness: float, damping: float) -> None:
+    values = response(blank.scene, stiffness, damping, frames=60)
+    assert np.abs(values).max() < 1.5 * PULL / 60**2 + MASS * PULL / stiffness
+
+
+def test_a_limit_is_a_limit_under_pd(blank: Any) -> None:
+    """What is over it accelerates, but for the first moments in which the spring is not that far."""
+    weight = MASS * PULL
+    values = response(blank.scene, 1e5, 0.0, limit=0.9 * weight, frames=61)
+    assert np.diff(values[-30:], 2).mean() * 3600 == pytest.approx(0.1 * PULL, rel=0.02)
+
+
+def test_gains_that_are_not_given_are_chosen_for_what_the_servo_moves(blank: Any) -> None:
+    """Four hertz whatever the load: the sag is that of (8 pi)^2 per unit of inertia."""
+    values = response(blank.scene, 0.0, 0.0)
+    assert values[-1] == pytest.approx(PULL / (8 * math.pi) ** 2, rel=0.01)
+    assert values.max() < 1.1 * values[-1]
+
+
+def test_and_so_for_a_hinge(blank: Any) -> None:
+    import bpy
+
+    for dofs in (rotations(Z), rotations(Z, np.eye(3)[0])):
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        arm = np.array([0.5, 0.0, 0.0])
+        rig = put(beside(dofs, arm, np.array([0.0, PULL, 0.0])), physics=True)
+        rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
+        last = play(bpy.context.scene, 91, lambda rig=rig, arm=arm: motion(rig, arm))[-1]
+        sag = MASS * PULL * 0.5 / ((INERTIA + MASS * 0.25) * (8 * math.pi) ** 2)
+        assert angle(2)(last) == pytest.approx(sag, rel=0.01)
+
+
+def test_keys_lead_a_pd_servo_with_their_speed(blank: Any) -> None:
+    """No error of speed: on a straight ramp it comes to lag by nothing."""
+    rig = put(hung(*rotations(Z)), physics=True)
+    key(rig, "j", [(1, 0.0), (121, 2.0)])
+    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
+    values = np.array(play(blank.scene, 121, lambda: angle(2)(moved(rig))))
+    assert values[-1] == pytest.approx(2.0, abs=0.005)
