@@ -171,6 +171,10 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     loop: BoolProperty(name="Closes a Loop")
     is_open: BoolProperty(description="At design its two sides are not one: the loop that it closes is open there")
     opening: FloatVectorProperty(description="Where its child's side is at design, from its empty", size=16)
+    follows: BoolProperty(
+        name="Follows",
+        description="It lies on a loop that other joints drive: its bone goes where the loop closes",
+    )
     against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
     dofs: CollectionProperty(type=KnuckleDof)
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
