@@ -30,6 +30,8 @@ _ROUNDS = 12
 #: How many positions are kept, and how far apart they are at least.
 _KEPT, _APART = 512, 0.15
 _MOST_STEPS = 4000
+#: Positions that differ by less are one.
+_SAME = 1e-5
 
 
 def linkages(mechanism: Mechanism, tree: Tree | None = None) -> list[Linkage]:
@@ -184,6 +186,8 @@ class Follower:
             else:
                 share /= 2.0
         at = np.where(free, at, wanted)
+        if np.abs(at - self._kept[0]).max(initial=0.0) < _SAME and not (at - self._kept[0])[~free].any():
+            at = self._last = self._kept[0]  # where it all began, to the last digit
         return at, residual if len(residual) else system.residual(at)
 
     def _keep(self, at: Array) -> None:

@@ -6,11 +6,12 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..access import settings
-from ..model_parts import parts
+from ..animation.live_loops import drive_from
+from ..model_parts import file_name, parts
 from ..physics.handlers import is_simulated
 from ..physics.simulation import build_physics, clear_physics, leftovers, remove_leftovers
 from .common import NeedsModel, Result, counted, tell
-from .selection import select_part
+from .selection import active_joint, select_part
 
 
 class KNUCKLE_OT_set_drive(NeedsModel):
@@ -90,6 +91,24 @@ class KNUCKLE_OT_select_part(NeedsModel):
         return {"FINISHED"}
 
 
+class KNUCKLE_OT_drive_loop(NeedsModel):
+    bl_idname = "knuckle.drive_loop"
+    bl_label = "Drive Loop from Here"
+    bl_description = "Have this joint drive the loop that it lies on; another that did follows in its place"
+    bl_options = {"REGISTER", "UNDO"}
+
+    joint: StringProperty(name="Joint", description="Name of the joint's object; the active joint if empty")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        active = active_joint(context, rig)
+        empty = next((obj for obj in parts(rig, "JOINT") if obj.name == self.joint), None) if self.joint else active
+        if empty is None:
+            raise ValueError(f"{rig.name!r} has no joint called {self.joint!r}" if self.joint else "Select a joint")
+        drivers = drive_from(rig, empty)
+        self.report({"INFO"}, f"The loop is driven by {', '.join(file_name(driver) for driver in drivers)}")
+        return {"FINISHED"}
+
+
 class KNUCKLE_OT_clean_up(bpy.types.Operator):
     bl_idname = "knuckle.clean_up"
     bl_label = "Clean Up"
@@ -111,6 +130,7 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
 CLASSES = (
     KNUCKLE_OT_clean_up,
     KNUCKLE_OT_set_drive,
+    KNUCKLE_OT_drive_loop,
     KNUCKLE_OT_build_physics,
     KNUCKLE_OT_clear_physics,
     KNUCKLE_OT_select_part,

@@ -172,6 +172,9 @@ def _joint(
         _paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
         _paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+    elif joint.follows:
+        _paragraph(context, layout, "Follows its loop: other joints of the loop drive it", "LINKED")
+        layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
     for dof in joint.dofs:
         turns = dof.kind in {"rotation", "screw"}
         if dof.kind in {"ball", "free"}:
@@ -180,7 +183,9 @@ def _joint(
         if 0 <= dof.step < len(chain):
             pose = rig.pose.bones[chain[dof.step]]
             name = dof.name if len(joint.dofs) > 1 else ""
-            layout.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
+            value = layout.column()
+            value.enabled = not joint.follows
+            value.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
         stops = _split(layout.column(align=True))
         for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
             row = stops.row(align=True, heading=label)
