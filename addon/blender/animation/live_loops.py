@@ -62,13 +62,13 @@ class LiveLoop:
     def before_frame(self, frame: float) -> None:
         """Follow where curves will have the drivers at a frame, as far as nothing else tells."""
         values = {joint: self._read(self.rig, joint) for joint in self._given_joints()}
-        for joint in values:
+        for joint, numbers in values.items():
             for number, channel in enumerate(self.channels[joint]):
                 if not channel.is_single:
                     return
                 curve = self._curve(channel)
                 if curve is not None:
-                    values[joint][number] = curve.evaluate(frame)
+                    numbers[number] = curve.evaluate(frame)
         self._follow({joint: np.float32(value).astype(np.float64) for joint, value in values.items()})
 
     def after_change(self, evaluated: bpy.types.Object) -> None:
@@ -94,10 +94,10 @@ class LiveLoop:
         return next((curve for curve in found if curve is not None and not curve.mute), None)
 
     def _follow(self, given: dict[str, Array]) -> None:
-        if self._seen is not None and given.keys() == self._seen.keys():
-            if all(np.array_equal(value, self._seen[joint]) for joint, value in given.items()):
-                return
-        self._seen = given
+        seen, self._seen = self._seen, given
+        known = seen is not None and given.keys() == seen.keys()
+        if known and all(np.array_equal(value, seen[joint]) for joint, value in given.items()):
+            return
         if len(given) == len(self.channels):
             return  # keys say it all
         positions, opening = self.follower.follow(given)

@@ -38,8 +38,8 @@ def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
 
 
 def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array]) -> set[str]:
-    """The ids of the joints with bones that go where the drivers of their loops lead them. Loops that do not close where
-    they begin, or in which nothing can move, have none."""
+    """The ids of the joints with bones that go where the drivers of their loops lead them. Loops that do not close
+    where they begin, or in which nothing can move, have none."""
     if not tree.loop_joints:
         return set()
     positions = {**initial_positions(mechanism), **starts}
