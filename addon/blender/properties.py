@@ -259,6 +259,11 @@ class KnuckleServoState(bpy.types.PropertyGroup):
     span: IntVectorProperty(size=2)
     gravity: FloatVectorProperty(size=3)
     use_gravity: BoolProperty()
+    fitted_substeps: IntProperty(description="What Fit to Model set last")
+    fitted_iterations: IntProperty()
+    substeps: IntProperty(description="What the user's own world had before it was fitted; 0 where it was not")
+    iterations: IntProperty()
+    why: StringProperty(description="What this model wants of the world, and why")
 
 
 def _show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:

@@ -7,9 +7,10 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..access import settings
 from ..animation.live_loops import drive_from
-from ..model_parts import file_name, parts
+from ..model_parts import file_name, parts, rigs_in
 from ..physics.handlers import is_simulated
 from ..physics.simulation import build_physics, clear_physics, leftovers, remove_leftovers
+from ..physics.world import fit_world
 from .common import NeedsModel, Result, counted, tell
 from .selection import active_joint, select_part
 
@@ -109,6 +110,25 @@ class KNUCKLE_OT_drive_loop(NeedsModel):
         return {"FINISHED"}
 
 
+class KNUCKLE_OT_fit_world(NeedsModel):
+    bl_idname = "knuckle.fit_world"
+    bl_label = "Fit to Model"
+    bl_description = (
+        "Set the steps per frame and the iterations of the scene's physics to what its mechanisms need to stay "
+        "together: by their smallest links, their masses and their springs"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if is_simulated(rig) else "Build the physics of the mechanism first"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        models = [other for other in rigs_in(context.scene) if is_simulated(other)]
+        self.report({"INFO"}, fit_world(context.scene, models).why)
+        return {"FINISHED"}
+
+
 class KNUCKLE_OT_clean_up(bpy.types.Operator):
     bl_idname = "knuckle.clean_up"
     bl_label = "Clean Up"
@@ -131,6 +151,7 @@ CLASSES = (
     KNUCKLE_OT_clean_up,
     KNUCKLE_OT_set_drive,
     KNUCKLE_OT_drive_loop,
+    KNUCKLE_OT_fit_world,
     KNUCKLE_OT_build_physics,
     KNUCKLE_OT_clear_physics,
     KNUCKLE_OT_select_part,

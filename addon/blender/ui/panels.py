@@ -91,6 +91,25 @@ class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
         column.prop(model, "cfm")
         if model.time_step:
             column.prop(model, "time_step")
+        _solver(context, layout, model)
+
+
+def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
+    """The scene's own physics: all its models and the user's bodies share it."""
+    world = context.scene.rigidbody_world
+    if world is None:
+        return
+    column = layout.column(heading="Scene")
+    column.prop(context.scene, "use_gravity", text="Gravity")
+    row = column.row()
+    row.active = context.scene.use_gravity
+    row.prop(context.scene, "gravity", text="")
+    column.prop(world, "substeps_per_frame", text="Substeps")
+    column.prop(world, "solver_iterations", text="Iterations")
+    _fact(column, "Time Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s")
+    column.operator("knuckle.fit_world", icon="PHYSICS")
+    if model.before.why:
+        _paragraph(context, layout, model.before.why, "INFO")
 
 
 class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
