@@ -191,6 +191,10 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     loop: BoolProperty(name="Closes a Loop")
     is_open: BoolProperty(description="At design its two sides are not one: the loop that it closes is open there")
     opening: FloatVectorProperty(description="Where its child's side is at design, from its empty", size=16)
+    follows: BoolProperty(
+        name="Follows",
+        description="It lies on a loop that other joints drive: its bone goes where the loop closes",
+    )
     against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
     dofs: CollectionProperty(type=KnuckleDof)
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
@@ -276,6 +280,11 @@ class KnuckleServoState(bpy.types.PropertyGroup):
     span: IntVectorProperty(size=2)
     gravity: FloatVectorProperty(size=3)
     use_gravity: BoolProperty()
+    fitted_substeps: IntProperty(description="What Fit to Model set last")
+    fitted_iterations: IntProperty()
+    substeps: IntProperty(description="What the user's own world had before it was fitted; 0 where it was not")
+    iterations: IntProperty()
+    why: StringProperty(description="What this model wants of the world, and why")
 
 
 def _show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:

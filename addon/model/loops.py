@@ -42,7 +42,7 @@ def chord_errors(
     """How far each loop is open at these positions (those of the file, if None): by the id of its chord, the
     distance of the origins and the angle between two copies of a body, that which the tree places and that which the
     chord would. It is the later placed of the chord's two."""
-    system = _System(mechanism, tree or spanning_tree(mechanism))
+    system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
     return system.openings(system.vector({**initial_positions(mechanism), **(positions or {})}))
 
 
@@ -54,7 +54,7 @@ def assemble(
     Returns the positions of all active joints by id, and what each chord was open by before and is open by after.
     Loops that cannot close end as nearly closed as they get, which the last tells; ``tolerance`` is where to stop
     (length units and radians)."""
-    system = _System(mechanism, tree or spanning_tree(mechanism))
+    system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
     start = system.vector(initial_positions(mechanism))
     before = system.openings(start)
     if all(max(opening) < tolerance for opening in before.values()):
@@ -64,7 +64,7 @@ def assemble(
     return system.positions(nearest), before, system.openings(nearest)
 
 
-def _closed(system: _System, at: Array, tolerance: float) -> Array:
+def _closed(system: LoopSystem, at: Array, tolerance: float) -> Array:
     """Damped Gauss-Newton: plain steps where they help, ever shorter and more cautious ones where they do not."""
     residual = system.residual(at)
     damping = 0.0
@@ -72,7 +72,7 @@ def _closed(system: _System, at: Array, tolerance: float) -> Array:
         slope = system.slope(at)
         if np.abs(residual).max(initial=0.0) < tolerance * 1e-3:
             break
-        step = _limited(_least(slope, -residual, damping))
+        step = _limited(least_change(slope, -residual, damping))
         better = at + step
         there = system.residual(better)
         if np.linalg.norm(there) < np.linalg.norm(residual) * (1.0 - 1e-12):
@@ -84,7 +84,7 @@ def _closed(system: _System, at: Array, tolerance: float) -> Array:
     return at
 
 
-def _drawn_back(system: _System, at: Array, start: Array, tolerance: float) -> Array:
+def _drawn_back(system: LoopSystem, at: Array, start: Array, tolerance: float) -> Array:
     """Slide along closed positions towards ``start`` until that brings nothing more."""
     best = at
     if np.abs(system.residual(at)).max(initial=0.0) > tolerance:
@@ -92,7 +92,7 @@ def _drawn_back(system: _System, at: Array, start: Array, tolerance: float) -> A
     for _ in range(ROUNDS // 4):
         slope = system.slope(best)
         home = start - best
-        along = home - _least(slope, slope @ home, 0.0)
+        along = home - least_change(slope, slope @ home)
         if np.abs(along).max(initial=0.0) < 1e-10:
             break
         for share in (1.0, 0.3, 0.05):
@@ -106,11 +106,12 @@ def _drawn_back(system: _System, at: Array, start: Array, tolerance: float) -> A
     return best
 
 
-def _least(slope: Array, wanted: Array, damping: float) -> Array:
-    """The shortest change that brings ``wanted`` about as nearly as can be."""
+def least_change(slope: Array, wanted: Array, damping: float = 0.0, redundant: float = REDUNDANT) -> Array:
+    """The shortest change (unknowns,) that brings ``wanted`` (equations,) about as nearly as can be, by a ``slope``
+    (equations, unknowns); ``redundant`` is the share of the liveliest answer below which there is none."""
     left, strengths, right = np.linalg.svd(slope, full_matrices=False)
     strongest = strengths.max(initial=0.0)
-    live = strengths > REDUNDANT * strongest
+    live = strengths > redundant * strongest
     gain = np.where(live, strengths, 0.0) / np.where(live, strengths**2 + damping * strongest**2, 1.0)
     return right.T @ (gain * (left.T @ wanted))
 
@@ -119,7 +120,7 @@ def _limited(step: Array) -> Array:
     return step * min(1.0, LONGEST_TURN / max(float(np.abs(step).max(initial=0.0)), 1e-300))
 
 
-class _System:
+class LoopSystem:
     """The loops of a mechanism as equations: coordinates in, openings of the chords out.
 
     Lengths are counted in the mechanism's characteristic length, so that they weigh as angles do. Only coordinates
@@ -197,6 +198,14 @@ class _System:
         shift = shift + np.cross(turn, gap[:, :3, 3, None], axis=1)
         turn = _vector_rate(rotation_vector(gap[:, :3, :3])) @ turn
         return np.concatenate([turn, shift / self.length], axis=1).reshape(-1, len(at)) * self.scales
+
+    def chord_motions(self, at: Array) -> list[tuple[Joint, Array]]:
+        """Each chord with what the tree makes of its motion: its child's frame seen from its parent's, (4, 4)."""
+        world, _, actual = self._ends(at)
+        return [
+            (joint, inverse(self._pose(world, joint.parent) @ joint.frame_parent) @ there)
+            for joint, there in zip(self.chords, actual, strict=True)
+        ]
 
     def _ends(self, at: Array) -> tuple[Array, Array, Array]:
         """Poses of all bodies (bodies, 4, 4), and of every chord's child frame: as the chord and as the tree has it."""

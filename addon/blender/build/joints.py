@@ -39,6 +39,7 @@ def make_joints(
         _record(empty, joint, hook.rig, bodies, places.get(joint.id, {}))
         record = record_of(empty).joint
         record.loop = joint.id in plan.tree.loop_joints
+        record.follows = joint.id in plan.followers
         record.against = against.get(joint.id, False)
         if joint.id in openings:
             record.is_open = True

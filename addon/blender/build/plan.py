@@ -16,7 +16,7 @@ from ...model.upright import UpAxis, upright_turn
 from ..joint_axes import main_axis
 from .bone_frames import aimed, clear_view, frame_of_layout, is_clear
 from .degrees import BoneDegrees, Layout, Place, chain_of
-from .starts import closing_positions
+from .starts import closing_positions, followers
 
 #: Places and turns beyond it, multiplied, are no 32-bit numbers any more.
 _FARTHEST = 1e15
@@ -57,6 +57,7 @@ class Plan:
     size: float  # length of the diagonal of the bodies' bounding box
     bodies: dict[str, Body] = field(default_factory=dict)
     starts: dict[str, Array] = field(default_factory=dict)  # joint id -> coordinates to begin at, where not the file's
+    followers: set[str] = field(default_factory=set)  # ids of joints that go where others drive their loops
 
     def places(self) -> dict[str, dict[int, Place]]:
         """Where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
@@ -77,8 +78,9 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) ->
     size = _size(mechanism)
     bones, bone_of_body = _bones(tree, frames, bodies, size)
     starts = closing_positions(mechanism, tree) if closed else {}
+    follow = followers(mechanism, tree, starts) if closed else set()
     upright = upright_turn(mechanism, up_axis)
-    return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright, size, bodies, starts)
+    return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright, size, bodies, starts, follow)
 
 
 def _check_numbers(mechanism: Mechanism) -> None:

@@ -14,6 +14,7 @@ from ..access import armature_of, bone_record
 from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
+from ..follower_marks import lock_follower
 from ..workshop import at_work, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
@@ -78,6 +79,8 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
         dofs = bone.link.joint.dofs
         places = bone.degrees.places(bone.layout, bone.step)
         free_channels(pose, bone, places)
+        if bone.link.joint.id in plan.followers:
+            lock_follower(pose)
         stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
         limit(pose, [stop for stop in stops if stop is not None])
         starts = split_coordinates(dofs, plan.starts.get(bone.link.joint.id))

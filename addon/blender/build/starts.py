@@ -1,11 +1,14 @@
-"""Where joints begin: as the file has them, or where every loop closes. No bpy."""
+"""Where joints begin: as the file has them, or where every loop closes, and which follow others there. No bpy."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from ...model.followers import CLOSED, driver_order, linkages
 from ...model.kinematics import Tree
-from ...model.loops import assemble, chord_errors, joint_initial
+from ...model.loops import assemble, chord_errors, initial_positions, joint_initial
 from ...model.records import Array, Mechanism
 
 #: Loops that are open by less, in length units or radians, are taken as closed.
@@ -32,3 +35,21 @@ def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
     )
     mechanism.report.add("info" if left <= OPEN else "warning", "assembled", message, where=joints[worst].name)
     return positions
+
+
+def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array]) -> set[str]:
+    """The ids of the joints with bones that go where the drivers of their loops lead them. Loops that do not close
+    where they begin, or in which nothing can move, have none."""
+    if not tree.loop_joints:
+        return set()
+    positions = {**initial_positions(mechanism), **starts}
+    order = [joint for joint in driver_order(mechanism, tree) if joint not in tree.loop_joints]
+    found: set[str] = set()
+    for linkage in linkages(mechanism, tree):
+        system = linkage.system
+        if np.abs(system.residual(system.vector(positions))).max(initial=0.0) > CLOSED:
+            continue
+        drivers = linkage.drivers(positions, order)
+        if drivers:
+            found |= set(linkage.joints) - tree.loop_joints - set(drivers)
+    return found

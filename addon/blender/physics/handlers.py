@@ -10,6 +10,7 @@ from bpy.app.handlers import persistent
 
 from .. import properties
 from ..access import armature_settings, record_of, settings
+from ..animation import live_loops
 from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
@@ -156,6 +157,7 @@ def joint_changed(empty: bpy.types.Object) -> None:
     rig = rig_of(empty)
     if rig is None:
         return
+    live_loops.forget(rig)
     if empty.rigid_body_constraint is not None:
         put_constraint(empty, settings(rig))
     elif is_simulated(rig):
@@ -188,6 +190,7 @@ def body_changed(obj: bpy.types.Object) -> None:
 @persistent
 def forget(*_args: Any) -> None:
     """After undo or another file: what was gathered points at data that is gone."""
+    live_loops.forget()
     _runs.clear()
     _last.clear()
     _holds.clear()
@@ -210,8 +213,11 @@ def after_load(*_args: Any) -> None:
 
 
 _HANDLERS = (
+    ("frame_change_pre", live_loops.before_frame),  # servos chase what follows in the same frame
     ("frame_change_pre", before_frame),
+    ("frame_change_post", live_loops.after_frame),
     ("frame_change_post", after_frame),
+    ("depsgraph_update_post", live_loops.after_update),
     ("load_post", after_load),
     ("load_factory_startup_post", after_load),
     ("undo_post", forget),

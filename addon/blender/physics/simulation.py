@@ -32,7 +32,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
 
     What has them already is set up anew from the records, so that it also mends a model after an edit."""
     report = Report()
-    world = ensure_world(scene, rig, report)
+    others = [other for other in rigs_in(scene) if other != rig and is_simulated(other)]
+    world = ensure_world(scene, rig, report, others)
     part_with_lost(scene)
     bodies, joints = [obj for obj in parts(rig, "BODY") if record_of(obj).active], parts(rig, "JOINT")
     children = collision_children(rig)
@@ -182,6 +183,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     strip_physics(scene, bodies + shapes + helpers, joints + motors)
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
+    settings(rig).before.property_unset("why")
 
 
 def is_simulated(rig: bpy.types.Object) -> bool:

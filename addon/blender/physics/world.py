@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
@@ -13,16 +12,17 @@ from ...model.report import Report
 from ..access import settings
 from ..model_parts import rigs_in
 from ..properties import KnuckleServoState
+from .fit import Fit, fit_of, is_as_fitted, put_fit, together
 
-#: Steps per second and iterations at which real walkers walked (control is once per frame, so the
-#: frame rate matters more than the substeps).
+#: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.
 FRAME_RATE = 60
-STEPS_PER_SECOND = 600
-ITERATIONS = 50
 
 
-def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) -> bpy.types.RigidBodyWorld:
-    """The scene's rigid-body world with its two collections, made if there is none.
+def ensure_world(
+    scene: bpy.types.Scene, rig: bpy.types.Object, report: Report, others: Sequence[bpy.types.Object] = ()
+) -> bpy.types.RigidBodyWorld:
+    """The scene's rigid-body world with its two collections, made if there is none, and fitted to the model and to
+    ``others`` that are in it.
 
     A world that was there keeps its settings. What is changed is remembered on the first model that joins it."""
     model = settings(rig)
@@ -32,8 +32,6 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
         with bpy.context.temp_override(scene=scene):
             bpy.ops.rigidbody.world_add()
         world = scene.rigidbody_world
-        world.substeps_per_frame = max(round(STEPS_PER_SECOND / frame_rate(scene)), 1)
-        world.solver_iterations = ITERATIONS
         before.made_world = True
         before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
@@ -44,16 +42,7 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
             "gravity-kept",
             f"The scene has a rigid-body world already: its gravity stays, the model wants ({wanted})",
         )
-    if (
-        not before.made_world
-        and not _is_ours(scene)
-        and world.substeps_per_frame * frame_rate(scene) < STEPS_PER_SECOND - 1
-    ):
-        report.warn(
-            "world-kept",
-            f"The scene's rigid-body world keeps its {world.substeps_per_frame} substeps per frame; joints hold better "
-            f"with {math.ceil(STEPS_PER_SECOND / frame_rate(scene))}",
-        )
+    _fit_on_building(scene, rig, others, report)
     cache = world.point_cache
     if not before.made_world and not before.joined_world and _keeper(scene) is None:
         before.joined_world = True
@@ -67,6 +56,42 @@ def ensure_world(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) 
     cache.frame_start = min(cache.frame_start, scene.frame_start)
     cache.frame_end = max(cache.frame_end, scene.frame_end)
     return world
+
+
+def _fit_on_building(
+    scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object], report: Report
+) -> None:
+    """Fit a world of ours to its models, unless the user has set it otherwise; say what the user's own lacks."""
+    world, keeper, own = scene.rigidbody_world, _keeper(scene, [rig, *others]), fit_of(rig)
+    settings(rig).before.why = own.why
+    if keeper is not None and settings(keeper).before.made_world:
+        before = settings(keeper).before
+        if not before.fitted_substeps or is_as_fitted(scene, before):
+            fit = together([own, *(fit_of(other) for other in others)])
+            put_fit(scene, fit, before)
+            report.info("world-fitted", f"The physics of the scene is fitted to the model. {fit.why}")
+            return
+    if world.substeps_per_frame < own.substeps(frame_rate(scene)) or world.solver_iterations < own.iterations:
+        report.warn(
+            "world-kept",
+            f"The scene's rigid-body world keeps its {world.substeps_per_frame} substeps per frame and "
+            f"{world.solver_iterations} iterations; joints hold better with {own.substeps(frame_rate(scene))} and "
+            f"{own.iterations} (Fit to Model sets them). {own.why}",
+        )
+
+
+def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Fit:
+    """Fit a scene's world to its models, whoever set it before. Clearing physics puts back what a user's world had."""
+    world, keeper = scene.rigidbody_world, _keeper(scene)
+    fit = together([fit_of(rig) for rig in rigs])
+    for rig in rigs:
+        settings(rig).before.why = fit_of(rig).why
+    before = settings(keeper or rigs[0]).before
+    if before.joined_world and not before.substeps:
+        before.substeps, before.iterations = world.substeps_per_frame, world.solver_iterations
+    put_fit(scene, fit, before)
+    reset_cache(scene)
+    return fit
 
 
 _stretch: dict[str, int] = {}
@@ -153,14 +178,10 @@ def rewind_simulation(scene: bpy.types.Scene) -> None:
     scene.frame_set(before[0], subframe=before[1])
 
 
-def _is_ours(scene: bpy.types.Scene) -> bool:
-    """Whether the scene's world was made for one of our models."""
-    return any(settings(rig).before.made_world for rig in rigs_in(scene))
-
-
-def _keeper(scene: bpy.types.Scene) -> bpy.types.Object | None:
-    """The model that remembers how the scene's world was before any of ours joined it."""
-    return next((rig for rig in rigs_in(scene) if _keeps(rig)), None)
+def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bpy.types.Object | None:
+    """The model that remembers how the scene's world was before any of ours joined it. ``more`` are models that may not
+    be in the scene yet."""
+    return next((rig for rig in [*rigs_in(scene), *more] if _keeps(rig)), None)
 
 
 def _keeps(rig: bpy.types.Object) -> bool:
@@ -179,6 +200,8 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
     if heir is not None:
         _hand_down(before, settings(heir).before)
     elif before.joined_world:
+        if before.substeps and is_as_fitted(scene, before):
+            world.substeps_per_frame, world.solver_iterations = before.substeps, before.iterations
         world.point_cache.frame_start, world.point_cache.frame_end = before.span
         _drop_collections(world, before)
     elif not any(c is not None and len(c.objects) for c in (world.collection, world.constraints)):
@@ -188,12 +211,16 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
         scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
     else:
         return  # the user has put things into it
-    for name in ("made_world", "joined_world", "made_collection", "made_constraints"):
+    for name in (*_FLAGS, *_FITTED):
         before.property_unset(name)
 
 
+_FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
+_FITTED = ("fitted_substeps", "fitted_iterations", "substeps", "iterations")
+
+
 def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:
-    for name in ("made_world", "joined_world", "made_collection", "made_constraints", "span", "gravity", "use_gravity"):
+    for name in (*_FLAGS, *_FITTED, "span", "gravity", "use_gravity"):
         setattr(heir, name, getattr(before, name))
 
 

@@ -6,12 +6,14 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..access import settings
-from ..model_parts import parts
+from ..animation.live_loops import drive_from
+from ..model_parts import file_name, parts, rigs_in
 from ..physics.handlers import is_simulated
 from ..physics.simulation import build_physics, clear_physics, leftovers, remove_leftovers
 from ..physics.truth import worst_joints
+from ..physics.world import fit_world
 from .common import NeedsModel, Result, counted, tell
-from .selection import select_part
+from .selection import active_joint, select_part
 
 
 class KNUCKLE_OT_set_drive(NeedsModel):
@@ -118,6 +120,43 @@ class KNUCKLE_OT_select_worst(NeedsModel):
         return {"FINISHED"}
 
 
+class KNUCKLE_OT_drive_loop(NeedsModel):
+    bl_idname = "knuckle.drive_loop"
+    bl_label = "Drive Loop from Here"
+    bl_description = "Have this joint drive the loop that it lies on; another that did follows in its place"
+    bl_options = {"REGISTER", "UNDO"}
+
+    joint: StringProperty(name="Joint", description="Name of the joint's object; the active joint if empty")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        active = active_joint(context, rig)
+        empty = next((obj for obj in parts(rig, "JOINT") if obj.name == self.joint), None) if self.joint else active
+        if empty is None:
+            raise ValueError(f"{rig.name!r} has no joint called {self.joint!r}" if self.joint else "Select a joint")
+        drivers = drive_from(rig, empty)
+        self.report({"INFO"}, f"The loop is driven by {', '.join(file_name(driver) for driver in drivers)}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_fit_world(NeedsModel):
+    bl_idname = "knuckle.fit_world"
+    bl_label = "Fit to Model"
+    bl_description = (
+        "Set the steps per frame and the iterations of the scene's physics to what its mechanisms need to stay "
+        "together: by their smallest links, their masses and their springs"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if is_simulated(rig) else "Build the physics of the mechanism first"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        models = [other for other in rigs_in(context.scene) if is_simulated(other)]
+        self.report({"INFO"}, fit_world(context.scene, models).why)
+        return {"FINISHED"}
+
+
 class KNUCKLE_OT_clean_up(bpy.types.Operator):
     bl_idname = "knuckle.clean_up"
     bl_label = "Clean Up"
@@ -139,6 +178,8 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
 CLASSES = (
     KNUCKLE_OT_clean_up,
     KNUCKLE_OT_set_drive,
+    KNUCKLE_OT_drive_loop,
+    KNUCKLE_OT_fit_world,
     KNUCKLE_OT_build_physics,
     KNUCKLE_OT_clear_physics,
     KNUCKLE_OT_select_part,

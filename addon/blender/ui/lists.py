@@ -24,7 +24,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         row = layout.row(align=True)
         row.active = joint.active
         row.label(text=file_name(item) or item.name, icon=joint_icon(joint, kinds), translate=False)
-        if joint.loop:
+        if joint.loop or joint.follows:
             row.label(text="", icon="LINKED")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:

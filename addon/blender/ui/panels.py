@@ -93,6 +93,25 @@ class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
         column.prop(model, "cfm")
         if model.time_step:
             column.prop(model, "time_step")
+        _solver(context, layout, model)
+
+
+def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
+    """The scene's own physics: all its models and the user's bodies share it."""
+    world = context.scene.rigidbody_world
+    if world is None:
+        return
+    column = layout.column(heading="Scene")
+    column.prop(context.scene, "use_gravity", text="Gravity")
+    row = column.row()
+    row.active = context.scene.use_gravity
+    row.prop(context.scene, "gravity", text="")
+    column.prop(world, "substeps_per_frame", text="Substeps")
+    column.prop(world, "solver_iterations", text="Iterations")
+    _fact(column, "Time Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s")
+    column.operator("knuckle.fit_world", icon="PHYSICS")
+    if model.before.why:
+        _paragraph(context, layout, model.before.why, "INFO")
 
 
 class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
@@ -222,6 +241,9 @@ def _joint(
         _paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
         _paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+    elif joint.follows:
+        _paragraph(context, layout, "Follows its loop: other joints of the loop drive it", "LINKED")
+        layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
     for dof in joint.dofs:
         turns = dof.kind in {"rotation", "screw"}
         if dof.kind in {"ball", "free"}:
@@ -230,7 +252,9 @@ def _joint(
         if 0 <= dof.step < len(chain):
             pose = rig.pose.bones[chain[dof.step]]
             name = dof.name if len(joint.dofs) > 1 else ""
-            layout.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
+            value = layout.column()
+            value.enabled = not joint.follows
+            value.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
         stops = _split(layout.column(align=True))
         for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
             row = stops.row(align=True, heading=label)

@@ -1,0 +1,283 @@
+"""Closed loops that move while posing, scrubbing and rendering: what drives a loop poses the rest of it.
+
+A joint whose record says that it ``follows`` has a bone whose channels are written here, and never by hand. Before a
+frame, the curves tell where the drivers will be, so that one evaluation poses all. After it, and after every other
+change, the evaluated pose is looked at: what moves drivers in other ways (strips, drivers, a drag of the hand) is
+followed then. Nothing is computed while the drivers are where they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+
+from ...model.followers import CLOSED, Follower, Linkage, driver_order, linkages
+from ...model.kinematics import CLOSES_LOOP, spanning_tree
+from ...model.loops import joint_initial
+from ...model.records import Array, Body, Joint, Mechanism
+from ...model.report import Report
+from ...model.rotations import inverse
+from ..access import record_of, settings
+from ..blocks import block_pose, coordinates_of
+from ..channels import Channel, block_turn, servo_channels
+from ..compat import action_curves
+from ..follower_marks import set_follows
+from ..joint_axes import constraint_turn
+from ..model_parts import parts, rigs_in
+from ..records import read_dofs, start_of, unflat
+from ..reporting import add_to_report
+
+#: Loops of rigs by the ``session_uid`` that they keep until another file is opened.
+_loops: dict[int, list[LiveLoop]] = {}
+#: What tells that a loop does not close at the present pose.
+_CODE = "loop-open"
+
+
+class LiveLoop:
+    """A linkage of a rig's: where its drivers are now, and the channels that follow them."""
+
+    def __init__(self, rig: bpy.types.Object, linkage: Linkage, mechanism: Mechanism, drivers: list[str]) -> None:
+        self.rig, self.drivers = rig, drivers
+        every = servo_channels(rig)
+        self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
+        self._turns = {
+            channels[0].bone: block_turn(rig, channels[0].bone)
+            for channels in self.channels.values()
+            if not channels[0].is_single
+        }
+        self.size = linkage.system.length
+        self.chord = linkage.chords[0]
+        self.follower = Follower(linkage, {joint.id: joint_initial(joint) for joint in mechanism.joints})
+        self._seen: dict[str, Array] | None = None
+        now = {joint: self._read(rig, joint) for joint in self.channels}
+        if self.follower.adopt(now):
+            self._seen = self._given(now)
+        self._was_open = False
+
+    def before_frame(self, frame: float) -> None:
+        """Follow where curves will have the drivers at a frame, as far as nothing else tells."""
+        values = {joint: self._read(self.rig, joint) for joint in self._given_joints()}
+        for joint, numbers in values.items():
+            for number, channel in enumerate(self.channels[joint]):
+                if not channel.is_single:
+                    return
+                curve = self._curve(channel)
+                if curve is not None:
+                    numbers[number] = curve.evaluate(frame)
+        self._follow({joint: np.float32(value).astype(np.float64) for joint, value in values.items()})
+
+    def after_change(self, evaluated: bpy.types.Object) -> None:
+        """Follow where the drivers of an evaluated rig are."""
+        self._follow({joint: self._read(evaluated, joint) for joint in self._given_joints()})
+
+    def _given(self, values: dict[str, Array]) -> dict[str, Array]:
+        return {joint: values[joint] for joint in self._given_joints()}
+
+    def _given_joints(self) -> list[str]:
+        """What is not to be moved: keyed joints, and drivers unless the keyed ones are as many as drive the loops."""
+        keyed = [joint for joint, channels in self.channels.items() if any(map(self._curve, channels))]
+        if len(keyed) >= len(self.drivers):
+            return keyed
+        return list(dict.fromkeys([*self.drivers, *keyed]))
+
+    def _curve(self, channel: Channel) -> bpy.types.FCurve | None:
+        data = self.rig.animation_data
+        if data is None or data.action is None:
+            return None
+        curves = action_curves(self.rig, data.action, create=False)
+        found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
+        return next((curve for curve in found if curve is not None and not curve.mute), None)
+
+    def _follow(self, given: dict[str, Array]) -> None:
+        seen, self._seen = self._seen, given
+        known = seen is not None and given.keys() == seen.keys()
+        if known and all(np.array_equal(value, seen[joint]) for joint, value in given.items()):
+            return
+        if len(given) == len(self.channels):
+            return  # keys say it all
+        positions, opening = self.follower.follow(given)
+        for joint in self.channels.keys() - given.keys():
+            self._write(joint, positions[joint])
+        self._tell(opening)
+
+    def _tell(self, opening: float) -> None:
+        """Say in the model's report that the loop does not close at the present pose; no more when it does again."""
+        is_open = opening > 2.0 * CLOSED
+        if not is_open and not self._was_open:
+            return
+        self._was_open = is_open
+        if is_open:
+            report = Report()
+            message = (
+                "A loop cannot close where its drivers are now: the others are as near to it as they can be, which "
+                f"leaves it open by {opening * self.size:.3g} (length, or as much at an arm of {self.size:.3g})"
+            )
+            report.warn(_CODE, message, where=self.chord)
+            add_to_report(self.rig, report)
+            return
+        lines = settings(self.rig).report
+        for number, line in reversed(list(enumerate(lines))):
+            if (line.code, line.where) == (_CODE, self.chord):
+                lines.remove(number)
+
+    def _read(self, rig: bpy.types.Object, joint: str) -> Array:
+        """The coordinates (size,) that the channels of a joint's bones say."""
+        channels = self.channels[joint]
+        out = np.zeros(len(channels))
+        for number, channel in enumerate(channels):
+            pose = rig.pose.bones[channel.bone]
+            if channel.is_single:
+                out[number] = getattr(pose, channel.prop)[channel.index]
+            elif channel.index == 0:
+                places = np.array(pose.location, dtype=np.float64)[None]
+                told = np.array(pose.rotation_quaternion, dtype=np.float64)[None]
+                free = channel.kind == "free"
+                block = coordinates_of(places, told, self._turns[channel.bone], channel.against, free)[0]
+                out[number : number + len(block)] = block
+        return out
+
+    def _write(self, joint: str, values: Array) -> None:
+        for channel, value in zip(self.channels[joint], values, strict=True):
+            pose = self.rig.pose.bones[channel.bone]
+            if channel.is_single:
+                if getattr(pose, channel.prop)[channel.index] != np.float32(value):
+                    getattr(pose, channel.prop)[channel.index] = value
+            elif channel.index == 0:
+                size = 6 if channel.kind == "free" else 3
+                block = values[None, channel.number : channel.number + size]
+                places, turns = block_pose(block, self._turns[channel.bone], channel.against)
+                pose.rotation_quaternion = turns[0]
+                if size == 6:
+                    pose.location = places[0]
+
+
+# ---------------------------------------------------------------- from Blender's objects
+
+
+def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
+    """The joints of a model as they stand in Blender, with the bodies (by their objects' names) that they hold
+    together. Joints that close loops are the rig's."""
+    bodies, joints = parts(rig, "BODY"), {}
+    for empty in parts(rig, "JOINT"):
+        record = record_of(empty)
+        joint = record.joint
+        lost = (joint.parent is None) + (joint.child is None)
+        if not joint.active or lost > int(joint.at_world) or record.source_id in joints:
+            continue
+        turn = constraint_turn(joint)
+        back = np.eye(4) if turn is None else inverse(turn)
+        frame = _design(empty)
+        sides = frame @ back, (frame @ unflat(joint.opening) if joint.is_open else frame) @ back
+        ends = joint.parent, joint.child
+        frames = [inverse(_design(end)) @ side for end, side in zip(ends, sides, strict=True)]
+        names = [end.name if end is not None else None for end in ends]
+        made = Joint(record.source_id, record.source_name, joint.type, names[0], names[1], frames[0], frames[1])
+        made.dofs = [_begun(dof, start_of(kept)) for dof, kept in zip(read_dofs(joint), joint.dofs, strict=True)]
+        made.extra[CLOSES_LOOP] = joint.loop
+        joints[record.source_id] = made
+    return Mechanism(rig.name, bodies=[Body(obj.name, obj.name) for obj in bodies], joints=list(joints.values()))
+
+
+def _begun(dof: Any, start: list[float]) -> Any:
+    return replace(dof, position=start[0]) if len(start) == 1 else replace(dof, start=tuple(start))
+
+
+def _design(obj: bpy.types.Object | None) -> Array:
+    """Where an object stands in the model's frame when nothing is posed; None is the world."""
+    return np.eye(4) if obj is None else np.array(obj.matrix_basis.normalized(), dtype=np.float64)
+
+
+def live_loops(rig: bpy.types.Object) -> list[LiveLoop]:
+    """The loops of a rig that have followers, gathered once."""
+    if rig.session_uid not in _loops:
+        _loops[rig.session_uid] = list(_gathered(rig))
+    return _loops[rig.session_uid]
+
+
+def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop]:
+    follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
+    if not follows:
+        return
+    mechanism = loops_mechanism(rig)
+    for linkage in linkages(mechanism):
+        drivers = [joint for joint in linkage.joints if joint not in follows and joint not in linkage.chords]
+        if follows.intersection(linkage.joints):
+            yield LiveLoop(rig, linkage, mechanism, drivers)
+
+
+def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
+    """Have a joint drive the loops that it lies on, and others follow in its place. Returns the joints that drive them
+    now. ValueError where the loops do not follow from it."""
+    mechanism, wanted = loops_mechanism(rig), record_of(empty).source_id
+    empties = {record_of(each).source_id: each for each in reversed(parts(rig, "JOINT"))}
+    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+    tree = spanning_tree(mechanism)
+    linkage = next((each for each in linkages(mechanism, tree) if wanted in each.joints), None)
+    if linkage is None:
+        raise ValueError(f"{empty.name!r} lies on no loop that moves")
+    boned = [joint for joint in linkage.joints if joint not in linkage.chords]
+    now = [joint for joint in boned if not record_of(empties[joint]).joint.follows]
+    order = [wanted, *now, *(joint for joint in driver_order(mechanism, tree) if joint in boned)]
+    drivers = linkage.drivers(start, [joint for joint in dict.fromkeys(order) if joint in boned])
+    if wanted not in drivers:
+        raise ValueError(f"{empty.name!r} cannot drive its loop: the others do not follow from it")
+    for joint in boned:
+        set_follows(empties[joint], joint not in drivers)
+    forget(rig)
+    return [empties[joint] for joint in drivers]
+
+
+# ---------------------------------------------------------------- what Blender calls
+
+
+@persistent
+def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """Pose the followers for the frame that is about to be evaluated."""
+    for loop in _of_scene(scene):
+        loop.before_frame(scene.frame_current_final)
+
+
+@persistent
+def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Follow what the curves alone did not tell. Blender then evaluates the frame once more."""
+    for loop in _of_scene(scene):
+        loop.after_change(loop.rig.evaluated_get(depsgraph))
+
+
+@persistent
+def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Follow what a change of poses did."""
+    changed = [update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Object)]
+    for rig in (obj for obj in changed if obj.type == "ARMATURE" and record_of(obj).role == "MODEL"):
+        if rig.mode != "EDIT":
+            for loop in _whole(rig):
+                loop.after_change(rig.evaluated_get(depsgraph))
+
+
+def _of_scene(scene: bpy.types.Scene) -> Iterator[LiveLoop]:
+    for rig in rigs_in(scene):
+        if rig.mode != "EDIT":
+            yield from _whole(rig)
+
+
+def _whole(rig: bpy.types.Object) -> list[LiveLoop]:
+    """The loops of a rig of which no bone was renamed or deleted since they were gathered."""
+    loops = live_loops(rig)
+    bones = rig.pose.bones
+    if any(channel.bone not in bones for loop in loops for each in loop.channels.values() for channel in each):
+        forget(rig)
+        loops = live_loops(rig)
+    return loops
+
+
+def forget(rig: bpy.types.Object | None = None) -> None:
+    """What was gathered, of a rig or of all, is gathered anew when it is needed."""
+    if rig is None:
+        _loops.clear()
+    else:
+        _loops.pop(rig.session_uid, None)

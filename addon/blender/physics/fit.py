@@ -1,0 +1,169 @@
+"""Fit to Model: the time step and the solver's iterations that a model needs to stay together, and why.
+
+Measured on chains of five links that fall from level (2 cm to 1 m long, tips of 1 to 1000 times a link's mass): a
+pivot opens by about 70 times what a body falls in one step from rest, twice over, ``70 g dt^2``, whatever its size, as
+long as there are iterations enough for the masses; fifty are up to tens of times a mass, and more in proportion to the
+ratio to the power of 0.3. A spring turns at its own frequency within a hundredth when a step is a quarter of its
+radian and less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ..access import record_of, settings
+from ..model_parts import parts
+from ..properties import KnuckleDof, KnuckleJoint, KnuckleServoState
+from .anchor import is_held
+from .constraints import SOFT_ABOVE
+
+#: Steps per second and iterations at which real walkers walked, and which no model goes below.
+STEPS_PER_SECOND = 600
+ITERATIONS = 50
+#: Steps in which the shortest link falls by its own length from rest, over the square root of two.
+_STEPS_PER_FALL = 400.0
+#: Links that are shorter than this share of the model count as so long.
+_SHORTEST = 0.05
+#: The largest ratio of masses that the least iterations are enough for, and how their number grows with it.
+_EASY_RATIO, _GROWTH = 10.0, 0.3
+_STEPS_PER_RADIAN = 4.0
+#: More brings nothing that 32-bit places could tell.
+_MOST_STEPS, _MOST_ITERATIONS = 12000, 400
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a model wants of its world: steps per second, iterations per step, and why."""
+
+    steps: float
+    iterations: int
+    why_steps: str
+    why_iterations: str
+
+    @property
+    def why(self) -> str:
+        """Both reasons in a sentence."""
+        return (
+            f"{self.steps:.0f} steps per second: {self.why_steps}. {self.iterations} iterations: {self.why_iterations}"
+        )
+
+    def substeps(self, rate: float) -> int:
+        """The steps per frame at a rate (frames per second)."""
+        return max(math.ceil(self.steps / rate - 1e-6), 1)
+
+
+def fit_of(rig: bpy.types.Object) -> Fit:
+    """What a model wants, from its smallest link, its masses and its stiffest spring as they stand in its records."""
+    least = Fit(
+        STEPS_PER_SECOND, ITERATIONS, "nothing of the model asks for more", "nothing of the model asks for more"
+    )
+    if settings(rig).cfm > SOFT_ABOVE:
+        soft = "the joints are as soft as the file has them, and walk at this"
+        return Fit(STEPS_PER_SECOND, ITERATIONS, soft, soft)
+    empties = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    lengths = _lengths(empties)
+    lengths = {obj: long for obj, long in lengths.items() if long > 0.0}
+    if not lengths:
+        return least
+    size = _spread(list(lengths)) + max(lengths.values())
+    floor = _SHORTEST * size
+    wishes = [(float(least.steps), least.why_steps), *_springs(empties, lengths, floor)]
+    body = min(lengths, key=lambda obj: lengths[obj])
+    gravity = math.hypot(*settings(rig).gravity)
+    long = max(lengths[body], floor)
+    short = "" if long == lengths[body] else f", and counts as {long:.3g}, a part of the whole"
+    reason = f"link {record_of(body).source_name!r} is {lengths[body]:.3g} long{short}, under gravity {gravity:.3g}"
+    wishes.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
+    steps, why = max(wishes, key=lambda wish: wish[0])
+    iterations, why_iterations = _iterations(list(lengths), least)
+    return Fit(min(steps, _MOST_STEPS), iterations, why, why_iterations)
+
+
+def together(fits: Sequence[Fit]) -> Fit:
+    """What several models want that share a world: of each number the largest."""
+    steps, iterations = max(fits, key=lambda fit: fit.steps), max(fits, key=lambda fit: fit.iterations)
+    return Fit(steps.steps, iterations.iterations, steps.why_steps, iterations.why_iterations)
+
+
+def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None:
+    """Set the scene's world as it fits. What was set is kept in ``before``, to tell it from what the user sets."""
+    world = scene.rigidbody_world
+    substeps = fit.substeps(scene.render.fps / scene.render.fps_base)
+    if (world.substeps_per_frame, world.solver_iterations) != (substeps, fit.iterations):
+        world.substeps_per_frame, world.solver_iterations = substeps, fit.iterations
+    before.fitted_substeps, before.fitted_iterations = world.substeps_per_frame, world.solver_iterations
+
+
+def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
+    """Whether a scene's world is still as ``put_fit`` set it: nobody had another wish since."""
+    world = scene.rigidbody_world
+    return (world.substeps_per_frame, world.solver_iterations) == (before.fitted_substeps, before.fitted_iterations)
+
+
+def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
+    """How long each body is that moves and has joints: the longest of the ways between its pivots, twice that from its
+    middle to one of them, and the extent of its mesh."""
+    pivots: dict[bpy.types.Object, list[Any]] = {}
+    for empty in empties:
+        joint = record_of(empty).joint
+        for end in (joint.parent, joint.child):
+            if end is not None and not record_of(end).immobile:
+                pivots.setdefault(end, []).append(empty.location)
+    extents: dict[bpy.types.ID, float] = {}
+    out = {}
+    for obj, places in pivots.items():
+        points = np.array([obj.location, *places], dtype=np.float64)
+        arms = np.linalg.norm(points[1:] - points[0], axis=1)
+        span = float(np.linalg.norm(np.ptp(points[1:], axis=0)))
+        if obj.data is not None and obj.data not in extents:
+            extents[obj.data] = _extent(cast(bpy.types.Mesh, obj.data))
+        out[obj] = max(2.0 * float(arms.max()), span, extents.get(obj.data, 0.0) if obj.data is not None else 0.0)
+    return out
+
+
+def _extent(mesh: bpy.types.Mesh) -> float:
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", cast(Any, points))
+    return float(np.ptp(points.reshape(-1, 3), axis=0).max()) if len(points) else 0.0
+
+
+def _spread(bodies: Sequence[bpy.types.Object]) -> float:
+    return float(np.ptp(np.array([obj.location for obj in bodies]), axis=0).max())
+
+
+def _iterations(bodies: Sequence[bpy.types.Object], least: Fit) -> tuple[int, str]:
+    masses = [(max(record_of(obj).mass, 1e-3), obj) for obj in bodies]
+    heavy, light = max(masses, key=lambda each: each[0]), min(masses, key=lambda each: each[0])
+    ratio = heavy[0] / light[0]
+    if ratio <= _EASY_RATIO:
+        return least.iterations, least.why_iterations
+    wanted = min(round(ITERATIONS * (ratio / _EASY_RATIO) ** _GROWTH), _MOST_ITERATIONS)
+    names = f"{record_of(light[1]).source_name!r} and {record_of(heavy[1]).source_name!r}"
+    return wanted, f"the masses of {names} are as 1 to {ratio:.3g}"
+
+
+def _springs(
+    empties: Sequence[bpy.types.Object], lengths: dict[bpy.types.Object, float], floor: float
+) -> Iterator[tuple[float, str]]:
+    """Steps per second for each spring: by the lighter of the bodies between which it is."""
+    for empty in empties:
+        joint = record_of(empty).joint
+        for dof in [*joint.dofs, *joint.parts]:
+            if dof.stiffness > 0.0:
+                yield _STEPS_PER_RADIAN * _frequency(joint, dof, lengths, floor), f"the spring of {empty.name!r}"
+
+
+def _frequency(joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Object, float], floor: float) -> float:
+    """The radian frequency of a spring: its inertia is that of a rod of the lighter body's length about its end."""
+    inertias = []
+    for end in (joint.parent, joint.child):
+        if end in lengths:
+            mass, long = max(record_of(end).mass, 1e-3), max(lengths[end], floor)
+            inertias.append(mass if dof.kind == "translation" else mass * long**2 / 3.0)
+    return math.sqrt(dof.stiffness / min(inertias)) if inertias else 0.0

@@ -1,0 +1,254 @@
+"""Loops that move: which joints of a closed loop drive it, and where the others follow to.
+
+A *linkage* is a set of loops that share joints. As many of its joints as it has degrees of freedom can be told where
+to be, its drivers; all others follow from them. ``Follower`` goes from one closed position to the next in steps that
+are short enough not to leave the way in which the loops are assembled, and keeps where it has been: however a position
+is come to, it is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
+from .loops import LoopSystem, Positions, least_change
+from .records import DOF_SIZE, Array, Body, Mechanism
+
+#: Loops that are open by less, in characteristic lengths and radians, are closed: frames come as 32-bit numbers.
+CLOSED = 2e-6
+#: Constraints that answer by less than this share of the liveliest are redundant: planar loops in space.
+REDUNDANT = 3e-6
+#: The longest way, in radians or characteristic lengths, from one closed position to the next.
+_STEP = 0.2
+#: A step that fails is halved so often before the loop is said not to close.
+_HALVINGS = 6
+_ROUNDS = 12
+#: How many positions are kept, and how far apart they are at least.
+_KEPT, _APART = 512, 0.15
+_MOST_STEPS = 4000
+#: Positions that differ by less are one.
+_SAME = 1e-5
+
+
+def linkages(mechanism: Mechanism, tree: Tree | None = None) -> list[Linkage]:
+    """The linkages of a mechanism, in the order of their chords."""
+    tree = tree or spanning_tree(mechanism)
+    system = LoopSystem(mechanism, tree)
+    moving = {joint.id for joint in system.moving}
+    groups: list[tuple[set[str], set[str], set[str]]] = []
+    for chord, sides in zip(system.chords, system.sides, strict=True):
+        chords, names = {chord.id}, {chord.id, *sides}
+        shared = names & moving
+        for group in [group for group in groups if group[2] & shared]:
+            groups.remove(group)
+            chords, names, shared = chords | group[0], names | group[1], shared | group[2]
+        groups.append((chords, names, shared))
+    return [Linkage(_cut_out(mechanism, chords, names)) for chords, names, _shared in groups]
+
+
+def _cut_out(mechanism: Mechanism, chords: Collection[str], names: Collection[str]) -> Mechanism:
+    joints = [
+        replace(joint, extra={**joint.extra, CLOSES_LOOP: joint.id in chords})
+        for joint in mechanism.joints
+        if joint.active and joint.id in names
+    ]
+    ends = {end for joint in joints for end in (joint.parent, joint.child)}
+    bodies = [Body(body.id, body.name) for body in mechanism.bodies if body.id in ends]
+    return Mechanism(mechanism.name, bodies=bodies, joints=joints)
+
+
+class Linkage:
+    """Loops that share joints, cut out of their mechanism."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.system = LoopSystem(mechanism, spanning_tree(mechanism))
+        self.joints = [joint.id for joint in self.system.moving]
+        self.chords = [joint.id for joint in self.system.chords]
+
+    def drivers(self, start: Mapping[str, Array], order: Iterable[str]) -> list[str]:
+        """Which joints can be told where to be, all at once, so that the others follow: those that come first in an
+        ``order`` of their ids. ``start`` is a closed position. Empty where nothing can move.
+
+        A joint drives if the loops answer to the others' coordinates in as many ways without it."""
+        slope = self._liveliest(self.system.vector(start))
+        ways, left = _rank(slope), np.ones(slope.shape[1], dtype=bool)
+        found = []
+        for name in order:
+            columns = self.system.columns.get(name)
+            if columns is None:
+                continue
+            left[columns] = False
+            if _rank(slope[:, left]) == ways:
+                found.append(name)
+            else:
+                left[columns] = True
+        return found
+
+    def _liveliest(self, start: Array) -> Array:
+        """The slope at a position that is no dead centre: of some closed ones near the start, that in which the loops
+        answer in the most ways."""
+        random = np.random.default_rng(7)
+        best, at = self.system.slope(start), start
+        for _ in range(3):
+            slope = self.system.slope(at)
+            push = random.normal(size=len(at))
+            push -= least_change(slope, slope @ push, redundant=REDUNDANT)
+            length = float(np.abs(push).max(initial=0.0))
+            if length < 1e-9:
+                break
+            stirred, residual = _corrected(self.system, at + push * (_STEP / length), np.ones(len(at), dtype=bool))
+            if np.abs(residual).max(initial=0.0) > CLOSED:
+                break
+            at = stirred
+            slope = self.system.slope(at)
+            best = slope if _rank(slope) > _rank(best) else best
+        return best
+
+
+def _rank(slope: Array) -> int:
+    if not slope.size:
+        return 0
+    strengths = np.linalg.svd(slope, compute_uv=False)
+    return int((strengths > REDUNDANT * max(strengths.max(), 1e-300)).sum())
+
+
+class Follower:
+    """Keeps a linkage closed from a closed position (joint id -> coordinates) on."""
+
+    def __init__(self, linkage: Linkage, start: Mapping[str, Array]) -> None:
+        self.linkage, self._system = linkage, linkage.system
+        self._last = self._system.vector(start)
+        self._kept = [self._last]
+
+    def adopt(self, positions: Mapping[str, Array]) -> bool:
+        """Go on from another closed position, told for all moving joints but the chords; nothing is done, and False
+        given back, where it is not closed."""
+        system, chords = self._system, self.linkage.system.chords
+        guess = {joint.id: np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)) for joint in chords}
+        guess.update(positions)
+        frames = system.chord_motions(system.vector(guess))
+        guess.update((joint.id, joint_coordinates(joint, frame[None])[0]) for joint, frame in frames)
+        at = system.vector(guess)
+        if np.abs(system.residual(at)).max(initial=0.0) > 2.0 * CLOSED:
+            return False
+        self._keep(at)
+        return True
+
+    def follow(self, given: Mapping[str, Array]) -> tuple[Positions, float]:
+        """The positions of all moving joints of the linkage for those that are ``given``, and by how much the loops
+        stay open (characteristic lengths or radians; below ``CLOSED`` they are closed).
+
+        Where they cannot close, the others come as near to it as they can, and the given ones stay where they are told
+        to be."""
+        system = self._system
+        free, wanted = np.ones(len(self._last), dtype=bool), self._last.copy()
+        for name, value in given.items():
+            columns = system.columns[name]
+            free[columns] = False
+            wanted[columns] = np.asarray(value, dtype=np.float64) / system.scales[columns]
+        at, residual = self._walk(self._nearest(wanted, free), wanted, free)
+        values = at * system.scales
+        opening = float(np.abs(residual).max(initial=0.0))
+        return {name: values[columns] for name, columns in system.columns.items()}, opening
+
+    def _nearest(self, wanted: Array, free: NDArray[np.bool_]) -> Array:
+        """The closed position to set out from: the last, if it is near, else the nearest that there was."""
+
+        def away(at: Array) -> float:
+            return float(np.abs((at - wanted)[~free]).max(initial=0.0))
+
+        return self._last if away(self._last) <= _STEP else min(self._kept, key=away)
+
+    def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """From a closed position to the wanted values of what is not free, through closed positions."""
+        system, residual = self._system, np.zeros(0)
+        share = 1.0 / max(np.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / _STEP), 1.0)
+        if share < 1.0 / _MOST_STEPS:
+            return self._as_near_as_can_be(at, wanted, free)
+        done, shortest, first = 0.0, share / 2**_HALVINGS, at
+        while done < 1.0 - 1e-9:
+            share = min(share, 1.0 - done)
+            target = np.where(free, at, first + (wanted - first) * (done + share))
+            slope = system.slope(at)
+            ahead = target.copy()
+            ahead[free] += least_change(slope[:, free], -slope[:, ~free] @ (target - at)[~free], redundant=REDUNDANT)
+            near = np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * _STEP
+            there, residual = _corrected(system, ahead, free) if near else (at, np.full(1, np.inf))
+            if np.abs(residual).max(initial=0.0) < CLOSED and np.abs((there - at)[free]).max(initial=0.0) < 4.0 * _STEP:
+                at, done = there, done + share
+                self._keep(at)
+            elif share / 2.0 < shortest:
+                return self._as_near_as_can_be(at, wanted, free)
+            else:
+                share /= 2.0
+        at = np.where(free, at, wanted)
+        if np.abs(at - self._kept[0]).max(initial=0.0) < _SAME and not (at - self._kept[0])[~free].any():
+            at = self._last = self._kept[0]  # where it all began, to the last digit
+        return at, residual if len(residual) else system.residual(at)
+
+    def _keep(self, at: Array) -> None:
+        self._last = at
+        if all(np.abs(at - kept).max(initial=0.0) > _APART for kept in self._kept):
+            self._kept = [self._kept[0], *self._kept[1:][-_KEPT:], at]
+
+    def _as_near_as_can_be(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Damped Gauss-Newton in what is free, all else as wanted."""
+        system = self._system
+        at = np.where(free, at, wanted)
+        residual, damping = system.residual(at), 1e-6
+        for _ in range(100):
+            better = at.copy()
+            better[free] += least_change(system.slope(at)[:, free], -residual, damping, REDUNDANT)
+            there = system.residual(better)
+            gain = np.linalg.norm(residual) - np.linalg.norm(there)
+            if gain > 0.0:
+                at, residual, damping = better, there, max(damping / 10.0, 1e-12)
+                if gain < 1e-9 * np.linalg.norm(residual):
+                    break
+            elif damping > 1e6:
+                break
+            else:
+                damping *= 10.0
+        return at, residual
+
+
+def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Newton's steps in what is free, and how far the loops are open behind them."""
+    residual = system.residual(at)
+    for _ in range(_ROUNDS):
+        if np.abs(residual).max(initial=0.0) < 1e-12:
+            break
+        better = at.copy()
+        better[free] += least_change(system.slope(at)[:, free], -residual, redundant=REDUNDANT)
+        there = system.residual(better)
+        if not np.linalg.norm(there) < 0.5 * np.linalg.norm(residual):
+            if np.linalg.norm(there) < np.linalg.norm(residual):
+                at, residual = better, there
+            break
+        at, residual = better, there
+    return at, residual
+
+
+def driver_order(mechanism: Mechanism, tree: Tree) -> list[str]:
+    """The joints of a mechanism, those first that a user is likeliest to drive it by: what the file moves from the
+    start, then joints of one degree before those of several, nearer the root before farther out, turns before slides.
+    Joints without a place in the tree, which close loops, come last."""
+    depth: dict[str | None, int] = {None: 0, **{root.id: 0 for root in tree.roots}}
+    far: dict[str, int] = {}
+    for link in tree.links:
+        far[link.joint.id] = depth.get(link.carrier, 0)
+        depth[link.body] = far[link.joint.id] + 1
+
+    def rank(joint_id: str) -> tuple[bool, bool, bool, int, bool]:
+        joint = joints[joint_id]
+        moves = any(dof.velocity for dof in joint.dofs)
+        several = sum(DOF_SIZE[dof.kind] for dof in joint.dofs) > 1
+        slides = bool(joint.dofs) and joint.dofs[0].kind != "rotation"
+        return joint_id not in far, not moves, several, far.get(joint_id, 0), slides
+
+    joints = {joint.id: joint for joint in mechanism.joints if joint.active and joint.dofs}
+    return sorted(joints, key=rank)

@@ -1,0 +1,349 @@
+"""Posing or keying the driver of a loop moves the rest of it: measured on evaluated bodies, against the closed answers
+that are known of a mechanism, or as the distance between the two sides of every pivot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.model.records import Joint, Mechanism
+from tests.blender import loops
+from tests.blender.mechanisms import objects_of, world_of
+
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_models"
+WITHIN = 1e-5  # of the model's size
+
+Made = dict[str, Callable[[], Mechanism]]
+MADE: Made = {
+    "crank-rocker": loops.crank_rocker,
+    "klann": loops.klann,
+    "sarrus": loops.sarrus,
+    "bricard": loops.bricard,
+    "pumpjack": lambda: formats.load(SAMPLES / "pumpjack" / "pumpjack.json"),
+    "small": lambda: loops.crank_rocker(scale=0.005),
+}
+
+
+def put(mechanism: Mechanism, **options: Any) -> Any:
+    import bpy
+
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    return rig_in(build(mechanism, bpy.context, BuildOptions(**{"physics": False, "gait": False, **options})))
+
+
+class Pivots:
+    """The two sides of every joint of a mechanism, carried by the evaluated bodies."""
+
+    def __init__(self, mechanism: Mechanism, rig: Any) -> None:
+        self.joints = [joint for joint in mechanism.joints if joint.active]
+        self.rig, self.bodies = rig, objects_of(rig, "BODY")
+        self.com = {body.id: body.com for body in mechanism.bodies}
+        spread = [body.pose[:3, 3] for body in mechanism.bodies]
+        self.size = float(np.ptp(np.array(spread), axis=0).max())
+
+    def body(self, name: str | None) -> np.ndarray:
+        """Pose of a body's own frame: its object stands at the centre of mass."""
+        if name is None:
+            return np.array(self.rig.matrix_world)
+        pose = world_of(self.bodies[name]).copy()
+        pose[:3, 3] -= pose[:3, :3] @ self.com[name]
+        return pose
+
+    def gap(self) -> float:
+        """The largest distance between two sides, and lean (rad) between two axes, in sizes."""
+        return max(self._gap(joint) for joint in self.joints)
+
+    def _gap(self, joint: Joint) -> float:
+        one = self.body(joint.parent) @ joint.frame_parent
+        other = self.body(joint.child) @ joint.frame_child
+        axis = joint.dofs[0].axis if joint.dofs else np.zeros(3)
+        apart = one[:3, :3].T @ (other[:3, 3] - one[:3, 3])
+        if joint.dofs and joint.dofs[0].kind == "translation":
+            apart = apart - axis * (apart @ axis)
+        lean = np.linalg.norm((one[:3, :3] - other[:3, :3]) @ axis)
+        return float(max(np.linalg.norm(apart) / self.size, lean))
+
+
+def live(rig: Any) -> list[Any]:
+    from addon.blender.animation.live_loops import live_loops
+
+    return live_loops(rig)
+
+
+def driver(rig: Any) -> Any:
+    """The channel of the first driver of the model's first loop."""
+    loop = live(rig)[0]
+    return loop.channels[loop.drivers[0]][0]
+
+
+def pose_driver(rig: Any, value: float) -> None:
+    import bpy
+
+    channel = driver(rig)
+    getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] = value
+    bpy.context.view_layer.update()
+
+
+def key_driver(rig: Any, keys: dict[float, float]) -> None:
+    from addon.blender.animation.keys import LINEAR, key_servos
+
+    frames, values = np.array([*keys]), np.array([*keys.values()])
+    key_servos(rig, "turn", {driver(rig).joint: (frames, values, LINEAR)})
+
+
+def followers(rig: Any) -> list[Any]:
+    return [empty for empty in objects_of(rig, "JOINT").values() if empty.knuckle.joint.follows]
+
+
+def rocker(rig: Any) -> float:
+    """The rocker's angle: from its foot on the ground through the middle of its bar."""
+    middle = world_of(objects_of(rig, "BODY")["rocker"])[:3, 3]
+    return math.atan2(middle[2], middle[0] - loops.GROUND)
+
+
+def off(one: float, other: float) -> float:
+    return abs((one - other + math.pi) % (2.0 * math.pi) - math.pi)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_keys_of_the_driver_alone_play_the_whole_mechanism(blank: Any, name: str) -> None:
+    mechanism = MADE[name]()
+    rig = put(mechanism)
+    pivots = Pivots(mechanism, rig)
+    start = driver(rig).start
+    key_driver(rig, {1.0: start, 41.0: start + (1.2 if name in ("sarrus", "bricard") else 4.0 * math.pi)})
+    places = set()
+    for step in range(0, 120, 3):
+        frame, rest = divmod(1.0 + step / 3.0 + 0.21 * (step % 2), 1.0)
+        blank.scene.frame_set(int(frame), subframe=rest)
+        assert pivots.gap() < WITHIN
+        places.add(tuple(round(x, 4) for x in pivots.body(mechanism.bodies[-1].id)[:3, 0]))
+    assert len(places) > (1 if name == "sarrus" else 10)
+
+
+def test_a_crank_leads_its_rocker_as_trigonometry_says(blank: Any) -> None:
+    rig = put(loops.crank_rocker(0.8))
+    key_driver(rig, {1.0: 0.0, 101.0: 4.0 * math.pi})
+    sign = None
+    for frame in (1, 7, 23.5, 100.25, 55, 101, 2, 88.125):
+        blank.scene.frame_set(int(frame), subframe=frame % 1.0)
+        turned = (frame - 1.0) / 100.0 * 4.0 * math.pi
+        errors = {way: off(rocker(rig), loops.rocker_angle(0.8 + way * turned)) for way in (1, -1)}
+        sign = sign or (min(errors, key=lambda way: errors[way]) if frame > 1 else None)
+        assert errors[sign or 1] < 1e-5
+
+
+def test_posing_the_driver_by_hand_moves_the_rest(blank: Any) -> None:
+    mechanism = loops.klann()
+    rig = put(mechanism)
+    pivots = Pivots(mechanism, rig)
+    before = pivots.body("leg")
+    for value in (0.3, 0.31, -1.0, 2.5, 27.0):
+        pose_driver(rig, value)
+        assert pivots.gap() < WITHIN
+    assert np.abs(pivots.body("leg") - before).max() > 0.1
+    pose_driver(rig, 0.0)
+    assert np.array_equal(pivots.body("leg"), before)
+
+
+def test_however_a_position_is_come_to_it_is_the_same(blank: Any) -> None:
+    rig = put(loops.klann())
+    key_driver(rig, {1.0: 0.0, 101.0: 2.0 * math.pi})
+    found = []
+    for way in ([70], range(2, 71), [100, 70], [1, 35, 70]):
+        for frame in way:
+            blank.scene.frame_set(frame)
+        found.append(np.array([world_of(obj) for obj in objects_of(rig, "BODY").values()]))
+    assert all(np.abs(each - found[0]).max() < 2e-6 for each in found)
+
+
+def test_followers_are_locked_and_told_from_drivers(blank: Any) -> None:
+    rig = put(loops.crank_rocker())
+    assert {empty.name for empty in followers(rig)} == {"B", "D"}  # A drives, C closes the loop
+    for bone in rig.pose.bones:
+        held = [*bone.lock_rotation, *bone.lock_location]
+        assert all(held) == (bone.name in "BD")
+        assert (bone.color.palette == "CUSTOM") == (bone.name in "BD")
+
+
+def test_nothing_is_solved_while_no_driver_moves(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpy
+
+    from addon.model.followers import Follower
+
+    rig = put(loops.crank_rocker())
+    calls = []
+    follow = Follower.follow
+    monkeypatch.setattr(Follower, "follow", lambda self, given: calls.append(given) or follow(self, given))
+    live(rig)
+    for frame in (1, 2, 3):
+        blank.scene.frame_set(frame)
+    rig.location.x = 1.0
+    bpy.context.view_layer.update()
+    assert not calls
+    pose_driver(rig, 0.5)
+    assert len(calls) == 1
+    bpy.context.view_layer.update()
+    blank.scene.frame_set(4)
+    assert len(calls) == 1
+
+
+def test_it_goes_on_after_the_file_was_reopened(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    mechanism = loops.crank_rocker()
+    rig = put(mechanism)
+    key_driver(rig, {1.0: 0.0, 51.0: 6.0})
+    blank.scene.frame_set(20)
+    path = str(tmp_path / "loop.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    pivots = Pivots(mechanism, rig)
+    for frame in (20, 33, 1):
+        bpy.context.scene.frame_set(frame)
+        assert pivots.gap() < WITHIN
+    rig.animation_data_clear()
+    pose_driver(rig, 1.7)
+    assert pivots.gap() < WITHIN
+
+
+def test_renders_have_the_followers_of_their_own_frame(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    rig = put(loops.crank_rocker())
+    key_driver(rig, {1.0: 0.0, 51.0: 6.0})
+    bones = {name: rig.pose.bones[name] for name in "BD"}
+    wanted = {}
+    for frame in (3, 9, 15):
+        blank.scene.frame_set(frame)
+        wanted[frame] = [bone.rotation_euler.z for bone in bones.values()]
+    scene = blank.scene
+    scene.camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.render.engine, scene.cycles.samples = "CYCLES", 1
+    scene.render.resolution_x = scene.render.resolution_y = 4
+    scene.render.filepath = str(tmp_path / "frame")
+    scene.frame_start, scene.frame_end, scene.frame_step = 3, 15, 6
+    seen = {}
+    note = lambda scene, *_: seen.update(  # noqa: E731
+        {scene.frame_current: [bone.rotation_euler.z for bone in bones.values()]}
+    )
+    bpy.app.handlers.render_post.append(note)
+    try:
+        bpy.ops.render.render(animation=True)
+    finally:
+        bpy.app.handlers.render_post.remove(note)
+    assert seen.keys() == wanted.keys()
+    for frame, values in wanted.items():
+        assert seen[frame] == pytest.approx(values, abs=1e-5)
+
+
+def test_what_drives_by_other_ways_than_keys_is_followed_too(blank: Any) -> None:
+    mechanism = loops.crank_rocker()
+    rig = put(mechanism)
+    pivots, channel = Pivots(mechanism, rig), driver(rig)
+    curve = rig.pose.bones[channel.bone].driver_add(channel.prop, channel.index)
+    curve.driver.expression = "frame * 0.1"
+    for frame in (5, 30, 31):
+        blank.scene.frame_set(frame)
+        assert pivots.gap() < WITHIN
+        assert off(rocker(rig), loops.rocker_angle(0.8)) > 1e-3  # it has moved
+
+
+def test_a_pose_that_cannot_be_closed_is_the_nearest_and_said(blank: Any) -> None:
+    """A rocker that is told to go beyond its dead centre: its loop stays open by as little as can be."""
+    mechanism = loops.crank_rocker(0.8)
+    rig = put(mechanism)
+    pivots = Pivots(mechanism, rig)
+    import bpy
+
+    assert bpy.ops.knuckle.drive_loop(joint="D") == {"FINISHED"}
+    assert {empty.name for empty in followers(rig)} == {"A", "B"}
+    pose_driver(rig, 0.05)
+    assert pivots.gap() < WITHIN
+    assert "loop-open" not in {line.code for line in rig.data.knuckle.report}
+    pose_driver(rig, -2.0)
+    open_by = pivots.gap()
+    assert open_by > 0.01
+    assert "loop-open" in {line.code for line in rig.data.knuckle.report}
+    joints = {joint.id: joint for joint in mechanism.joints}
+    for bone in ("A", "B"):  # no other pose is nearer
+        for nudge in (-0.02, 0.02):
+            rig.pose.bones[bone].rotation_euler.z += nudge
+            bpy.context.view_layer.update()
+            assert pivots._gap(joints["C"]) > 0.95 * open_by
+            rig.pose.bones[bone].rotation_euler.z -= nudge
+    pose_driver(rig, 0.05)
+    assert pivots.gap() < WITHIN
+    assert "loop-open" not in {line.code for line in rig.data.knuckle.report}
+
+
+def test_a_joint_that_cannot_drive_is_refused(blank: Any) -> None:
+    import bpy
+
+    rig = put(loops.sarrus())
+    with pytest.raises(RuntimeError, match="no loop that moves|no joint"):
+        bpy.ops.knuckle.drive_loop(joint="plate")
+    assert bpy.ops.knuckle.drive_loop(joint="thigh 1 below") == {"FINISHED"}
+    assert not objects_of(rig, "JOINT")["thigh 1 below"].knuckle.joint.follows
+
+
+def test_keys_on_all_joints_stay_as_they_are(blank: Any) -> None:
+    from addon.blender.animation.keys import LINEAR, key_servos
+
+    rig = put(loops.crank_rocker())
+    frames = np.array([1.0, 11.0])
+    key_servos(rig, "all", {name: (frames, np.array([0.0, 0.4]), LINEAR) for name in "ABD"})
+    blank.scene.frame_set(11)
+    assert [rig.pose.bones[name].rotation_euler.z for name in "ABD"] == pytest.approx([0.4] * 3)
+
+
+def test_a_keyed_follower_drives_where_the_driver_has_no_keys(blank: Any) -> None:
+    from addon.blender.animation.keys import LINEAR, key_servos
+
+    mechanism = loops.crank_rocker()
+    rig = put(mechanism)
+    pivots = Pivots(mechanism, rig)
+    key_servos(rig, "rocker", {"D": (np.array([1.0, 11.0]), np.array([0.0, 0.1]), LINEAR)})
+    for frame in (4, 11):
+        blank.scene.frame_set(frame)
+        assert rig.pose.bones["D"].rotation_euler.z == pytest.approx((frame - 1) / 100.0, abs=1e-6)
+        assert pivots.gap() < WITHIN
+
+
+def test_undo_takes_the_whole_pose_back(blank: Any) -> None:
+    import bpy
+
+    mechanism = loops.crank_rocker()
+    rig = put(mechanism)
+    pose_driver(rig, 0.5)
+    bpy.ops.ed.undo_push(message="one")
+    before = [world_of(obj) for obj in objects_of(rig, "BODY").values()]
+    pose_driver(rig, 1.5)
+    bpy.ops.ed.undo_push(message="two")
+    bpy.ops.ed.undo()
+    bpy.context.view_layer.update()
+    rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    after = [world_of(obj) for obj in objects_of(rig, "BODY").values()]
+    assert np.abs(np.array(after) - np.array(before)).max() < 1e-6
+    pose_driver(rig, 0.7)
+    assert Pivots(mechanism, rig).gap() < WITHIN
+
+
+def test_loops_that_the_user_left_open_stay_open(blank: Any) -> None:
+    mechanism = loops.crank_rocker()
+    mechanism.joints[1].dofs[0].position = 0.3
+    rig = put(mechanism, assemble=False)
+    assert not followers(rig)
+    rig.pose.bones["A"].rotation_euler.z = 0.2
+    blank.view_layer.update()
+    assert rig.pose.bones["D"].rotation_euler.z == 0.0
