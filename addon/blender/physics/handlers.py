@@ -10,6 +10,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
+from ...model.report import Report
 from .. import properties
 from ..access import armature_settings, record_of, settings
 from ..animation.gait import settings_curves
@@ -17,6 +18,7 @@ from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from ..reporting import add_to_report
 from . import progress
+from .apart import keep_apart
 from .body_keys import follow_body_keys
 from .constraints import put_constraint
 from .plant import gather
@@ -216,6 +218,8 @@ def world_changed(armature: bpy.types.Armature) -> None:
         if armature_settings(armature).before.made_world:
             scene.gravity = world_gravity(rig)
         put_friction(rig)
+        if scene.rigidbody_world is not None:
+            keep_apart(rig, scene.rigidbody_world, Report())
         reset_cache(scene)
 
 

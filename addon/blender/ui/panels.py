@@ -90,6 +90,7 @@ class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
         layout.prop(model, "gravity")
         column = layout.column()
         column.prop(model, "friction")
+        column.prop(model, "self_collide")
         column.prop(model, "erp")
         column.prop(model, "cfm")
         if model.time_step:
