@@ -222,6 +222,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
     mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=_body_changed)
     is_ground: BoolProperty(description="The ground that the scene's models stand on")
+    is_apart: BoolProperty(description="Its constraint holds nothing, but keeps two bodies from colliding")
 
 
 class KnuckleBone(bpy.types.PropertyGroup):
@@ -369,6 +370,12 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=_world_changed,
     )
     has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
+    self_collide: BoolProperty(
+        name="Self-Collision",
+        description="Whether bodies of one assembly that no joint joins collide with each other",
+        default=True,
+        update=_world_changed,
+    )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
     show_collision: BoolProperty(
         name="Collision Shapes",

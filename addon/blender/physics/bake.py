@@ -16,6 +16,7 @@ from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
 from ..channels import servo_channels, servo_names
+from . import progress as runs
 from .anchor import stands
 from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
@@ -71,6 +72,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                     yield len(poses), len(frames)
         finally:
             reset_cache(scene)
+            runs.end(scene)
             scene.frame_set(before[0], subframe=before[1])
     track = np.array(values).reshape(len(values), len(plant.joints))
     track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step

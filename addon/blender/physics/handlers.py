@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
+import numpy as np
 from bpy.app.handlers import persistent
 
+from ...model.report import Report
 from .. import properties
 from ..access import armature_settings, record_of, settings
 from ..animation import live_loops
@@ -15,8 +18,11 @@ from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from ..reporting import add_to_report
+from . import progress
+from .apart import keep_apart
 from .body_keys import follow_body_keys
 from .constraints import put_constraint
+from .plant import gather
 from .servo import ServoRun
 from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
@@ -29,6 +35,9 @@ _last: dict[str, int] = {}
 _holds: list[Standstill | Beginning] = []
 #: How many bodies and constraints the worlds of scenes had, and whether one is being looked after now.
 _sizes: dict[str, tuple[int, int]] = {}
+#: The models that physics moves at the present frame of scenes, and the scenes whose run has just taken a step.
+_led: dict[str, list[bpy.types.Object]] = {}
+_stepped: set[str] = set()
 _busy: set[str] = set()
 
 
@@ -36,9 +45,12 @@ _busy: set[str] = set()
 def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """Control the scene's models for the step to its current frame.
 
-    Blender steps physics only when the frame goes on by one, so nothing is done after a jump. At the
-    first frame the cache is dropped: what changed since, in keys or controls, must be in the next run."""
+    Blender steps physics only when the frame goes on by one, so nothing is done after a jump, but that it shows what
+    the run did there. At the first frame the cache is dropped: what changed since, in keys or controls, must be in the
+    next run."""
     _release()
+    _stepped.discard(scene.name)
+    _led.pop(scene.name, None)
     for rig in rigs_in(scene):
         follow_body_keys(rig)
     world = scene.rigidbody_world
@@ -54,13 +66,26 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     start = first_frame(scene)
     if frame > start:
         note_simulated(scene)
+    rigs = _led[scene.name] = _driven(scene)
+    from_start = last == start and frame == start + 1
     if frame <= start:
-        for rig in _driven(scene):
+        for rig in rigs:
             _begin(scene, rig)
-    elif frame == start + 1:
-        for rig in _driven(scene):
+        progress.rewound(scene)
+    elif rigs and (from_start or not progress.replay(scene, rigs, frame)):
+        _go_on(scene, rigs, last)
+
+
+def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], last: int | None) -> None:
+    """Control models for a step, if Blender takes one to the present frame."""
+    frame, start, run = scene.frame_current, first_frame(scene), progress.progress_of(scene)
+    if frame == start + 1:
+        for rig in rigs:
             if rig.name not in _runs or last != start:  # the first frame was there without being come to
                 _begin(scene, rig).stand_on_ground()
+        progress.begin(scene, rigs)
+        _stepped.add(scene.name)
+        for rig in rigs:
             _holds.append(_runs[rig.name].start())
             _runs[rig.name].step(frame)
             still = Standstill(rig)
@@ -68,8 +93,10 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             still.hold()
         if _holds:
             evaluate_first(scene)
-    elif last is not None and frame == last + 1:
-        for rig in _driven(scene):
+    elif frame - 1 in (last, None if run is None else run.now):
+        if run is not None and run.now == frame - 1:
+            _stepped.add(scene.name)
+        for rig in rigs:
             if rig.name not in _runs:  # an undo in the middle of a run
                 _runs[rig.name] = ServoRun(scene, rig)
             _runs[rig.name].step(frame)
@@ -130,8 +157,21 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
 
+    _tell(scene, _led.get(scene.name, ()))
+
+
+def _tell(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
+    """Say whether what is shown of models is what physics does at this frame."""
+    if not rigs or scene.frame_current <= first_frame(scene):
+        progress.tell(scene, "")
+        return
+    plants = [_runs[rig.name].plant if rig.name in _runs else gather(rig) for rig in rigs]
+    places = np.concatenate([plant.poses()[:-1, :3, 3] for plant in plants])
+    progress.judge_frame(scene, places, scene.name in _stepped)
+
 
 def _release() -> None:
+    progress.release()
     while _holds:
         _holds.pop().release()
 
@@ -149,6 +189,8 @@ def drive_changed(armature: bpy.types.Armature) -> None:
             continue
         ServoRun(scene, rig).set_drive(armature_settings(armature).drive)
         reset_cache(scene)
+        _stepped.discard(scene.name)
+        _tell(scene, _driven(scene))
 
 
 def joint_changed(empty: bpy.types.Object) -> None:
@@ -178,6 +220,8 @@ def world_changed(armature: bpy.types.Armature) -> None:
         if armature_settings(armature).before.made_world:
             scene.gravity = world_gravity(rig)
         put_friction(rig)
+        if scene.rigidbody_world is not None:
+            keep_apart(rig, scene.rigidbody_world, Report())
         reset_cache(scene)
 
 
@@ -196,12 +240,15 @@ def forget(*_args: Any) -> None:
     _holds.clear()
     _sizes.clear()
     _busy.clear()
+    _led.clear()
+    _stepped.clear()
 
 
 @persistent
 def after_load(*_args: Any) -> None:
     """A file that was saved in the middle of a run does not have the run in it: it opens at the run's beginning."""
     forget()
+    progress.forget()
     forget_simulations()
     for scene in bpy.data.scenes:
         world = scene.rigidbody_world

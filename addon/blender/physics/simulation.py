@@ -11,6 +11,7 @@ from ..boxes import box
 from ..model_parts import child_collection, parts, rigs_in
 from ..properties import KnuckleJoint, quiet
 from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
+from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .limits import tell_of_limits
@@ -66,6 +67,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         if empty not in linked:
             world.constraints.objects.link(empty)
         put_constraint(empty, model)
+    keep_apart(rig, world, report)
     if model.has_ground and bodies:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
@@ -180,6 +182,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         grounds = []
     shapes = [child for each in collision_children(rig).values() for child in each]
     helpers = grounds if settings(rig).anchor is None else [*grounds, settings(rig).anchor]
+    motors += apart_of(rig, world)
     strip_physics(scene, bodies + shapes + helpers, joints + motors)
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)

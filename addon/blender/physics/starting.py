@@ -104,8 +104,13 @@ def _put_channels(obj: bpy.types.Object, channels: _Channels) -> None:
 
 def evaluate_first(scene: bpy.types.Scene) -> None:
     """Evaluate the frame before the present one, in which Blender does not build its simulation yet."""
+    evaluate_at(scene, scene.frame_current - 1)
+
+
+def evaluate_at(scene: bpy.types.Scene, other: int) -> None:
+    """Evaluate another frame than the present one."""
     frame = scene.frame_current
-    scene.frame_current = frame - 1  # calls no handlers of frames
+    scene.frame_current = other  # calls no handlers of frames
     try:
         for layer in scene.view_layers:
             if layer.depsgraph is not None:

@@ -12,6 +12,7 @@ from ...model.truth import Line
 from ..access import record_of, settings
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.handlers import is_simulated
+from ..physics.progress import note as run_note
 from ..physics.simulation import leftovers
 from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate
@@ -89,6 +90,7 @@ class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
         layout.prop(model, "gravity")
         column = layout.column()
         column.prop(model, "friction")
+        column.prop(model, "self_collide")
         column.prop(model, "erp")
         column.prop(model, "cfm")
         if model.time_step:
@@ -144,6 +146,9 @@ def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
     row = layout.row(align=True)
     row.operator("screen.frame_jump", text="First Frame", icon="REW").end = False
     row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
+    note = run_note(context.scene)
+    if note:
+        _paragraph(context, layout, note, "ERROR")
     rate = frame_rate(context.scene)
     if rate < _LEAST_RATE:
         _paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")

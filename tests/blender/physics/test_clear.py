@@ -227,3 +227,56 @@ def test_velocity_motors_are_cleared_too(blank: Any) -> None:
     clear_physics(blank.scene, rig)
     blank.scene.frame_set(1)
     assert differences(before, everything(blank.scene)) == {}
+
+
+FLOATING = (
+    '<?xml version="1.0"?><skel version="1.0"><world name="w"><skeleton name="s">'
+    + "".join(
+        f'<body name="{name}"><transformation>{x} 0 5 0 0 0</transformation><inertia><mass>1</mass></inertia>'
+        "<collision_shape><geometry><sphere><radius>0.5</radius></sphere></geometry></collision_shape></body>"
+        f'<joint type="free" name="j{name}"><parent>world</parent><child>{name}</child></joint>'
+        for name, x in (("a", 10), ("b", 12))
+    )
+    + "</skeleton></world></skel>"
+)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)], ids=str)
+def test_several_models_leave_a_users_world_as_it_was(blank: Any, order: tuple[int, ...]) -> None:
+    """The user's ball hangs on a constraint of the user's, from a peg; three models come, run, and go in any order."""
+    import bpy
+
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    scene = blank.scene
+    ball = a_users_rigid_body(scene)
+    world = scene.rigidbody_world
+    world.constraints = bpy.data.collections.new("My Constraints")
+    peg = bpy.data.objects.new("Peg", ball.data)
+    hook = bpy.data.objects.new("Hook", None)
+    for obj, held in ((peg, world.collection), (hook, world.constraints)):
+        scene.collection.objects.link(obj)
+        held.objects.link(obj)
+        obj.location = (20, 0, 32)
+    peg.rigid_body.type = "PASSIVE"
+    hook.rigid_body_constraint.type = "POINT"
+    hook.rigid_body_constraint.object1, hook.rigid_body_constraint.object2 = peg, ball
+    world.effector_weights.gravity, world.use_split_impulse = 0.5, True
+    rigs = [put(ARM, physics=False), put(ARM, physics=False), put(FLOATING, "floating.skel", physics=False)]
+    play(scene, 5, lambda: None)
+    scene.frame_set(1)
+    before = everything(scene)
+    hung = values(hook.rigid_body_constraint)
+    for rig, drive in zip(rigs, ("SERVO", "LIMP", "LIMP"), strict=True):
+        build_physics(scene, rig)
+        rig.data.knuckle.drive = drive
+    play(scene, 30, lambda: None)
+    for number in order:
+        clear_physics(scene, rigs[number])
+        play(scene, 5, lambda: None)
+    scene.frame_set(1)
+    assert differences(before, everything(scene)) == {}
+    assert values(hook.rigid_body_constraint) == hung
+    assert [obj.name for obj in world.collection.objects] == ["Ball", "Peg"]
+    swing = play(scene, 60, lambda: np.linalg.norm(world_of(ball)[:3, 3] - [20, 0, 32]))
+    assert np.ptp(swing) < 0.05, "it still hangs"

@@ -1,0 +1,93 @@
+"""Bodies that are not to collide with each other although no joint is between them.
+
+DART does not test the bodies of one skeleton against each other (of 171 skeletons that it read, none had that switched
+on), and the program of x_xy knows no contacts at all; their models overlap as they please. Blender's twenty collision
+collections cannot say that a body collides with everything but its own kind: whatever shares none of them with its
+neighbours shares none with the user's floor either. A constraint that holds nothing can: its two bodies do not collide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import bpy
+
+from ...model.report import Report
+from ..access import record_of, settings
+from ..model_parts import child_collection, parts
+from .anchor import ends_of, is_held
+
+#: Formats whose programs do not test the bodies of one assembly against each other.
+APART = frozenset({"skel", "x_xy"})
+#: More constraints than this cost more than the bodies themselves.
+_MOST = 2000
+_SUFFIX = " Apart"
+
+_Pair = frozenset[bpy.types.Object]
+
+
+def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
+    """Make the constraints that keep bodies of a model from colliding, and take away those that do so no more."""
+    wanted = set() if settings(rig).self_collide else set(_pairs(rig))
+    if len(wanted) > _MOST:
+        report.warn(
+            "self-collision",
+            f"Bodies of the model collide with each other under physics, which they do not in its own program: "
+            f"{len(wanted)} pairs are too many to keep apart",
+        )
+        wanted = set()
+    there = {_ends(empty): empty for empty in apart_of(rig, world)}
+    for pair in wanted - there.keys():
+        _hold_nothing(rig, world, pair)
+    for pair, empty in there.items():  # what is not wanted any more stays: Blender's simulation may still have it
+        empty.rigid_body_constraint.disable_collisions = pair in wanted
+
+
+def apart_of(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
+    """The empties of a model that hold nothing."""
+    held: Sequence[bpy.types.Object] = world.constraints.objects[:] if world.constraints is not None else []
+    return [obj for obj in held if record_of(obj).model == rig and record_of(obj).is_apart]
+
+
+def _ends(empty: bpy.types.Object) -> _Pair:
+    constraint = empty.rigid_body_constraint
+    return frozenset(end for end in (constraint.object1, constraint.object2) if end is not None)
+
+
+def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
+    """Pairs of bodies of one assembly that could collide and have no joint between them."""
+    bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
+    solid = [obj for obj in bodies if any(obj.rigid_body.collision_collections)]
+    records = (record_of(empty).joint for empty in parts(rig, "JOINT"))
+    anchor = settings(rig).anchor
+    jointed = {frozenset(ends_of(joint, anchor)) for joint in records if is_held(joint)}
+    top = settings(rig).collection
+    folders = set(top.children_recursive) if top is not None else set()
+    homes: dict[bpy.types.Collection, list[bpy.types.Object]] = {}
+    for obj in solid:
+        for folder in folders.intersection(obj.users_collection):
+            homes.setdefault(folder, []).append(obj)
+    for group in homes.values():
+        for first, second in combinations(group, 2):
+            moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)
+            pair = frozenset((first, second))
+            if moves and pair not in jointed:
+                yield pair
+
+
+def _hold_nothing(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: _Pair) -> None:
+    first, second = sorted(pair, key=lambda obj: obj.name)
+    empty = bpy.data.objects.new(f"{first.name}{_SUFFIX}", None)
+    record_of(empty).model, record_of(empty).is_apart = rig, True
+    empty.empty_display_size = 0.0
+    # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
+    child_collection(rig, "Joints").objects.link(empty)
+    world.constraints.objects.link(empty)
+    constraint = empty.rigid_body_constraint
+    constraint.type = "GENERIC"
+    for axis in "xyz":
+        setattr(constraint, f"use_limit_lin_{axis}", False)
+        setattr(constraint, f"use_limit_ang_{axis}", False)
+    constraint.object1, constraint.object2 = first, second
+    constraint.disable_collisions = True

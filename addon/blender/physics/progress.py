@@ -1,0 +1,148 @@
+"""How far the present run of a scene's physics came, and whether a frame that is gone to shows what it did there.
+
+Blender keeps the frames of a run. It shows them when one goes back, but reading one of a cache that anything was
+written to since its second frame, as servos do at every step, it throws away all that come after; and it knows nothing
+of an edit of keys, stops or gains, after which they are old. Here a cache is kept from being thrown away while it is
+read, is emptied when it is old, and what is shown is compared with what the run did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from ...model.records import Array
+from .freshness import fingerprint
+from .starting import evaluate_at
+from .world import first_frame, reset_cache
+
+#: Places (length units) that differ by less are the same: what is shown is a frame of the run.
+_SAME = 1e-4
+_NOWHERE = -(2**31)
+
+
+@dataclass
+class Progress:
+    """A run: what it began with, the last frame that it came to, the frame at which Blender has it now, and where
+    bodies were at each frame."""
+
+    mark: bytes
+    reach: int = _NOWHERE
+    now: int = _NOWHERE
+    places: dict[int, Array] = field(default_factory=dict)
+
+    def came_to(self, frame: int, places: Array) -> None:
+        """The run took a step."""
+        self.reach = self.now = frame
+        self.places[frame] = places.astype(np.float32)
+
+    def shows(self, frame: int, places: Array) -> bool:
+        """Whether bodies are where the run had them at a frame."""
+        then = self.places.get(frame)
+        return then is not None and then.shape == places.shape and bool(np.abs(then - places).max(initial=0.0) < _SAME)
+
+
+_progress: dict[str, Progress] = {}
+_notes: dict[str, str] = {}
+_read: list[bpy.types.Scene] = []
+
+
+def begin(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
+    """A run starts anew."""
+    _progress[scene.name] = Progress(fingerprint(scene, rigs), now=first_frame(scene))
+
+
+def progress_of(scene: bpy.types.Scene) -> Progress | None:
+    """The scene's present run."""
+    return _progress.get(scene.name)
+
+
+def end(scene: bpy.types.Scene) -> None:
+    """What the scene's cache holds, and its simulation, is nothing that can be gone on from."""
+    _progress[scene.name] = Progress(b"")
+
+
+def rewound(scene: bpy.types.Scene) -> None:
+    """Blender has gone back to the first frame, from where it goes on."""
+    run = _progress.get(scene.name)
+    if run is not None:
+        run.now = first_frame(scene)
+
+
+def replay(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> bool:
+    """Before a frame that the present run had: have Blender show it from its cache, or where that is old nothing of
+    it. Whether it was one."""
+    run = _progress.get(scene.name)
+    if run is None or frame > run.reach:
+        return False
+    if run.mark != fingerprint(scene, rigs):
+        reset_cache(scene)
+        evaluate_at(scene, first_frame(scene) + 1)  # Blender throws away what comes after
+        end(scene)
+        return True
+    run.now = frame
+    scene.frame_current = run.reach  # to call an operator evaluates the scene: at that frame nothing is thrown away
+    try:
+        _protect(scene, True)
+    finally:
+        scene.frame_current = frame
+    _read.append(scene)
+    return True
+
+
+def release() -> None:
+    """After a frame was shown from a cache: runs may write to it again."""
+    while _read:
+        _protect(_read.pop(), False)
+
+
+def _protect(scene: bpy.types.Scene, on: bool) -> None:
+    """Have Blender take a cache for baked: it then throws nothing away."""
+    cache = scene.rigidbody_world.point_cache
+    if cache.is_baked != on:
+        with bpy.context.temp_override(scene=scene, point_cache=cache):
+            (bpy.ops.ptcache.bake_from_cache if on else bpy.ops.ptcache.free_bake)()
+
+
+def forget() -> None:
+    """Another file was opened."""
+    _progress.clear()
+    _notes.clear()
+    _read.clear()
+
+
+# ------------------------------------------------------------------------------------ told
+
+
+def note(scene: bpy.types.Scene) -> str:
+    """Why what is shown is not what physics does at this frame; empty where it is."""
+    return _notes.get(scene.name, "")
+
+
+def judge_frame(scene: bpy.types.Scene, places: Array, stepped: bool) -> None:
+    """After a frame: ``stepped``, the run came to it, with bodies at these places (n, 3); else tell whether they show
+    what it did there."""
+    frame, run = scene.frame_current, _progress.get(scene.name)
+    if run is not None and stepped:
+        run.came_to(frame, places)
+    tell(scene, "" if run is not None and run.shows(frame, places) else _why(scene, run))
+
+
+def _why(scene: bpy.types.Scene, run: Progress | None) -> str:
+    if run is None or run.reach < 0:
+        return "Bake first, or play from the first frame: physics has not run to this frame as things are now"
+    return f"Bake first, or play from the first frame: physics has run to frame {run.reach} only"
+
+
+def tell(scene: bpy.types.Scene, text: str) -> None:
+    """Keep a note for the panel, and show it in the status bar."""
+    if _notes.get(scene.name, "") == text:
+        return
+    _notes[scene.name] = text
+    manager = bpy.context.window_manager
+    for window in manager.windows if manager is not None else ():
+        if window.scene == scene:
+            window.workspace.status_text_set(text or None)

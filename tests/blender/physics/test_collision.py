@@ -1,0 +1,142 @@
+"""Who collides with whom: as the file's own program has it, and with the user's things in any case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.mechanisms import body, joint, model, objects_of, play, put, world_of
+from tests.blender.physics.test_clear import differences, everything
+
+G = 9.81
+
+
+def skeleton(name: str, *bodies: tuple[str, float, float]) -> str:
+    """Floating boxes of 1 at (x, z)."""
+    parts = "".join(
+        f'<body name="{key}"><transformation>{x} 0 {z} 0 0 0</transformation><inertia><mass>1</mass></inertia>'
+        "<visualization_shape><geometry><box><size>1 1 1</size></box></geometry></visualization_shape>"
+        "<collision_shape><geometry><box><size>1 1 1</size></box></geometry></collision_shape></body>"
+        f'<joint type="free" name="j{key}"><parent>world</parent><child>{key}</child></joint>'
+        for key, x, z in bodies
+    )
+    return f'<skeleton name="{name}">{parts}</skeleton>'
+
+
+def skel(*skeletons: str, gravity: float = 0.0) -> str:
+    return (
+        f'<?xml version="1.0"?><skel version="1.0"><world name="w"><physics><gravity>0 0 -{gravity}</gravity></physics>'
+        f"{''.join(skeletons)}</world></skel>"
+    )
+
+
+def limp(text: str, name: str = "small.skel", **settings: Any) -> Any:
+    rig = put(text, name, gait=False)
+    for key, value in settings.items():
+        setattr(rig.data.knuckle, key, value)
+    rig.data.knuckle.drive = "LIMP"
+    return rig
+
+
+def moved(rig: Any, frames: int) -> dict[str, np.ndarray]:
+    """How far each body has come after some frames."""
+    import bpy
+
+    found = objects_of(rig, "BODY")
+    seen = play(bpy.context.scene, frames, lambda: {key: world_of(obj)[:3, 3] for key, obj in found.items()})
+    return {key.split("/")[-1]: seen[-1][key] - seen[0][key] for key in seen[0]}
+
+
+OVERLAPPING = skeleton("one", ("a", 0.0, 5.0), ("b", 0.6, 5.0), ("c", -0.6, 5.0))
+
+
+@pytest.mark.parametrize("collide", [False, True])
+def test_bodies_of_one_skeleton_overlap_unless_the_user_has_them_collide(blank: Any, collide: bool) -> None:
+    rig = limp(skel(OVERLAPPING))
+    assert not rig.data.knuckle.self_collide
+    rig.data.knuckle.self_collide = collide
+    apart = max(float(np.abs(way).max()) for way in moved(rig, 40).values())
+    assert apart > 0.1 if collide else apart < 1e-4
+    rig.data.knuckle.self_collide = not collide
+    again = max(float(np.abs(way).max()) for way in moved(rig, 40).values())
+    assert again < 1e-4 if collide else again > 0.1, "and it can be changed"
+
+
+def test_bodies_of_two_skeletons_collide(blank: Any) -> None:
+    falling = skeleton("upper", ("a", 0.0, 4.0), ("b", 0.6, 4.0))
+    below = skeleton("lower", ("c", 0.3, 2.0)).replace('name="lower">', 'name="lower"><mobile>false</mobile>')
+    ways = moved(limp(skel(falling, below, gravity=G)), 60)
+    assert {key: way[2] for key, way in ways.items()} == pytest.approx({"a": -1, "b": -1, "c": 0}, abs=0.1)
+
+
+def test_they_land_on_a_floor_of_the_users(blank: Any) -> None:
+    import bpy
+
+    rig = limp(skel(OVERLAPPING, gravity=G))
+    mesh = bpy.data.meshes.new("Floor")
+    mesh.from_pydata([(x, y, z) for x in (-9, 9) for y in (-9, 9) for z in (-1, 1)], [], [(0, 1, 3, 2), (4, 6, 7, 5)])
+    floor = bpy.data.objects.new("Floor", mesh)
+    blank.scene.collection.objects.link(floor)
+    blank.scene.rigidbody_world.collection.objects.link(floor)
+    floor.rigid_body.type, floor.rigid_body.collision_shape, floor.location.z = "PASSIVE", "BOX", 2.0
+    heights = {key: 5 + way[2] for key, way in moved(rig, 90).items()}
+    assert heights == pytest.approx({"a": 3.5, "b": 3.5, "c": 3.5}, abs=0.06)
+
+
+def test_bodies_of_x_xy_touch_nothing_of_their_own_model(blank: Any) -> None:
+    text = (
+        '<x_xy model="m"><options gravity="0 0 0" dt="0.01"/><worldbody>'
+        '<body name="a" joint="free" pos="0 0 3"><geom type="box" mass="1" dim="1 1 1"/></body>'
+        '<body name="b" joint="free" pos="0.5 0 3"><geom type="box" mass="1" dim="1 1 1"/></body>'
+        "</worldbody></x_xy>"
+    )
+    ways = moved(limp(text, "small.xml"), 40)
+    assert max(float(np.abs(way).max()) for way in ways.values()) < 1e-4
+
+
+def test_jointed_bodies_of_juice_do_not_collide_and_all_others_do(blank: Any) -> None:
+    text = model(
+        body(1, (0, 0, 9), (1, 1, 1)),
+        body(2, (0.8, 0, 9), (1, 1, 1)),
+        body(3, (0.8, 0.8, 9), (1, 1, 1)),
+        joint(4, 1, 2, (0.4, 0, 9), force=0),
+        gravity=0,
+    )
+    pair = moved(limp(text.replace("0.8</Y>", "30</Y>"), "small.jm"), 40)
+    assert max(float(np.abs(way).max()) for way in pair.values()) < 1e-3
+    three = moved(limp(text, "small.jm"), 40)
+    assert float(np.abs(three["3"]).max()) > 0.05
+
+
+def test_clearing_takes_what_keeps_bodies_apart_with_it(blank: Any) -> None:
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    rig = put(skel(OVERLAPPING, gravity=G), "small.skel", physics=False)
+    before = everything(blank.scene)
+    build_physics(blank.scene, rig)
+    assert len(blank.scene.rigidbody_world.constraints.objects) == 3, "each of three with each"
+    rig.data.knuckle.drive = "LIMP"
+    moved(rig, 10)
+    clear_physics(blank.scene, rig)
+    blank.scene.frame_set(1)
+    assert differences(before, everything(blank.scene)) == {}
+
+
+def test_a_body_may_be_deleted_in_the_middle_of_a_run(blank: Any) -> None:
+    import bpy
+
+    rig = limp(skel(OVERLAPPING))
+    moved(rig, 10)
+    bpy.data.objects.remove(objects_of(rig, "BODY")["one/b"])
+    ways = moved(rig, 20)
+    assert set(ways) == {"a", "c"}
+    assert max(float(np.abs(way).max()) for way in ways.values()) < 1e-4
+
+
+def test_too_many_pairs_are_reported(blank: Any) -> None:
+    text = skel(skeleton("one", *((f"b{number}", 3.0 * number, 5.0) for number in range(65))))
+    rig = put(text, "small.skel")
+    assert "self-collision" in {line.code for line in rig.data.knuckle.report}
+    assert not len(blank.scene.rigidbody_world.constraints.objects)
