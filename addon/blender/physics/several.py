@@ -188,8 +188,8 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
             continue
         per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind])]
         servos = Servos.of(per_coordinate, [dof.kind != "translation" for dof in per_coordinate], format_)
-        if (servos.free | (servos.limit <= 0.0)).all():
-            continue
+        if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
+            continue  # in Juice, balls have no motors, whatever force is written to them
         _ensure(scene, plant, item)
         out.append(SeveralServos(item, plant.rig, channels[item.joint.id], servos))
     return out
