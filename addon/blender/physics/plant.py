@@ -20,6 +20,7 @@ from ..properties import KnuckleJoint
 from ..records import read_dofs, unflat
 from .anchor import ends_of, is_held
 from .constraints import put_motor
+from .generic import is_lossy
 from .laws import Servos
 
 _MOTOR_SUFFIX = " Motor"
@@ -49,6 +50,7 @@ class Plant:
     bodies: list[bpy.types.Object]
     balls: Balls
     undriven: list[Undriven]
+    lossy: list[Undriven]
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
     _buffer: NDArray[np.float32]
 
@@ -156,6 +158,7 @@ def gather(rig: bpy.types.Object) -> Plant:
             for empty in held
             if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
         ],
+        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint)],
         next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
@@ -247,7 +250,7 @@ def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
 
 def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
     """The empties of all motors of a joint."""
-    found = (joint.motor, joint.preload, *(motor.empty for motor in joint.motors))
+    found = (joint.motor, joint.preload, *(motor.empty for motor in [*joint.motors, *joint.losses]))
     return [empty for empty in found if empty is not None]
 
 
