@@ -43,7 +43,7 @@ class AxleMotors:
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
         """Where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4); what
         becomes of their axes is kept in the record."""
-        values = self.joint.coordinates(poses[None])[0]
+        values = self.joint.now(poses)
         self.motors = axles(self.joint.joint.dofs, values)
         here, there = poses[self.joint.parent] @ self.joint.on_parent, poses[self.joint.child] @ self.joint.on_child
         places = {}
@@ -69,7 +69,7 @@ class AxleMotors:
 
     def look(self, poses: Array, rate: float) -> Array:
         """The coordinates (size,) now; the course is noted."""
-        actual = self.joint.coordinates(poses[None])[0]
+        actual = self.joint.now(poses)
         if not self.motors:  # an undo in the middle of a run
             self.motors, self.start = axles(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
