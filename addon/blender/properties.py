@@ -201,6 +201,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     motor: PointerProperty(name="Motor", type=bpy.types.Object)
     preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
     motors: CollectionProperty(type=KnuckleMotor, description="The motors of a joint of several degrees")
+    losses: CollectionProperty(type=KnuckleMotor, description="The motors that brake for its friction and dampers")
 
 
 class KnuckleObject(bpy.types.PropertyGroup):

@@ -62,6 +62,12 @@ def has_axles(dofs: Sequence[Dof]) -> bool:
     return kinds.count("rotation") <= 3
 
 
+def is_plain(dofs: Sequence[Dof]) -> bool:
+    """Whether a joint only slides and turns about axes that stay its own: no balls, no screws."""
+    kinds = [dof.kind for dof in dofs]
+    return bool(kinds) and set(kinds) <= {"rotation", "translation"} and kinds.count("rotation") <= 3
+
+
 def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
     """The direction (size, 3) of each coordinate's motion at coordinates (size,), in the joint's frame on the parent:
     of a slide the way along which, of a turn the axis about which; of a ball the three of the frame."""

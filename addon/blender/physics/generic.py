@@ -174,6 +174,11 @@ def is_springy(joint: KnuckleJoint) -> bool:
     return any(dof.stiffness > 0.0 or dof.damping > 0.0 for dof in [*joint.dofs, *joint.parts])
 
 
+def is_lossy(joint: KnuckleJoint) -> bool:
+    """Whether a joint has friction, or a damper without a spring."""
+    return any(dof.friction > 0.0 or (dof.damping > 0.0 and not dof.stiffness) for dof in joint.dofs)
+
+
 def put_springs(constraint: Any, joint: KnuckleJoint, keep: bool = False) -> None:
     """Set a joint's own springs and dampers (per m or rad). ``keep``: those of other axes are somebody else's."""
     told = dict(_springs(joint)) if is_springy(joint) else {}

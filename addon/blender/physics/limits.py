@@ -9,8 +9,9 @@ import bpy
 from ...model.report import Report
 from ..access import record_of
 from ..properties import KnuckleJoint
-from ..records import start_of
+from ..records import read_dofs, start_of
 from .anchor import is_held
+from .axles import is_plain
 from .constraints import turns_too_far
 from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
 
@@ -35,7 +36,19 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
     _tell_of_many(
         [empty for empty in held if _has_lone_damper(record_of(empty).joint)],
         "weak-damper",
-        "A damper without a spring brakes too little while gravity slows its joint as well",
+        "The damper of a ball, without a spring, brakes too little while gravity slows its joint as well",
+        report,
+    )
+    _tell_of_many(
+        [empty for empty in held if _has_lost_friction(record_of(empty).joint)],
+        "friction-not-simulated",
+        "Physics has no friction in balls",
+        report,
+    )
+    _tell_of_many(
+        [empty for empty in held if _has_armature(record_of(empty).joint)],
+        "armature-not-simulated",
+        "Physics has no inertia of the motors of joints (their armature)",
         report,
     )
 
@@ -51,7 +64,17 @@ def _has_speed(joint: KnuckleJoint) -> bool:
 
 
 def _has_lone_damper(joint: KnuckleJoint) -> bool:
+    if is_plain(read_dofs(joint)):  # it has motors that brake
+        return False
     return any(dof.damping > 0.0 and not dof.stiffness for dof in [*joint.dofs, *joint.parts])
+
+
+def _has_lost_friction(joint: KnuckleJoint) -> bool:
+    return not is_plain(read_dofs(joint)) and any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts])
+
+
+def _has_armature(joint: KnuckleJoint) -> bool:
+    return any(dof.armature > 0.0 for dof in [*joint.dofs, *joint.parts])
 
 
 def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:

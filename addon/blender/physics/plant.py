@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -20,6 +20,8 @@ from ..properties import KnuckleJoint
 from ..records import read_dofs, unflat
 from .anchor import ends_of, is_held
 from .constraints import put_motor
+from .coordinates import closed_form
+from .generic import is_lossy
 from .laws import Servos
 
 _MOTOR_SUFFIX = " Motor"
@@ -49,6 +51,7 @@ class Plant:
     bodies: list[bpy.types.Object]
     balls: Balls
     undriven: list[Undriven]
+    lossy: list[Undriven]
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
     _buffer: NDArray[np.float32]
 
@@ -105,11 +108,18 @@ class Undriven:
     child: int
     on_parent: Array
     on_child: Array
+    quick: Callable[[Array], Array] | None  # its coordinates (size,) of its motion (4, 4), where that can be told
 
     def coordinates(self, poses: Array) -> Array:
         """Its coordinates (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
         here, there = poses[:, self.parent] @ self.on_parent, poses[:, self.child] @ self.on_child
         return joint_coordinates(self.joint, inverse(here) @ there)
+
+    def now(self, poses: Array) -> Array:
+        """Its coordinates (size,) of poses (bodies + 1, 4, 4)."""
+        if self.quick is None:
+            return self.coordinates(poses[None])[0]
+        return self.quick(inverse(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
 
 
 def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None], place: _Places) -> Undriven:
@@ -119,7 +129,7 @@ def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None],
     joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
     parent, child = sides
     on_parent, on_child = (inverse(design_pose(side)) @ frame for side in (parent, child))
-    return Undriven(empty, joint, place[parent], place[child], on_parent, on_child)
+    return Undriven(empty, joint, place[parent], place[child], on_parent, on_child, closed_form(joint.dofs))
 
 
 def _carried(poses: Array, points: Array) -> Array:
@@ -156,6 +166,7 @@ def gather(rig: bpy.types.Object) -> Plant:
             for empty in held
             if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
         ],
+        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint)],
         next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
@@ -247,7 +258,7 @@ def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
 
 def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
     """The empties of all motors of a joint."""
-    found = (joint.motor, joint.preload, *(motor.empty for motor in joint.motors))
+    found = (joint.motor, joint.preload, *(motor.empty for motor in [*joint.motors, *joint.losses]))
     return [empty for empty in found if empty is not None]
 
 

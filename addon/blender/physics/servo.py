@@ -20,6 +20,7 @@ from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
 from .laws import Course, commands
+from .losses import Losses, losses_of
 from .lowest import Measured, lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .several import SeveralServos, has_locked, several_servos
@@ -43,6 +44,7 @@ class ServoRun:
             ensure_motors(scene, self.plant)
             self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
+        self.losses: list[Losses] = losses_of(scene, self.plant) if self._ever_physics() else []
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
@@ -60,6 +62,9 @@ class ServoRun:
 
     def _ever_servo(self) -> bool:
         return settings(self.rig).drive == "SERVO" or ("knuckle.drive", 0) in self.settings
+
+    def _ever_physics(self) -> bool:
+        return settings(self.rig).drive != "KEYS" or ("knuckle.drive", 0) in self.settings
 
     def _wants_gait(self) -> bool:
         target = settings(self.rig).target
@@ -137,7 +142,13 @@ class ServoRun:
     def start(self) -> Beginning:
         """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
         poses = self.plant.poses()
-        places = {empty: place for each in self.several for empty, place in each.mark(poses).items()}
+        carried = Carried(self.plant, poses) if self.losses else None
+        for loss in self.losses:
+            assert carried is not None
+            loss.mark(carried, poses, self._rate())
+        motors = [each.motors for each in self.several] + [loss.motors for loss in self.losses]
+        marked = [each.mark(poses) for each in motors]
+        places = {empty: place for each in marked for empty, place in each.items()}
         self._start, self._last = self.plant.coordinates(poses), None
         self._course = Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
@@ -148,9 +159,11 @@ class ServoRun:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
         self.set_drive(self.drive_at(self.on_scale(frame)))
         self.told, self.told_for = np.full(len(self.motors), np.nan), frame
+        poses = self.plant.poses()
+        for loss in self.losses:
+            loss.command(poses, self._rate())
         if not self.several and all(motor is None for motor in self.motors):
             return
-        poses = self.plant.poses()
         if self._law() == "PD" and self.plant.servos.inertia is None:
             self._choose_gains(poses)
         self._command(frame, poses)
@@ -163,7 +176,9 @@ class ServoRun:
         carried = Carried(self.plant, poses)
         self.plant.servos.inertia = carried.by_servos(self.plant)
         for each in self.several:
-            each.servos.inertia = carried.by_coordinates(each.joint, each.joint.coordinates(poses[None])[0])
+            each.servos.inertia = carried.by_coordinates(
+                each.motors.joint, each.motors.joint.coordinates(poses[None])[0]
+            )
 
     def _law(self) -> str:
         law = settings(self.rig).law

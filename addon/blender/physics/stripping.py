@@ -81,8 +81,9 @@ def _set_aside(motors: Objects) -> None:
             for name in ("motor", "preload"):
                 if getattr(joint, name) in motors:
                     setattr(joint, name, None)
-            if any(motor.empty in motors for motor in joint.motors):
-                joint.motors.clear()
+            for kept in (joint.motors, joint.losses):
+                if any(motor.empty in motors for motor in kept):
+                    kept.clear()
     for motor in motors:
         record_of(motor).model = None
         for folder in motor.users_collection:

@@ -1,0 +1,112 @@
+"""Friction and dampers of joints, against a numerical integration of the pendulum that has them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.model.records import Array, Dof
+from tests.blender.build.test_degrees import X, Z, put, rotations, slides
+from tests.blender.mechanisms import key, objects_of, play
+from tests.blender.physics.test_several_servos import beside, motion
+from tests.blender.physics.test_springs import INERTIA, MASS, angle, hung, moved, warnings
+
+G, ARM = 9.81, 0.5
+WEIGHT = MASS * G * ARM
+
+
+def integrated(friction: float, damping: float, frames: int, steps: int = 200) -> Array:
+    """The angle of a pendulum that begins level, at rest: I q'' = -m g l cos q - c q' - f sign q'."""
+    angle_, speed, out = 0.0, 0.0, [0.0]
+    step = 1 / 60 / steps
+    for _ in range(frames - 1):
+        for _ in range(steps):
+            torque = -WEIGHT * math.cos(angle_) - damping * speed
+            if speed or abs(torque) > friction:
+                way = math.copysign(1.0, speed or torque)
+                faster = speed + (torque - way * friction) / (INERTIA + MASS * ARM**2) * step
+                speed = faster if faster * speed >= 0.0 else 0.0
+                angle_ += speed * step
+        out.append(angle_)
+    return np.array(out)
+
+
+def swung(scene: Any, dofs: list[Dof], frames: int) -> Array:
+    arm = np.array([ARM, 0.0, 0.0])
+    rig = put(beside(dofs, arm, np.array([0.0, -G, 0.0])), physics=True)
+    rig.data.knuckle.drive = "LIMP"
+    return np.unwrap(np.array(play(scene, frames, lambda: angle(2)(motion(rig, arm)))))
+
+
+@pytest.mark.parametrize("kind", ["hinge", "universal"])
+@pytest.mark.parametrize(
+    ("friction", "damping"), [(0, 0), (1.0, 0), (3.0, 0), (0, 0.2), (0, 1.0), (0, 8.0), (0, 40), (0.5, 0.3)]
+)
+def test_a_pendulum_loses_what_it_should(blank: Any, friction: float, damping: float, kind: str) -> None:
+    dofs = rotations(Z) if kind == "hinge" else rotations(Z, X)
+    dofs[0].friction, dofs[0].damping = friction, damping
+    values = swung(blank.scene, dofs, 121)
+    assert np.abs(values - integrated(friction, damping, 121)).max() < 0.006
+
+
+def test_friction_holds_what_does_not_overcome_it(blank: Any) -> None:
+    for share, holds in ((0.97, True), (1.03, False)):
+        import bpy
+
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        (dof,) = dofs = rotations(Z)
+        dof.friction = WEIGHT / share
+        assert (abs(swung(bpy.context.scene, dofs, 61)[-1]) < 1e-3) == holds
+
+
+def test_a_sliding_body_comes_to_rest_by_friction_and_stays(blank: Any) -> None:
+    """Thrown along a slide by a servo that then lets go: it stops after v^2 m / 2 f."""
+    (dof,) = dofs = slides(Z)
+    dof.friction = 4.0
+    rig = put(hung(*dofs), physics=True)
+    key(rig, "j", [(1, 0.0), (31, 1.0)])
+    for frame, drive in ((1, "SERVO"), (31, "LIMP")):
+        rig.data.knuckle.drive = drive
+        rig.data.keyframe_insert("knuckle.drive", frame=frame)
+    values = np.array(play(blank.scene, 121, lambda: float(moved(rig)[2, 3])))
+    speed = (values[29] - values[28]) * 60
+    assert speed == pytest.approx(2.0, rel=1e-3)
+    assert values[-1] - values[29] == pytest.approx(speed**2 * MASS / 2 / 4.0, rel=0.02)
+    assert np.ptp(values[-10:]) < 1e-5
+
+
+def test_a_servo_works_against_friction(blank: Any) -> None:
+    """What is left of its force accelerates the body."""
+    (dof,) = dofs = slides(Z)
+    dof.friction, dof.max_force = 3.0, 5.0
+    rig = put(hung(*dofs), physics=True)
+    key(rig, "j", [(1, 0.0), (2, 9.0), (61, 9.0)])
+    rig.data.knuckle.drive = "SERVO"
+    values = np.array(play(blank.scene, 31, lambda: float(moved(rig)[2, 3])))
+    assert np.diff(values[5:], 2).mean() * 3600 == pytest.approx((5.0 - 3.0) / MASS, rel=0.02)
+
+
+def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
+    import bpy
+
+    from addon.blender.physics.simulation import clear_physics
+
+    (dof,) = dofs = rotations(Z)
+    dof.friction = 1.0
+    rig = put(hung(*dofs), physics=True)
+    rig.data.knuckle.drive = "LIMP"
+    play(blank.scene, 3, lambda: None)
+    losses = objects_of(rig, "JOINT")["j"].knuckle.joint.losses
+    assert [each.empty.name in blank.scene.objects for each in losses] == [True]
+    before = len(bpy.data.objects)
+    clear_physics(blank.scene, rig)
+    assert len(bpy.data.objects) < before
+    assert not [obj for obj in bpy.data.objects if obj.name.endswith("Losses")]
+
+
+def test_what_has_no_motor_is_told(blank: Any) -> None:
+    assert warnings(hung(Dof("ball", friction=1.0))) == {"friction-not-simulated"}
+    assert warnings(hung(Dof("rotation", X, friction=1.0, armature=0.1))) == {"armature-not-simulated"}
