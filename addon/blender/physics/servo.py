@@ -85,13 +85,16 @@ class ServoRun:
         curves = gaits.pose_curves(self.rig)
         out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
         channels = servo_channels(self.rig)
-        for joint in self.plant.joints:
+        for joint, empty in zip(self.plant.joints, self.plant.empties, strict=True):
             if joint not in channels:
                 out.append((None, None, ""))  # closes a loop: no bone, nothing to chase
                 continue
             channel = channels[joint][0]
-            bone = self.rig.pose.bones[channel.bone]
-            out.append((curves.get((channel.path, channel.index)), bone, channel.prop))
+            bone, curve = self.rig.pose.bones[channel.bone], curves.get((channel.path, channel.index))
+            if curve is None and record_of(empty).joint.follows:
+                out.append((None, None, ""))  # goes where its loop leads it: two motors would fight over that
+                continue
+            out.append((curve, bone, channel.prop))
         return out
 
     # ---------------------------------------------------------------- each frame
