@@ -2,8 +2,8 @@
 
 Measured on chains of five links that fall from level (2 cm to 1 m long, tips of 1 to 1000 times a link's mass): a
 pivot opens by about 70 times what a body falls in one step from rest, twice over, ``70 g dt^2``, whatever its size, as
-long as there are iterations enough for the masses; fifty are up to tens of times a mass, and more in proportion to the
-ratio to the power of 0.3. A spring turns at its own frequency within a hundredth when a step is a quarter of its
+long as there are iterations enough for the masses: fifty where they are alike, and more in proportion to their ratio to
+the power of 0.3. A spring turns at its own frequency within a hundredth when a step is a quarter of its
 radian and less.
 """
 
@@ -27,14 +27,14 @@ from .constraints import SOFT_ABOVE
 STEPS_PER_SECOND = 600
 ITERATIONS = 50
 #: Steps in which the shortest link falls by its own length from rest, over the square root of two.
-_STEPS_PER_FALL = 400.0
+_STEPS_PER_FALL = 600.0
 #: Links that are shorter than this share of the model count as so long.
 _SHORTEST = 0.05
 #: The largest ratio of masses that the least iterations are enough for, and how their number grows with it.
-_EASY_RATIO, _GROWTH = 10.0, 0.3
+_EASY_RATIO, _GROWTH = 5.0, 0.3
 _STEPS_PER_RADIAN = 4.0
 #: More brings nothing that 32-bit places could tell.
-_MOST_STEPS, _MOST_ITERATIONS = 12000, 400
+_MOST_STEPS, _MOST_ITERATIONS = 15000, 400
 
 
 @dataclass(frozen=True)

@@ -90,13 +90,16 @@ class ServoRun:
     def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
         out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
         channels = servo_channels(self.rig)
-        for joint in self.plant.joints:
+        for joint, empty in zip(self.plant.joints, self.plant.empties, strict=True):
             if joint not in channels:
                 out.append((None, None, ""))  # closes a loop: no bone, nothing to chase
                 continue
             channel = channels[joint][0]
-            bone = self.rig.pose.bones[channel.bone]
-            out.append((self._curves.get((channel.path, channel.index)), bone, channel.prop))
+            bone, curve = self.rig.pose.bones[channel.bone], self._curves.get((channel.path, channel.index))
+            if curve is None and record_of(empty).joint.follows:
+                out.append((None, None, ""))  # goes where its loop leads it: two motors would fight over that
+                continue
+            out.append((curve, bone, channel.prop))
         return out
 
     # ---------------------------------------------------------------- each frame

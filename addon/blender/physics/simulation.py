@@ -17,7 +17,7 @@ from .constraints import put_constraint
 from .limits import tell_of_limits
 from .plant import motors_of
 from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
-from .world import clear_world, ensure_world, reset_cache
+from .world import clear_world, ensure_world, refit_world, reset_cache
 
 #: Blender refuses less.
 LEAST_MASS = 0.001
@@ -186,6 +186,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     strip_physics(scene, bodies + shapes + helpers, joints + motors)
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
+    refit_world(scene, [other for other in rigs_in(scene) if other != rig and is_simulated(other)])
     settings(rig).before.property_unset("why")
 
 

@@ -94,6 +94,14 @@ def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Fit:
     return fit
 
 
+def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
+    """Fit a world of ours to the models that are left, unless the user has set it otherwise."""
+    keeper = _keeper(scene)
+    ours = keeper is not None and settings(keeper).before.made_world
+    if rigs and keeper is not None and ours and is_as_fitted(scene, settings(keeper).before):
+        put_fit(scene, together([fit_of(rig) for rig in rigs]), settings(keeper).before)
+
+
 _stretch: dict[str, int] = {}
 
 

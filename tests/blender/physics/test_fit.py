@@ -1,0 +1,122 @@
+"""Fit to Model: what is chosen by default keeps small links and unlike masses together, swings as it should, and leaves
+alone what others have set."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.mechanisms import play
+from tests.blender.mechanisms import put as put_text
+from tests.blender.physics.test_clear import ARM, a_users_rigid_body
+from tests.blender.swings import chain, lean_of, period, put_world, swings
+
+
+def plant_of(rig: Any) -> Any:
+    from addon.blender.physics.plant import gather
+
+    return gather(rig)
+
+
+@pytest.mark.parametrize(("long", "ratio", "bar"), [(1.0, 100.0, 1e-3), (0.1, 10.0, 1e-3), (0.02, 1000.0, 1e-2)])
+def test_chains_hold_together(blank: Any, long: float, ratio: float, bar: float) -> None:
+    rig = put_world(chain(long, ratio), "LIMP", 1.0)
+    plant = plant_of(rig)
+    seen = play(blank.scene, 60, lambda: (float(plant.gaps(plant.poses()).max()), float(plant.poses()[-2][2, 3])))
+    gaps, heights = zip(*seen, strict=True)
+    assert max(gaps) < bar * long
+    assert min(heights) < -3.0 * long  # it has fallen
+
+
+@pytest.mark.parametrize(("long", "amplitude"), [(1.0, 2.0), (0.1, 1.0)])
+def test_a_pendulum_keeps_its_period_and_its_amplitude(blank: Any, long: float, amplitude: float) -> None:
+    rig = put_world(chain(long, links=1, lean=amplitude), "LIMP", 10.0)
+    plant = plant_of(rig)
+    found, last = swings(np.array(play(blank.scene, 600, lambda: lean_of(plant.poses()[0]))), 60.0)
+    assert found == pytest.approx(period(long, amplitude), rel=2e-3)
+    assert last == pytest.approx(amplitude, rel=5e-3)
+
+
+def fit(mechanism: Any) -> Any:
+    from addon.blender.physics.fit import fit_of
+
+    return fit_of(put_world(mechanism, "KEYS", 1.0))
+
+
+def test_smaller_links_get_shorter_steps_and_unlike_masses_more_iterations(blank: Any) -> None:
+    one, other, heavy = fit(chain(0.4)), fit(chain(0.1)), fit(chain(0.4, 500.0))
+    assert other.steps == pytest.approx(2.0 * one.steps)
+    assert heavy.steps == one.steps
+    assert heavy.iterations > 2 * one.iterations
+    assert "0.1 long" in other.why
+    assert "1 to 500" in heavy.why
+
+
+def test_a_stiff_spring_is_resolved(blank: Any) -> None:
+    mechanism = chain(1.0, links=1)
+    mechanism.joints[0].dofs[0].stiffness = 1e6
+    found = fit(mechanism)
+    assert found.steps == pytest.approx(4.0 * math.sqrt(1e6 / (1.0 / 3.0)), rel=1e-3)
+    assert "spring" in found.why
+
+
+def test_soft_joints_of_the_files_keep_what_their_walkers_walk_at(blank: Any) -> None:
+    mechanism = chain(0.02)
+    mechanism.world.cfm, mechanism.world.erp, mechanism.world.time_step = 1e-3, 1.0, 0.01
+    found = fit(mechanism)
+    assert (found.steps, found.iterations) == (600, 50)
+
+
+def test_steps_are_per_second_whatever_the_frame_rate(blank: Any) -> None:
+    import bpy
+
+    rig = put_world(chain(0.1), "KEYS", 1.0)
+    world = blank.scene.rigidbody_world
+    before = world.substeps_per_frame
+    blank.scene.render.fps = 30
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.fit_world() == {"FINISHED"}
+    assert world.substeps_per_frame == pytest.approx(2 * before, abs=1)
+
+
+def test_a_second_model_may_only_ask_for_more(blank: Any) -> None:
+    from addon.blender.physics.simulation import clear_physics
+
+    world = lambda: blank.scene.rigidbody_world  # noqa: E731
+    put_world(chain(1.0), "KEYS", 1.0)
+    alone = world().substeps_per_frame, world().solver_iterations
+    small = put_world(chain(0.1), "KEYS", 1.0)
+    both = world().substeps_per_frame, world().solver_iterations
+    assert both > alone
+    put_world(chain(2.0), "KEYS", 1.0)
+    assert (world().substeps_per_frame, world().solver_iterations) == both
+    clear_physics(blank.scene, small)
+    assert (world().substeps_per_frame, world().solver_iterations) == alone
+
+
+def test_what_the_user_set_in_a_world_of_ours_stays(blank: Any) -> None:
+    put_world(chain(1.0), "KEYS", 1.0)
+    blank.scene.rigidbody_world.substeps_per_frame = 77
+    rig = put_world(chain(0.1), "KEYS", 1.0)
+    assert blank.scene.rigidbody_world.substeps_per_frame == 77
+    assert "world-kept" in {line.code for line in rig.data.knuckle.report}
+
+
+def test_a_users_world_is_fitted_on_request_and_has_its_own_again_after_clearing(blank: Any) -> None:
+    import bpy
+
+    from addon.blender.physics.simulation import clear_physics
+
+    a_users_rigid_body(blank.scene)
+    rig = put_text(ARM)
+    world = blank.scene.rigidbody_world
+    assert (world.substeps_per_frame, world.solver_iterations) == (7, 13)
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.fit_world() == {"FINISHED"}
+    assert world.substeps_per_frame >= 10
+    assert world.solver_iterations >= 50
+    clear_physics(blank.scene, rig)
+    assert (world.substeps_per_frame, world.solver_iterations) == (7, 13)

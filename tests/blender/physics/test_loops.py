@@ -1,0 +1,81 @@
+"""Loops under physics, driven by the keys of one servo: hinges close them, as they do everything else, and at what Fit
+to Model chooses they hold through full turns while the crank keeps its phase."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender import loops
+from tests.blender.mechanisms import objects_of, play, world_of
+from tests.blender.swings import put_world
+
+BAR = 1e-3  # of the shortest link
+
+
+def drive(mechanism: Any, way: Any, seconds: float) -> tuple[Any, Any, np.ndarray]:
+    """A mechanism whose first driver is keyed at every frame, ``way`` (rad) of the share of the run that is over, and
+    its plant and those values."""
+    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.live_loops import live_loops
+    from addon.blender.physics.plant import gather
+
+    rig = put_world(mechanism, "SERVO", seconds)
+    frames = np.arange(1.0, 60.0 * seconds + 2.0)
+    values = way((frames - 1.0) / (60.0 * seconds))
+    driver = live_loops(rig)[0].drivers[0]
+    key_servos(rig, "drive", {driver: (frames, values, LINEAR)})
+    plant = gather(rig)
+    assert np.count_nonzero([empty.knuckle.joint.follows for empty in plant.empties]) >= 2
+    return plant, plant.joints.index(driver), values
+
+
+def run(scene: Any, plant: Any, number: int, frames: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest gap at every frame, and the driver's values."""
+
+    def look() -> tuple[float, float]:
+        poses = plant.poses()
+        return float(plant.gaps(poses).max()), float(plant.coordinates(poses)[number])
+
+    gaps, values = np.array(play(scene, frames, look)).T
+    return gaps, np.unwrap(values)
+
+
+def shortest(mechanism: Any) -> float:
+    """The length of the shortest bar."""
+    return min(max(body.shapes[0].size.values()) for body in mechanism.bodies)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "reach"),
+    [
+        pytest.param(loops.crank_rocker(), None, id="four-bar"),
+        pytest.param(loops.crank_rocker(scale=0.05), None, id="small four-bar"),
+        pytest.param(loops.klann(), None, id="Klann"),
+        pytest.param(loops.sarrus(), 0.3, id="Sarrus"),
+        pytest.param(loops.bricard(), 0.6, id="Bricard"),
+    ],
+)
+def test_a_loop_holds_through_full_cycles(blank: Any, mechanism: Any, reach: float | None) -> None:
+    """Cranks go round, other drivers swing to and fro."""
+    way = (lambda s: 2.0 * math.pi * s) if reach is None else (lambda s: reach * np.sin(2.0 * math.pi * s))
+    plant, number, values = drive(mechanism, way, 1.5)
+    gaps, found = run(blank.scene, plant, number, len(values))
+    assert gaps.max() < BAR * shortest(mechanism)
+    assert np.ptp(found) > 0.9 * np.ptp(values)
+    assert abs(found[-1] - values[-1]) < 2e-3
+
+
+def test_the_rocker_is_where_its_crank_has_it(blank: Any) -> None:
+    plant, number, values = drive(loops.crank_rocker(0.8), lambda s: 2.0 * math.pi * s, 1.5)
+    bodies = objects_of(plant.rig, "BODY")
+
+    def look() -> tuple[float, float]:
+        tip, middle = world_of(bodies["crank"])[:3, 3], world_of(bodies["rocker"])[:3, 3]
+        return math.atan2(tip[2], tip[0]), math.atan2(middle[2], middle[0] - loops.GROUND)
+
+    for crank, rocker in play(blank.scene, len(values), look):
+        assert rocker == pytest.approx(loops.rocker_angle(crank), abs=1e-4)
