@@ -76,14 +76,13 @@ def falling() -> Iterator[Row]:
     if not DARTPY:
         print(NO_DARTPY)
         return
-    free: list[float] = []
-    touching: list[float] = []
+    shares: dict[str, list[float]] = {"free": [], "free, other inertia": [], "touching": []}
     for path in sorted((CORPUS / "skel").rglob("*.skel")):
         theirs = _dart_path(path)
         if theirs is None or theirs["speed"] > 0.0:  # under physics ours begin at rest
             continue
         try:
-            ours = _our_path(path)
+            ours, other = _our_path(path)
         except Exception as error:
             print(f"{path.name}: {error}")
             continue
@@ -92,14 +91,14 @@ def falling() -> Iterator[Row]:
         if not way > 1e-3:
             continue
         share = float(np.linalg.norm(ours - ours[0] - there + there[0], axis=1).max()) / way
-        (touching if theirs["touched"] else free).append(share)
-        kind = "touching" if theirs["touched"] else "free"
+        kind = "touching" if theirs["touched"] else "free, other inertia" if other else "free"
+        shares[kind].append(share)
         yield Row(f"{path.parent.parent.name}/{path.name} ({kind}, {way:.3g} there): strays, share", share)
-    for what, found in (("without contact", free), ("with contact", touching)):
+    for kind, found in shares.items():
         if found:
-            yield Row(f"{len(found)} SKEL models {what}: median share that they stray", median(found))
-            close = sum(share < 0.05 for share in found)
-            yield Row(f"{len(found)} SKEL models {what}: that stray by 5 % or more", len(found) - close)
+            bar = 0.05 if kind == "free" else None
+            yield Row(f"{len(found)} SKEL models, {kind}: median share that they stray", median(found), bar)
+            yield Row(f"{len(found)} SKEL models, {kind}: that stray by 5 % or more", sum(x >= 0.05 for x in found))
 
 
 def _dart_path(path: Path) -> dict[str, Any] | None:
@@ -114,8 +113,8 @@ def _dart_path(path: Path) -> dict[str, Any] | None:
     return told
 
 
-def _our_path(path: Path) -> np.ndarray:
-    """The path of the common centre of mass in the file's own axes."""
+def _our_path(path: Path) -> tuple[np.ndarray, bool]:
+    """The path of the common centre of mass in the file's own axes; whether Blender has another inertia than it."""
     scene = fresh().scene
     rig = put(path)
     rig.data.knuckle.drive = "LIMP"
@@ -123,7 +122,8 @@ def _our_path(path: Path) -> np.ndarray:
     bodies = recording.plant.bodies
     mass = np.array([0.0 if obj.knuckle.immobile else obj.knuckle.mass for obj in bodies])
     center = np.einsum("nbi,b->ni", recording.poses[:, :-1, :3, 3], mass) / mass.sum()
-    return center @ np.array(rig.matrix_world)[:3, :3]
+    other = any(line.code == "inertia-differs" for line in rig.data.knuckle.report)
+    return center @ np.array(rig.matrix_world)[:3, :3], other
 
 
 # ---------------------------------------------------------------- baked, and gone to
