@@ -262,6 +262,10 @@ def main(arguments: list[str]) -> int:
         from tests.bench import physics_loops
 
         return physics_loops.main(arguments[1:])
+    if arguments[:1] == ["physics_truth"]:
+        from tests.bench import physics_truth
+
+        return physics_truth.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 5000], metavar="BODIES")
     parser.add_argument("--keys", type=int, default=100_000, metavar="N", help="of each servo of the motion")

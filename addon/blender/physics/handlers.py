@@ -150,6 +150,8 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
     second, once Blender has built its simulation: poses and joints are let go."""
     _release()
+    if scene.name in _busy:
+        return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
         for rig in _driven(scene):

@@ -17,7 +17,7 @@ import numpy as np
 from ...model.records import Array
 from .freshness import fingerprint
 from .starting import evaluate_at
-from .world import first_frame, reset_cache
+from .world import first_frame, last_frame, reset_cache
 
 #: Places (length units) that differ by less are the same: what is shown is a frame of the run.
 _SAME = 1e-4
@@ -126,12 +126,16 @@ def judge_frame(scene: bpy.types.Scene, places: Array, stepped: bool) -> None:
     """After a frame: ``stepped``, the run came to it, with bodies at these places (n, 3); else tell whether they show
     what it did there."""
     frame, run = scene.frame_current, _progress.get(scene.name)
-    if run is not None and stepped:
+    if run is not None and stepped and frame <= last_frame(scene):
         run.came_to(frame, places)
     tell(scene, "" if run is not None and run.shows(frame, places) else _why(scene, run))
 
 
 def _why(scene: bpy.types.Scene, run: Progress | None) -> str:
+    if scene.frame_current > last_frame(scene):
+        return (
+            f"Physics ends at frame {last_frame(scene)}: bring the scene's end beyond it and play from the first frame"
+        )
     if run is None or run.reach < 0:
         return "Bake first, or play from the first frame: physics has not run to this frame as things are now"
     return f"Bake first, or play from the first frame: physics has run to frame {run.reach} only"

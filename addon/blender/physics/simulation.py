@@ -25,6 +25,8 @@ LEAST_MASS = 0.001
 #: weight, within these bounds, made real walkers walk as in ODE.
 FRICTION_SHARE = 2.5
 FRICTION_BOUNDS = (0.3, 1.0)
+#: What DART gives every body; files of the other formats have no friction. Blender multiplies the two of a contact.
+DART_FRICTION = 1.0
 _GROUND = "Knuckle Ground"
 
 
@@ -104,8 +106,11 @@ def keep_mass(obj: bpy.types.Object) -> None:
 
 
 def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:
-    """Coulomb coefficient for the model's bodies from the file's friction and the model's weight."""
+    """Coulomb coefficient for the model's bodies: from Juice's friction and the model's weight; of other formats what
+    was set, and where nothing was, DART's."""
     model = settings(rig)
+    if model.format not in {"juice", ""}:
+        return model.friction or DART_FRICTION
     weight = sum(record_of(obj).mass for obj in bodies) * sum(part * part for part in model.gravity) ** 0.5
     low, high = FRICTION_BOUNDS
     return min(max(FRICTION_SHARE * model.friction / weight, low), high) if weight > 0 else high

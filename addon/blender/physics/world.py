@@ -137,6 +137,11 @@ def first_frame(scene: bpy.types.Scene) -> int:
     return scene.rigidbody_world.point_cache.frame_start
 
 
+def last_frame(scene: bpy.types.Scene) -> int:
+    """The frame at which the scene's physics ends."""
+    return scene.rigidbody_world.point_cache.frame_end
+
+
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
     """The model's gravity in the scene's axes: the file's, turned as the model was stood upright."""
     turned = rig.matrix_basis.to_quaternion() @ Vector(settings(rig).gravity)

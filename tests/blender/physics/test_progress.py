@@ -102,6 +102,20 @@ def test_without_a_run_it_says_so_and_on_keys_it_says_nothing(blank: Any) -> Non
     assert note() == ""
 
 
+def test_beyond_the_end_of_physics_it_says_where_that_is(blank: Any) -> None:
+    blank.scene.frame_end = 20
+    rig = put(CRAWLER, gait=False, adapt_scene=False)
+    rig.data.knuckle.drive = "LIMP"
+    blank.scene.rigidbody_world.point_cache.frame_end = 20
+    run(rig, 1, 20)
+    assert note() == ""
+    run(rig, 21, 24)
+    assert note().startswith("Physics ends at frame 20")
+    blank.scene.frame_end = 40
+    run(rig, 1, 24)
+    assert note() == ""
+
+
 def dof(rig: Any, joint: str) -> Any:
     return objects_of(rig, "JOINT")[joint].knuckle.joint.dofs[0]
 

@@ -1,0 +1,223 @@
+"""``build.py bench physics_truth``: whether what is said of runs is so, and how runs compare with other programs.
+
+Walkers again with how much faster than real time they run; SKEL models left to fall, against DART; bodies baked,
+against the simulation; frames gone to, against the run; what keeping account of a run costs per frame.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+import addon
+from addon.blender.physics import handlers, progress
+from addon.blender.physics.bake import bake, record
+from addon.blender.physics.truth import truth_of
+from tests.blender.mechanisms import JUICE, objects_of, play, put, world_of
+from tests.references import CORPUS, DARTPY, NO_DARTPY
+
+PARTS = ("walkers", "falling", "baked", "scrubbed", "cost")
+_RATE, _SECONDS = 60, 2.0
+_FALLING = Path(__file__).parent / "falling_dart.py"
+_PATIENCE = 60.0  # seconds that DART may take for a file
+
+
+class Row(NamedTuple):
+    """What was measured, how much it is, and what it may be at most (nothing where there is no bar)."""
+
+    what: str
+    value: float
+    bar: float | None = None
+
+
+def fresh() -> Any:
+    """The context of an empty scene, with Knuckle registered."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    if not addon.is_registered():
+        addon.register()
+    return bpy.context
+
+
+# ---------------------------------------------------------------- walkers
+
+
+def walkers() -> Iterator[Row]:
+    """Cases that do not do what they do in the reference; how many times faster than real time all ran at least."""
+    from tests.blender.physics.test_walkers import CASES, SECONDS, fault, run
+
+    wrong, speeds = 0, []
+    for case in CASES:
+        fresh()
+        start = time.perf_counter()
+        found = run(case)
+        speeds.append(SECONDS / (time.perf_counter() - start))
+        wrong += bool(fault(case, found))
+        yield Row(f"{case}: times real time", speeds[-1])
+        yield Row(f"{case}: worst pivot gap (units)", found.gap)
+    yield Row(f"walkers that do otherwise than in the reference, of {len(CASES)}", wrong, 1)
+    yield Row("slowest walker: seconds per second", 1.0 / min(speeds), 1.0)
+
+
+# ---------------------------------------------------------------- SKEL models left to fall
+
+
+def falling() -> Iterator[Row]:
+    """By how much the common centre of mass strays from DART's in 2 s, as a share of how far that came there."""
+    if not DARTPY:
+        print(NO_DARTPY)
+        return
+    shares: dict[str, list[float]] = {"free": [], "free, other inertia": [], "touching": []}
+    for path in sorted((CORPUS / "skel").rglob("*.skel")):
+        theirs = _dart_path(path)
+        if theirs is None or theirs["speed"] > 0.0:  # under physics ours begin at rest
+            continue
+        try:
+            ours, other = _our_path(path)
+        except Exception as error:
+            print(f"{path.name}: {error}")
+            continue
+        there = np.array(theirs["path"])
+        way = float(np.linalg.norm(there - there[0], axis=1).max())
+        if not way > 1e-3:
+            continue
+        share = float(np.linalg.norm(ours - ours[0] - there + there[0], axis=1).max()) / way
+        kind = "touching" if theirs["touched"] else "free, other inertia" if other else "free"
+        shares[kind].append(share)
+        yield Row(f"{path.parent.parent.name}/{path.name} ({kind}, {way:.3g} there): strays, share", share)
+    for kind, found in shares.items():
+        if found:
+            bar = 0.05 if kind == "free" else None
+            yield Row(f"{len(found)} SKEL models, {kind}: median share that they stray", median(found), bar)
+            yield Row(f"{len(found)} SKEL models, {kind}: that stray by 5 % or more", sum(x >= 0.05 for x in found))
+
+
+def _dart_path(path: Path) -> dict[str, Any] | None:
+    words = [DARTPY, str(_FALLING), str(path), str(_SECONDS), str(_RATE)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode or not done.stdout or "NaN" in done.stdout:
+        return None
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def _our_path(path: Path) -> tuple[np.ndarray, bool]:
+    """The path of the common centre of mass in the file's own axes; whether Blender has another inertia than it."""
+    scene = fresh().scene
+    rig = put(path)
+    rig.data.knuckle.drive = "LIMP"
+    recording = record(scene, rig, scene.frame_start + round(_SECONDS * _RATE))
+    bodies = recording.plant.bodies
+    mass = np.array([0.0 if obj.knuckle.immobile else obj.knuckle.mass for obj in bodies])
+    center = np.einsum("nbi,b->ni", recording.poses[:, :-1, :3, 3], mass) / mass.sum()
+    other = any(line.code == "inertia-differs" for line in rig.data.knuckle.report)
+    return center @ np.array(rig.matrix_world)[:3, :3], other
+
+
+# ---------------------------------------------------------------- baked, and gone to
+
+
+def _stepped(rig: Any, frames: int) -> np.ndarray:
+    bodies = objects_of(rig, "BODY").values()
+    return np.array(play(bpy.context.scene, frames, lambda: [world_of(obj) for obj in bodies]))
+
+
+def _walker(name: str = "SimpleHex") -> Any:
+    fresh().scene.frame_end = 600
+    rig = put(JUICE / "models" / f"{name}.jm")
+    rig.data.knuckle.controls.joystick_1_y = -1.0
+    rig.data.knuckle.drive = "SERVO"
+    return rig
+
+
+def baked() -> Iterator[Row]:
+    """Baked keys of every body against the simulation."""
+    for name in ("SimpleHex", "Quadrapod3_bak", "SnakeSpheres"):
+        rig = _walker(name)
+        seen = _stepped(rig, 300)
+        bake(bpy.context.scene, rig, 300, all_bodies=True)
+        yield Row(
+            f"{name}, 300 frames baked: worst of every body (m)", float(np.abs(_stepped(rig, 300) - seen).max()), 1e-4
+        )
+        rig.animation_data.action.knuckle.bodies = None
+        apart = np.abs(_stepped(rig, 300) - seen)[..., :3, 3].max()
+        yield Row(f"{name}, the same on bones alone (m)", float(apart))
+
+
+def scrubbed() -> Iterator[Row]:
+    """Frames of a run gone to in any order, with and without keeping account of it."""
+    order = np.random.default_rng(0).permutation(np.arange(2, 301))[:60].tolist()
+    for what, kept in (("kept", True), ("as Blender does", False)):
+        rig = _walker()
+        seen = _stepped(rig, 300)
+        if not kept:
+            handlers.unregister()
+        bodies = objects_of(rig, "BODY").values()
+        worst = []
+        for frame in order:
+            bpy.context.scene.frame_set(frame)
+            worst.append(float(np.abs(np.array([world_of(obj) for obj in bodies]) - seen[frame - 1]).max()))
+        if not kept:
+            handlers.register()
+        wrong = sum(each > 1e-4 for each in worst)
+        yield Row(f"60 frames of a run gone to, {what}: wrong ones", wrong, 0 if kept else None)
+
+
+def cost() -> Iterator[Row]:
+    """What account of a run costs: per frame, and the truth after it."""
+    rig = _walker()
+    kept, spent = handlers._tell, [0.0]  # noqa: SLF001
+
+    def timed(*words: Any) -> None:
+        start = time.perf_counter()
+        kept(*words)
+        spent[0] += time.perf_counter() - start
+
+    handlers._tell = timed  # noqa: SLF001
+    start = time.perf_counter()
+    play(bpy.context.scene, 300, lambda: None)
+    whole = time.perf_counter() - start
+    handlers._tell = kept  # noqa: SLF001
+    yield Row("a frame with account kept of the run, over one without", whole / (whole - spent[0]), 1.1)
+    recording = record(bpy.context.scene, rig, 600)
+    start = time.process_time()
+    truth_of(bpy.context.scene, recording)
+    yield Row("truth about 600 frames of SimpleHex (s)", time.process_time() - start, 1.0)
+    start = time.process_time()
+    progress.fingerprint(bpy.context.scene, [rig])
+    yield Row("looking for edits before a jump (s)", time.process_time() - start, 0.05)
+
+
+# ---------------------------------------------------------------- all of it
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 where something is beyond its bar."""
+    parser = argparse.ArgumentParser(prog="build.py bench physics_truth", description="The truth about runs.")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="default: everything")
+    options = parser.parse_args(arguments)
+    print(f"Blender {bpy.app.version_string}")
+    beyond = 0
+    for part in options.only:
+        for row in globals()[part]():
+            bar = "" if row.bar is None else f"{row.bar:10.4g}"
+            off = row.bar is not None and row.value > row.bar
+            beyond += off
+            print(f"{row.what:90} {row.value:12.5g} {bar:>10}{'  BEYOND' if off else ''}", flush=True)
+    return int(beyond > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
