@@ -251,13 +251,17 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; write it as JSON too when asked. Two parts, with words of their own, run for themselves."""
+    """Print the table; write it as JSON too when asked. Some parts, with words of their own, run for themselves."""
     if arguments[:1] == ["conversions"]:
         return conversions.main(arguments[1:])
     if arguments[:1] == ["contact_sheet"]:
         from tests.bench import contact_sheet
 
         return contact_sheet.main(arguments[1:])
+    if arguments[:1] == ["physics_servos"]:
+        from tests.bench import physics_servos
+
+        return physics_servos.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 5000], metavar="BODIES")
     parser.add_argument("--keys", type=int, default=100_000, metavar="N", help="of each servo of the motion")

@@ -24,6 +24,8 @@ MASS = 2.0
 def kinds() -> dict[str, list[Dof]]:
     """Joints of several degrees, anew each time."""
     return {
+        "hinge": rotations(Z),
+        "slide": slides(Z),
         "universal": rotations(Z, X),
         "euler xyz": rotations(X, Y, Z),
         "euler zyx": rotations(Z, Y, X),
@@ -87,6 +89,7 @@ def test_a_ball_turns_all_the_way_round(blank: Any) -> None:
 
 #: Kind, coordinate, load as a share of the limit.
 HELD = [
+    ("hinge", 0), ("slide", 0),
     ("universal", 0), ("universal", 1), ("euler xyz", 0), ("euler xyz", 1), ("euler xyz", 2), ("planar", 0),
     ("planar", 2), ("cylindrical", 1), ("ball", 0), ("ball", 2),
 ]  # fmt: skip
@@ -116,7 +119,7 @@ def test_a_servo_holds_up_to_its_limit_and_no_further(blank: Any, name: str, num
 
     assert abs(yielded(blank.scene, name, number, 0.97)) < 2e-3
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    inertia = MASS if name == "planar" and number == 0 or name == "cylindrical" else MASS * (0.25 + 0.06)
+    inertia = MASS if name in {"slide", "cylindrical"} or (name, number) == ("planar", 0) else MASS * (0.25 + 0.06)
     expected = 0.2 * 5.0 / inertia * 0.5**2 / 2
     assert yielded(bpy.context.scene, name, number, 1.2) == pytest.approx(expected, rel=0.06)
 
@@ -135,7 +138,7 @@ def test_limp_joints_of_several_degrees_swing(blank: Any) -> None:
 @pytest.mark.parametrize("name", ["universal", "hinge"])
 def test_darts_actuators(blank: Any, actuator: str, servo: int, limp: int, name: str) -> None:
     """A passive joint has no servo, and a locked one is held whoever drives."""
-    dofs = rotations(Z) if name == "hinge" else kinds()[name]
+    dofs = kinds()[name]
     for dof in dofs:
         dof.actuator, dof.max_force = actuator, 100.0
     arm = np.array([0.5, 0.0, 0.0])
@@ -167,9 +170,9 @@ def test_a_servo_in_the_middle_of_a_model_tracks_too(blank: Any) -> None:
     assert np.abs(paths["SERVO"] - paths["KEYS"]).max() < 0.01
 
 
-@pytest.mark.parametrize("name", [*kinds(), "hinge", "slide", "skew"])
+@pytest.mark.parametrize("name", [*kinds(), "lone", "lean", "skew"])
 def test_coordinates_in_closed_form_are_those_of_the_model(name: str) -> None:
-    more = {"hinge": rotations(X + Y), "slide": slides(X + Z), "skew": rotations(X, X + Z)}
+    more = {"lone": rotations(X + Y), "lean": slides(X + Z), "skew": rotations(X, X + Z)}
     dofs = (kinds() | more)[name]
     read = closed_form(dofs)
     if name in {"ball", "skew"}:
