@@ -16,7 +16,6 @@ import bpy
 import numpy as np
 
 import addon
-from addon.model.records import Dof
 from tests.blender.build.test_degrees import Z, rotations, slides
 from tests.blender.mechanisms import play
 from tests.blender.physics import test_friction, test_hard_stops, test_pd, test_several_servos, test_springs
