@@ -88,15 +88,16 @@ def overhead(count: int = 100, frames: int = 60) -> Iterator[Row]:
     from tests.bench.run import star
     from tests.blender.mechanisms import put as put_text
 
-    took = {}
-    for drive in ("LIMP", "SERVO"):
+    took = {"LIMP": math.inf, "SERVO": math.inf}
+    for drive in ("LIMP", "SERVO") * 3:  # in turn, and the best of each: Blender's threads wait busily
         scene = fresh()
         rig = put_text(star(count + 1), gait=False)
         rig.data.knuckle.drive = drive
-        scene.frame_set(1)
+        play(scene, 3, lambda: None)
         start = time.process_time()
-        play(scene, frames, lambda: None)
-        took[drive] = time.process_time() - start
+        for frame in range(4, 4 + frames):
+            scene.frame_set(frame)
+        took[drive] = min(took[drive], time.process_time() - start)
     ratio = took["SERVO"] / took["LIMP"]
     yield f"{count} servos over the same without, CPU seconds of {frames} frames: ratio", ratio, 1.3, ratio <= 1.3
 
