@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from addon.model.rotations import inverse, rotation_vector
 from tests.blender.build.test_degrees import X, Y, Z, linked, pose_of, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_springs import FRAME, hung
+from tests.conftest import ROOT
 
 G = 9.81
 MASS = 2.0
@@ -184,3 +188,38 @@ def test_coordinates_in_closed_form_are_those_of_the_model(name: str) -> None:
     for dof in dofs:
         dof.axis = dof.axis / np.linalg.norm(dof.axis)
     assert np.array([read(motion) for motion in joint_motion(joint, values)]) == pytest.approx(values, abs=1e-9)
+
+
+#: Blender itself frees some of this twice when another file comes: the process ends before that.
+DELETION = """
+import os, sys
+import bpy, numpy as np
+import addon
+from tests.blender.physics import test_losses, test_several_servos as servos
+bpy.ops.wm.read_factory_settings(use_empty=True)
+addon.register()
+rig = servos.put(servos.linked(*servos.kinds()["universal"]), physics=True)
+rig.data.knuckle.drive = "SERVO"
+scene = bpy.context.scene
+servos.play(scene, 5, lambda: None)
+record = servos.objects_of(rig, "JOINT")["j"].knuckle.joint
+hand = servos.objects_of(rig, "BODY")["hand"]
+before = servos.world_of(hand)
+lost = record.motors[0].empty if sys.argv[1] == "motor" else servos.objects_of(rig, "BODY")["arm"]
+test_losses.delete([lost])
+for frame in [*range(6, 12), *range(1, 31)]:
+    scene.frame_set(frame)
+print(len(record.motors), np.abs(servos.world_of(hand) - before).max() < 0.01, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(("what", "left"), [("motor", "2 True"), ("body", "0 False")])
+def test_what_is_deleted_in_a_run_ends_nothing_else(what: str, left: str) -> None:
+    """A motor is there again in the next run, and the joint held; a body goes with its motors."""
+    pytest.importorskip("bpy", reason="Blender is not here")
+    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", DELETION, what]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == left
