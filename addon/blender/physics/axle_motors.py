@@ -156,7 +156,9 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
         for _ in wanted:
             motors.add().empty = new_motor(plant.rig, item.empty, suffix)
     for motor in motors:
-        if motor.empty is None:  # the user deleted it
+        if motor.empty is None or scene not in motor.empty.users_scene:  # the user deleted it
+            if motor.empty is not None:
+                record_of(motor.empty).model = None
             motor.empty = new_motor(plant.rig, item.empty, suffix)
     ends = ends_of(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
