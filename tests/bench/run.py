@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import bpy
@@ -250,22 +251,15 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
     )
 
 
+#: Parts with words of their own.
+OWN_WORDS = ("conversions", "contact_sheet", "physics_servos", "physics_loops", "physics_truth")
+
+
 def main(arguments: list[str]) -> int:
     """Print the table; write it as JSON too when asked. Some parts, with words of their own, run for themselves."""
-    if arguments[:1] == ["conversions"]:
-        return conversions.main(arguments[1:])
-    if arguments[:1] == ["contact_sheet"]:
-        from tests.bench import contact_sheet
-
-        return contact_sheet.main(arguments[1:])
-    if arguments[:1] == ["physics_loops"]:
-        from tests.bench import physics_loops
-
-        return physics_loops.main(arguments[1:])
-    if arguments[:1] == ["physics_truth"]:
-        from tests.bench import physics_truth
-
-        return physics_truth.main(arguments[1:])
+    if arguments and arguments[0] in OWN_WORDS:
+        part = import_module(f"tests.bench.{arguments[0]}")
+        return int(part.main(arguments[1:]))
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 5000], metavar="BODIES")
     parser.add_argument("--keys", type=int, default=100_000, metavar="N", help="of each servo of the motion")

@@ -23,6 +23,7 @@ from ..datablocks import latest, remove_since
 from ..document import keep_document
 from ..physics import handlers
 from ..physics.inertia import report_inertia
+from ..physics.limits import report_restraints
 from ..physics.simulation import build_physics
 from ..physics.world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
@@ -94,6 +95,7 @@ def build(
             if options.physics:
                 report.extend(build_physics(scene, rig))
                 report.extend(report_inertia(rig, mechanism))
+                report.extend(report_restraints(mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)

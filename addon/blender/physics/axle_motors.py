@@ -133,11 +133,13 @@ class AxleMotors:
             out[used] = np.abs(np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns])
         return out
 
-    def _write(self, number: int, empty: bpy.types.Object, turns: bool, velocity: float, force: float) -> None:
-        if self._written.get(number) == (velocity, force):
-            return
+    def _write(self, number: int, empty: bpy.types.Object | None, turns: bool, velocity: float, force: float) -> None:
+        if self._written.get(number) == (velocity, force) or empty is None:
+            return  # None: the user deleted it in the middle of a run
         self._written[number] = velocity, force
         motor = empty.rigid_body_constraint
+        if motor is None:
+            return
         if turns:
             motor.motor_ang_target_velocity, motor.motor_ang_max_impulse = velocity, force
         else:
@@ -153,6 +155,11 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
         motors.clear()
         for _ in wanted:
             motors.add().empty = new_motor(plant.rig, item.empty, suffix)
+    for motor in motors:
+        if motor.empty is None or scene not in motor.empty.users_scene:  # the user deleted it
+            if motor.empty is not None:
+                record_of(motor.empty).model = None
+            motor.empty = new_motor(plant.rig, item.empty, suffix)
     ends = ends_of(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
         motor.number = axle.number

@@ -67,7 +67,7 @@ class Plant:
 
     def coordinates(self, poses: Array) -> Array:
         """Servo values of body poses, (n,); angles in (-pi, pi]."""
-        local = self.frame_parent @ np.linalg.inv(poses[self.parent]) @ poses[self.child] @ self.frame_child
+        local = self.frame_parent @ _inverse(poses[self.parent]) @ poses[self.child] @ self.frame_child
         angle = np.arctan2(local[:, 1, 0] - local[:, 0, 1], local[:, 0, 0] + local[:, 1, 1])
         return np.where(self.turns, angle, local[:, 2, 3])
 
@@ -130,6 +130,16 @@ def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None],
     parent, child = sides
     on_parent, on_child = (inverse(design_pose(side)) @ frame for side in (parent, child))
     return Undriven(empty, joint, place[parent], place[child], on_parent, on_child, closed_form(joint.dofs))
+
+
+def _inverse(poses: Array) -> Array:
+    """The inverse of poses (n, 4, 4) that may be scaled along their axes."""
+    turn = np.swapaxes(poses[:, :3, :3], 1, 2)
+    out = np.zeros_like(poses)
+    out[:, :3, :3] = turn / (turn**2).sum(axis=2)[:, :, None]
+    out[:, :3, 3] = -np.einsum("nij,nj->ni", out[:, :3, :3], poses[:, :3, 3])
+    out[:, 3, 3] = 1.0
+    return out
 
 
 def _carried(poses: Array, points: Array) -> Array:

@@ -53,6 +53,7 @@ class ServoRun:
         self._feel = self._feedback_places()
         self._curves = gaits.pose_curves(rig)
         self._keys = self._key_sources()
+        self._told: tuple[float, Array] | None = None
         self._start: Array | None = None
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
@@ -233,8 +234,11 @@ class ServoRun:
         return np.array([float(values[j][0]) if j in values else missing for j in self.plant.joints])
 
     def _key_targets(self, frame: float) -> Array:
-        """The bones' own values at a frame; of channels without keys, what they were set to."""
-        return np.array(
+        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frame,
+        which begins where this one ends."""
+        if self._told is not None and self._told[0] == frame:
+            return self._told[1]
+        values = np.array(
             [
                 curve.evaluate(frame)
                 if curve is not None
@@ -244,6 +248,8 @@ class ServoRun:
                 for curve, bone, channel in self._keys
             ]
         )
+        self._told = frame, values
+        return values
 
     def _write(self, velocity: Array, force: Array) -> None:
         """Set the motors whose command changed: each write costs."""

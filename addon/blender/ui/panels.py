@@ -269,6 +269,9 @@ def _joint(
             value.prop(dof, f"{end}_angle" if turns else end, text="")
         servo = _split(layout.column(align=True))
         servo.prop(dof, "gain")
+        if settings(rig).law == "PD":
+            servo.prop(dof, "servo_stiffness")
+            servo.prop(dof, "servo_damping")
         servo.prop(dof, "max_force")
     bodies = layout.column(align=True)
     for label, body in (("Parent", joint.parent), ("Child", joint.child)):

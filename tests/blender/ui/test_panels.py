@@ -151,6 +151,9 @@ def test_the_active_joint_shows_its_value_and_stops(rig: Any, joint: str, channe
     names = [name for kind, name in draw_all()["Servos and Stops"] if kind == "prop"]
     assert names[:3] == [channel, "use_lower", stop]
     assert names[-2:] == ["gain", "max_force"]
+    rig.data.knuckle.law = "PD"
+    names = [name for kind, name in draw_all()["Servos and Stops"] if kind == "prop"]
+    assert names[-4:] == ["gain", "servo_stiffness", "servo_damping", "max_force"]
 
 
 def test_the_report_shows_its_lines(rig: Any) -> None:

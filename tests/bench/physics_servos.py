@@ -1,0 +1,122 @@
+"""``build.py bench physics_servos``: what servos, friction and stops do under physics, against mechanics.
+
+Every row is a run in Blender's own world at the settings that an import chooses: what, value, bar.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+
+import addon
+from tests.blender.build.test_degrees import Z, rotations, slides
+from tests.blender.mechanisms import play
+from tests.blender.physics import test_friction, test_hard_stops, test_pd, test_several_servos, test_springs
+
+Row = tuple[str, float, float, bool]
+#: Loads as shares of a servo's limit.
+LOADS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.97, 1.03, 1.1, 1.2)
+#: What a coordinate that is held goes at most, in half a second; one that is 3 % over its limit goes ten times as far.
+_HELD = 2e-3
+
+
+def fresh() -> Any:
+    """The scene of an empty file with Knuckle registered."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    if not addon.is_registered():
+        addon.register()
+    return bpy.context.scene
+
+
+def tracking() -> Iterator[Row]:
+    """0.8 sin over 4 s under gravity, half a hertz, each axis at another time: the worst error (rad, m)."""
+    clock = np.arange(241)[:, None] / 60
+    for name, dofs in test_several_servos.kinds().items():
+        values = 0.8 * np.sin(math.pi * clock + 0.9 * np.arange(test_several_servos.size_of(dofs)))
+        worst = max(test_several_servos.tracked(fresh(), dofs, values))
+        yield f"track 0.8 sin, 4 s, gravity: {name}, worst error", worst, 0.01, worst < 0.01
+
+
+def holding() -> Iterator[Row]:
+    """Ten loads on a servo: the largest share of its limit that it holds, and the smallest at which it yields."""
+    for name, number in test_several_servos.HELD:
+        gone = [abs(test_several_servos.yielded(fresh(), name, number, load)) for load in LOADS]
+        held = max((load for load, far in zip(LOADS, gone, strict=True) if far < _HELD), default=0.0)
+        loose = min((load for load, far in zip(LOADS, gone, strict=True) if far >= _HELD), default=math.inf)
+        yield f"hold, {name} axis {number}: largest share of its limit held", held, 0.97, held >= 0.97
+        yield f"hold, {name} axis {number}: smallest share that it yields to", loose, 1.03, loose <= 1.03
+
+
+def pd() -> Iterator[Row]:
+    """The PD law against the oscillator: the worst deviation as a share of the sag."""
+    for stiffness, damping in ((50, 2), (200, 4), (200, 16), (800, 16), (2000, 20)):
+        values = test_pd.response(fresh(), stiffness, damping)
+        off = test_pd.deviation(values, stiffness, damping)
+        yield f"PD, stiffness {stiffness}, damping {damping}, 2 kg: worst deviation / sag", off, 0.15, off < 0.15
+
+
+def losses() -> Iterator[Row]:
+    """A pendulum from level with friction and dampers, 2 s, against a numerical integration (rad)."""
+    for friction, damping in ((0, 0), (1.0, 0), (3.0, 0), (0, 0.2), (0, 1.0), (0, 8.0), (0, 40), (0.5, 0.3)):
+        (dof,) = dofs = rotations(Z)
+        dof.friction, dof.damping = friction, damping
+        found = test_friction.swung(fresh(), dofs, 121)
+        off = float(np.abs(found - test_friction.integrated(friction, damping, 121)).max())
+        yield f"pendulum, friction {friction:g} N m, damping {damping:g} N m s: worst error", off, 0.006, off < 0.006
+
+
+def stops() -> Iterator[Row]:
+    """How far a stop is passed that is hit at a speed, in every step of the solver (rad, m)."""
+    for kind, speed in itertools.product(("hinge", "slide"), (1.0, 10.0, 30.0)):
+        dofs = rotations(Z) if kind == "hinge" else slides(Z)
+        dofs[0].lower, dofs[0].upper = -1.0, 1.0
+        look = test_springs.angle(2) if kind == "hinge" else lambda pose: float(pose[2, 3])
+        scene, frames = fresh(), int(600 * (1.0 / speed + 0.15))
+        over = float(test_hard_stops.hit(scene, test_springs.hung(*dofs), speed, look, frames).max()) - 1.0
+        yield f"stop of a {kind} hit at {speed:g} /s: passed by", max(over, 0.0), 0.01, over < 0.01
+
+
+def overhead(count: int = 100, frames: int = 60) -> Iterator[Row]:
+    """Seconds of a run with servos on ``count`` hinges over those of the same run without."""
+    from tests.bench.run import star
+    from tests.blender.mechanisms import put as put_text
+
+    took = {"LIMP": math.inf, "SERVO": math.inf}
+    for drive in ("LIMP", "SERVO") * 3:  # in turn, and the best of each: Blender's threads wait busily
+        scene = fresh()
+        rig = put_text(star(count + 1), gait=False)
+        rig.data.knuckle.drive = drive
+        play(scene, 3, lambda: None)
+        start = time.process_time()
+        for frame in range(4, 4 + frames):
+            scene.frame_set(frame)
+        took[drive] = min(took[drive], time.process_time() - start)
+    ratio = took["SERVO"] / took["LIMP"]
+    yield f"{count} servos over the same without, CPU seconds of {frames} frames: ratio", ratio, 1.3, ratio <= 1.3
+
+
+PARTS: dict[str, Callable[[], Iterator[Row]]] = {
+    "tracking": tracking, "holding": holding, "pd": pd, "losses": losses, "stops": stops, "overhead": overhead,
+}  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 where a bar is missed."""
+    parser = argparse.ArgumentParser(prog="build.py bench physics_servos", description="Servos under physics.")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS), help="default: everything")
+    options = parser.parse_args(arguments)
+    print(f"Blender {bpy.app.version_string}")
+    print(f"{'what':84} {'value':>10} {'bar':>8}")
+    missed = 0
+    for part in options.only:
+        for what, value, bar, kept in PARTS[part]():
+            missed += not kept
+            print(f"{what:84} {value:10.5f} {bar:8.3f}{'' if kept else '  MISSED'}", flush=True)
+    return 1 if missed else 0
