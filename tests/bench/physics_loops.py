@@ -126,6 +126,7 @@ def driven_loops(seconds: float) -> Iterator[Row]:
 
             gaps, found = np.array(stepped(seconds, look)).T
             found = np.unwrap(found)
+            found += 2.0 * math.pi * np.round((values[0] - found[0]) / (2.0 * math.pi))
             shown = f"{name}, closed by a {'ball' if closing == 'POINT' else 'hinge'}"
             short = shortest(rig)
             bar = 0.1 if closing == "HINGE" else None

@@ -9,15 +9,16 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .. import properties
-from ..access import armature_settings, record_of, settings
+from ..access import armature_settings, settings
 from ..animation import live_loops
 from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of, rigs_in
 from ..reporting import add_to_report
 from .constraints import put_constraint
+from .flywheel import put_masses
 from .servo import ServoRun
-from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
+from .simulation import build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
 from .starting import Beginning, evaluate_first
 from .stripping import forget_simulations, note_simulated, part_with_lost
@@ -174,7 +175,7 @@ def world_changed(armature: bpy.types.Armature) -> None:
 def body_changed(obj: bpy.types.Object) -> None:
     """A body's mass was edited in its record."""
     if obj.rigid_body is not None:
-        obj.rigid_body.mass = max(record_of(obj).mass, LEAST_MASS)
+        put_masses(obj)
 
 
 @persistent

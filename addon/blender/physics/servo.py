@@ -21,6 +21,7 @@ from ..model_parts import parts
 from ..properties import DRIVES
 from .anchor import stands
 from .collision import collision_children
+from .flywheel import flywheels
 from .lowest import Measured, lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .starting import Beginning
@@ -45,6 +46,7 @@ class ServoRun:
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
         self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
+        self.bodies += [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
         if self.plant.empties and self._ever_servo():
             ensure_motors(scene, self.plant)
         ensure_preloads(scene, self.plant)
