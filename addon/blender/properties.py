@@ -222,6 +222,13 @@ class KnuckleObject(bpy.types.PropertyGroup):
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
     mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=_body_changed)
+    has_tensor: BoolProperty(description="The file has moments of inertia for the body")
+    tensor: FloatVectorProperty(description="Those about the centre of mass, in the body's axes, of mass 1", size=9)
+    flywheel: PointerProperty(description="What turns with the body to give it those", type=bpy.types.Object)
+    weld: PointerProperty(description="What holds the flywheel to the body", type=bpy.types.Object)
+    is_flywheel: BoolProperty(description="It is one itself, of the body 'flywheel_of'")
+    flywheel_of: PointerProperty(type=bpy.types.Object)
+    flywheel_share: FloatProperty(description="Which share of the body's mass is in its flywheel")
     is_ground: BoolProperty(description="The ground that the scene's models stand on")
     is_apart: BoolProperty(description="Its constraint holds nothing, but keeps two bodies from colliding")
 
@@ -369,6 +376,12 @@ class KnuckleModel(bpy.types.PropertyGroup):
         min=0.0,
         precision=4,
         update=_world_changed,
+    )
+    match_inertia: BoolProperty(
+        name="File's Inertia",
+        description="Give bodies the file's moments of inertia under physics, by hidden flywheels where their "
+        "collision shapes have others. Takes effect when physics is built",
+        default=True,
     )
     has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
     self_collide: BoolProperty(

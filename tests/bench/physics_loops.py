@@ -1,4 +1,4 @@
-"""``build.py bench physics_loops``: how well chains, pendulums and loops hold in Blender's world, at our defaults.
+"""``build.py bench physics_loops``: how well chains, pendulums, loops and spins keep in Blender's world, as we set it.
 
 Every row is a run in the rigid-body world at what Fit to Model chose when the physics was built, beside the bar that it
 has to keep: pivot gaps in per cent of the shortest link, periods and amplitudes in per cent of the analytic ones,
@@ -27,6 +27,7 @@ from addon.blender.physics.plant import gather
 from addon.model.records import Array, Mechanism
 from tests.blender import loops
 from tests.blender.swings import chain, lean_of, period, put_world, swings
+from tests.blender.tops import leaning_tensor, strays
 from tests.references import CORPUS
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_models"
@@ -126,6 +127,7 @@ def driven_loops(seconds: float) -> Iterator[Row]:
 
             gaps, found = np.array(stepped(seconds, look)).T
             found = np.unwrap(found)
+            found += 2.0 * math.pi * np.round((values[0] - found[0]) / (2.0 * math.pi))
             shown = f"{name}, closed by a {'ball' if closing == 'POINT' else 'hinge'}"
             short = shortest(rig)
             bar = 0.1 if closing == "HINGE" else None
@@ -134,6 +136,27 @@ def driven_loops(seconds: float) -> Iterator[Row]:
             phase = (found - values)[len(found) // 2 :]
             drift = float(np.polyfit(np.arange(len(phase)) / RATE, phase, 1)[0] * seconds)
             yield Row(f"{shown}: drift of phase", drift, "rad", 1e-3 if closing == "HINGE" else None, "")
+
+
+def turning(seconds: float) -> Iterator[Row]:
+    """A body let go with a spin, of a tensor with products that its shape does not have; and chains of such bodies."""
+    for matched in (False, True):
+        name = "with a flywheel" if matched else "as its shape has it"
+        fresh()
+        off = strays(leaning_tensor(), matched, seconds)
+        yield Row(f"free rotation of the file's tensor, {name}", off, "rad", 0.02 if matched else None, settings_told())
+    for ratio in (1.0, 100.0, 1000.0):
+        for factor in (0.5, 2.0):
+            fresh()
+            mechanism = chain(1.0, ratio)
+            for body in mechanism.bodies:
+                body.inertia = factor * body.mass * np.diag([0.01, 0.09, 0.09])
+            plant = gather(put_world(mechanism, "LIMP", seconds))
+            gap = max(stepped(seconds, lambda plant=plant: float(plant.gaps(plant.poses()).max())))
+            bar = 0.1 if ratio <= 100.0 else 1.0
+            yield Row(
+                f"chain with flywheels, tip {ratio:g}, moments x {factor:g}: gap", 100 * gap, "%", bar, settings_told()
+            )
 
 
 def _drive(rig: Any, swing: float | None, seconds: float) -> Array:
@@ -176,8 +199,9 @@ PARTS: dict[str, Callable[[float], Iterator[Row]]] = {
     "pendulums": pendulums,
     "posed": posed_loops,
     "loops": driven_loops,
+    "inertia": turning,
 }
-SECONDS = {"chains": 4.0, "pendulums": 10.0, "posed": 1.5, "loops": 6.0}
+SECONDS = {"chains": 4.0, "pendulums": 10.0, "posed": 1.5, "loops": 6.0, "inertia": 2.0}
 
 
 def main(arguments: list[str]) -> int:

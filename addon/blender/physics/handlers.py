@@ -12,7 +12,7 @@ from bpy.app.handlers import persistent
 
 from ...model.report import Report
 from .. import properties
-from ..access import armature_settings, record_of, settings
+from ..access import armature_settings, settings
 from ..animation import live_loops
 from ..animation.gait import settings_curves
 from ..bone_limits import limit_bone_of
@@ -22,9 +22,10 @@ from . import progress
 from .apart import keep_apart
 from .body_keys import follow_body_keys
 from .constraints import put_constraint
+from .flywheel import put_masses
 from .plant import gather
 from .servo import ServoRun
-from .simulation import LEAST_MASS, build_physics, is_simulated, is_whole, put_friction
+from .simulation import build_physics, is_simulated, is_whole, put_friction
 from .standstill import Standstill
 from .starting import Beginning, evaluate_first
 from .stripping import forget_simulations, note_simulated, part_with_lost
@@ -230,7 +231,7 @@ def world_changed(armature: bpy.types.Armature) -> None:
 def body_changed(obj: bpy.types.Object) -> None:
     """A body's mass was edited in its record."""
     if obj.rigid_body is not None:
-        obj.rigid_body.mass = max(record_of(obj).mass, LEAST_MASS)
+        put_masses(obj)
 
 
 @persistent

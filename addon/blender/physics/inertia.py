@@ -34,6 +34,17 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
     told = [(obj, tensor) for obj, tensor in told if np.linalg.eigvalsh(tensor).min() > 0.0]
     pieces = collision_children(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
+    turned = [(obj, tensor) for obj, tensor in told if record_of(obj).flywheel_share]
+    if turned:
+        left = {obj: _left(obj, tensor, pieces.get(obj, ())) for obj, tensor in turned}
+        last = max(left, key=lambda obj: left[obj])
+        report.info(
+            "inertia-matched",
+            f"Blender takes inertia from collision shapes: {len(turned)} of {len(told)} bodies carry a hidden flywheel "
+            f"under physics that gives them the file's. What is left is {left[last]:.1%} of the largest moment at most",
+            where=last.name,
+        )
+        told = [(obj, tensor) for obj, tensor in told if obj not in left]
     found = []
     for obj, tensor in told:
         moments, products = differences(tensor, blender_moments(obj, pieces.get(obj, ())))
@@ -52,6 +63,20 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
         where=obj.name,
     )
     return report
+
+
+def _left(obj: bpy.types.Object, tensor: Array, pieces: Iterable[bpy.types.Object]) -> float:
+    """By which share of the largest moment a body and its flywheel together turn otherwise than its tensor (3, 3)."""
+    return float(np.abs(turning_tensor(obj, pieces) - tensor).max() / np.linalg.eigvalsh(tensor).max())
+
+
+def turning_tensor(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
+    """The inertia (3, 3), in a body's axes, of what physics has turn as one: the body and its flywheel."""
+    own, wheel = np.diag(blender_moments(obj, pieces)), record_of(obj).flywheel
+    if wheel is None or not record_of(obj).flywheel_share:
+        return own
+    turn = np.array((obj.matrix_basis.normalized().inverted() @ wheel.matrix_basis).to_3x3(), dtype=np.float64)
+    return own + turn @ np.diag(blender_moments(wheel)) @ turn.T
 
 
 def differences(tensor: Array, moments: Array) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from ..records import read_dofs, start_of
 from .anchor import is_held
 from .axles import is_plain
 from .constraints import turns_too_far
+from .flywheel import LEAST_MASS
 from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
 
 #: Beyond this ratio of masses, joints came apart by more than a hundredth of a body's length, as measured.
@@ -96,8 +97,8 @@ def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:
     off: list[tuple[float, bpy.types.Object]] = []
     for empty in held:
         ends = (record_of(empty).joint.parent, record_of(empty).joint.child)
-        bodies = [end.rigid_body for end in ends if end is not None and end.rigid_body is not None]
-        masses = [body.mass for body in bodies if body.type == "ACTIVE"]
+        bodies = [end for end in ends if end is not None and end.rigid_body is not None]
+        masses = [max(record_of(end).mass, LEAST_MASS) for end in bodies if end.rigid_body.type == "ACTIVE"]
         if len(masses) == 2 and max(masses) > _MASS_RATIO * min(masses):
             off.append((max(masses) / min(masses), empty))
     if off:

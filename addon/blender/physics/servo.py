@@ -19,6 +19,7 @@ from ..properties import DRIVES
 from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
+from .flywheel import flywheels
 from .laws import Course, commands
 from .losses import Losses, losses_of
 from .lowest import Measured, lowest_point
@@ -39,6 +40,7 @@ class ServoRun:
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
         self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
+        self.bodies += [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
         self.several: list[SeveralServos] = []
         if self._ever_servo() or has_locked(self.plant):
             ensure_motors(scene, self.plant)

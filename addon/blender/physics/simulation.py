@@ -14,13 +14,21 @@ from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
 from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
+from .flywheel import (
+    LEAST_MASS,
+    drop_unused,
+    expected_mass,
+    flywheels,
+    is_lost_flywheel,
+    put_flywheel,
+    welds,
+    whole_mass,
+)
 from .limits import tell_of_limits
 from .plant import motors_of
 from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
 from .world import clear_world, ensure_world, refit_world, reset_cache
 
-#: Blender refuses less.
-LEAST_MASS = 0.001
 #: Juice's friction is a force limit per contact, not a coefficient: this many times its share of the
 #: weight, within these bounds, made real walkers walk as in ODE.
 FRICTION_SHARE = 2.5
@@ -52,6 +60,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             world.collection.objects.link(obj)
         put_collision(obj, children.get(obj, ()), world, linked)
         _put_body(obj, friction, kinematic, obj in welded)
+        put_flywheel(obj, children.get(obj, ()), world, kinematic)
+    _remove_flywheels(scene, *drop_unused(rig))
     model = settings(rig)
     tell_of_limits(joints, report)
     held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
@@ -74,6 +84,12 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
+
+
+def _remove_flywheels(scene: bpy.types.Scene, wheels: list[bpy.types.Object], held: list[bpy.types.Object]) -> None:
+    if wheels or held:
+        strip_physics(scene, wheels, held)
+        bpy.data.batch_remove([*held, *wheels, *(wheel.data for wheel in wheels)])
 
 
 def _needs_constraint(joint: KnuckleJoint, welded: set[bpy.types.Object]) -> bool:
@@ -100,9 +116,9 @@ def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 def keep_mass(obj: bpy.types.Object) -> None:
     """Take over a mass that was edited on the rigid body itself, before that is set up anew or goes."""
     record, body = record_of(obj), obj.rigid_body
-    if body is not None and np.float32(body.mass) != np.float32(max(record.mass, LEAST_MASS)):
+    if body is not None and np.float32(body.mass) != np.float32(expected_mass(obj)):
         with quiet():
-            record.mass = body.mass
+            record.mass = whole_mass(obj, body.mass)
 
 
 def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:
@@ -186,9 +202,12 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             record_of(ground).model = heir
         grounds = []
     shapes = [child for each in collision_children(rig).values() for child in each]
-    helpers = grounds if settings(rig).anchor is None else [*grounds, settings(rig).anchor]
+    wheels, motors = flywheels(rig), motors + welds(rig)
+    helpers = [*grounds, *wheels] if settings(rig).anchor is None else [*grounds, *wheels, settings(rig).anchor]
     motors += apart_of(rig, world)
     strip_physics(scene, bodies + shapes + helpers, joints + motors)
+    for obj in bodies:
+        record_of(obj).property_unset("flywheel_share")
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
     refit_world(scene, [other for other in rigs_in(scene) if other != rig and is_simulated(other)])
@@ -235,4 +254,5 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
 
 def _is_helper(obj: bpy.types.Object) -> bool:
     """Whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with it."""
-    return record_of(obj).is_ground or is_anchor(obj) or record_of(obj).role == "NONE" or is_orphan(obj)
+    record = record_of(obj)
+    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan(obj) or is_lost_flywheel(obj)

@@ -23,6 +23,7 @@ import bpy
 from ..access import record_of
 from ..model_parts import parts
 from ..workshop import Objects, at_work, workshop
+from .flywheel import is_lost_flywheel
 from .world import rebuild_simulation, rewind_simulation
 
 #: Scenes and empties by their ``session_uid``, which they keep until another file is opened.
@@ -119,7 +120,9 @@ def forget_simulations() -> None:
 
 
 def is_orphan(obj: bpy.types.Object) -> bool:
-    """Whether an object is the collision shape of a body that was deleted."""
+    """Whether an object is the collision shape or the flywheel of a body that was deleted."""
+    if is_lost_flywheel(obj):
+        return True
     if record_of(obj).shape < 0 or record_of(obj).model is None:
         return False
     return obj.parent is None or not obj.parent.users_collection

@@ -95,6 +95,7 @@ class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
         column.prop(model, "cfm")
         if model.time_step:
             column.prop(model, "time_step")
+        column.prop(model, "match_inertia")
         _solver(context, layout, model)
 
 

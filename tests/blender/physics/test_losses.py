@@ -81,7 +81,7 @@ def test_a_model_that_is_selected_and_deleted_in_a_run_leaves_no_constraint(blan
     rig = put(compound(), physics=True)
     rig.data.knuckle.drive = "SERVO"
     play(blank.scene, 10, lambda: None)
-    assert len(blank.scene.rigidbody_world.constraints.objects) == 4, "two joints, two motors"
+    assert len(blank.scene.rigidbody_world.constraints.objects) == 6, "two joints, two motors, two welds of flywheels"
     delete(selectable(rig))
     assert not blank.scene.rigidbody_world.constraints.objects[:]
     for frame in [*range(11, 15), *range(1, 8)]:
