@@ -159,7 +159,6 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             run = _runs.get(rig.name)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
-
     _tell(scene, _led.get(scene.name, ()))
 
 
