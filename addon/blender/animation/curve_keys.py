@@ -11,10 +11,13 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..access import record_of
 from ..bone_limits import is_stop
 from ..channels import Channel
 from ..compat import action_curves
+from ..model_parts import joint_bones, parts
 from .actions import is_mixed
+from .gait import pose_curves
 from .keys import CONSTANT, LINEAR
 
 _Key32 = NDArray[np.float32]
@@ -56,14 +59,14 @@ def is_plain(curve: bpy.types.FCurve) -> bool:
 
 class Alone:
     """Tells of channels whether one curve, or where there is none its own value, is all that poses them: no mixture in
-    the NLA, no driver, no constraint, no inverse kinematics, no physics. The stops of the joints do not count: they are
-    what a value is measured against."""
+    the NLA, no driver, no constraint, no inverse kinematics, no loop that it follows, no physics. The stops of the
+    joints do not count: they are what a value is measured against."""
 
     def __init__(self, rig: bpy.types.Object, by_keys: bool) -> None:
         data = rig.animation_data
         self._none = not by_keys or is_mixed(rig)
         self._driven = {curve.data_path for curve in data.drivers if not curve.mute} if data is not None else set()
-        self._held = _constrained(rig, self._driven)
+        self._held = _constrained(rig, self._driven) | _following(rig)
 
     def __call__(self, channel: Channel) -> bool:
         """Whether nothing but its curves poses a channel."""
@@ -92,6 +95,14 @@ def _constrained(rig: bpy.types.Object, driven: set[str]) -> set[str]:
             else:
                 out.add(pose.name)
     return out
+
+
+def _following(rig: bpy.types.Object) -> set[str]:
+    """The bones without keys that follow their loops, where anything of the rig is keyed."""
+    keyed = {path.rpartition(".")[0] for path, _index in pose_curves(rig)}
+    follow = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
+    bones = {bone for joint, chain in joint_bones(rig).items() if joint in follow for bone in chain}
+    return {bone for bone in bones if rig.pose.bones[bone].path_from_id() not in keyed} if keyed else set()
 
 
 def _chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:

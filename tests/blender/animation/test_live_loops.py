@@ -320,6 +320,21 @@ def test_a_keyed_follower_drives_where_the_driver_has_no_keys(blank: Any) -> Non
         assert pivots.gap() < WITHIN
 
 
+def test_a_motion_that_is_taken_off_has_the_followers(blank: Any) -> None:
+    from addon.blender.animation.off_rig import take
+
+    rig = put(loops.crank_rocker())
+    key_driver(rig, {1.0: 0.0, 31.0: 3.0})
+    motion, _report = take(rig.data.knuckle.collection)
+    tracks = {track.name: track for track in motion.trajectories}
+    assert set(tracks) == {"A", "B", "D"}
+    rate = blank.scene.render.fps / blank.scene.render.fps_base
+    place = round(10 / rate / (tracks["D"].times[1] - tracks["D"].times[0]))
+    frame = 1.0 + tracks["D"].times[place] * rate
+    blank.scene.frame_set(int(frame), subframe=frame % 1.0)
+    assert tracks["D"].values[place] == pytest.approx(rig.pose.bones["D"].rotation_euler.z, abs=1e-5)
+
+
 def test_undo_takes_the_whole_pose_back(blank: Any) -> None:
     import bpy
 
