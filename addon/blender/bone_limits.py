@@ -11,8 +11,8 @@ import bpy
 
 from ..model.records import Dof
 from .access import record_of
+from .joint_properties import KnuckleDof
 from .model_parts import joint_bones
-from .properties import KnuckleDof
 from .records import stops
 
 _NAME = "Stops"

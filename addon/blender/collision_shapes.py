@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..model.records import Array, Shape
-from .properties import KnuckleObject, KnuckleShape
+from .joint_properties import KnuckleShape
+from .properties import KnuckleObject
 
 #: Blender's collision shapes that are what they are called. They stand about the object's origin, along its axes, with
 #: the extent of its mesh; everything else is taken as its convex hull, which follows the mesh itself.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 
 from .access import record_of
+from .joint_properties import KnuckleJoint
 from .model_parts import joint_bones
-from .properties import KnuckleJoint
 
 #: Grey, and paler while selected and active.
 _COLORS = {"normal": (0.35, 0.35, 0.38), "select": (0.6, 0.6, 0.63), "active": (0.8, 0.8, 0.83)}

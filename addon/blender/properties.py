@@ -7,8 +7,6 @@ armature *data*, so that keys on its controls and its drive stay apart from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import bpy
@@ -24,6 +22,9 @@ from bpy.props import (
     StringProperty,
 )
 
+from .joint_properties import CLASSES as JOINT_CLASSES
+from .joint_properties import KnuckleJoint, KnuckleShape
+from .listeners import body_changed, drive_changed, world_changed
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
 from .truth_properties import CLASSES as TRUTH_CLASSES
@@ -36,172 +37,6 @@ ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 
 #: How a model is kept in a .blend, written when it is built. Since 2, frames, lights and collision shapes are objects.
 VERSION = 2
-
-#: The order in which a shape's size is kept in three numbers.
-SIZE_KEYS: dict[str, tuple[str, ...]] = {
-    "box": ("x", "y", "z"),
-    "sphere": ("radius",),
-    "ellipsoid": ("x", "y", "z"),
-    "capsule": ("length", "radius"),
-    "cylinder": ("length", "radius"),
-    "cone": ("length", "radius"),
-    "hemisphere": ("radius",),
-    "pyramid": ("x", "y", "length"),
-    "mesh": ("x", "y", "z"),
-    "axes": ("length",),
-}
-
-#: Called with a joint's empty after its record changed, and with the armature after the drive changed.
-#: The physics room sets them when it registers: this module knows nobody.
-on_joint_change: list[Callable[[bpy.types.Object], None]] = []
-on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
-on_world_change: list[Callable[[bpy.types.Armature], None]] = []
-on_body_change: list[Callable[[bpy.types.Object], None]] = []
-
-
-_quiet = {"depth": 0}
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Within it, setting our properties wakes nothing that is derived from them."""
-    _quiet["depth"] += 1
-    try:
-        yield
-    finally:
-        _quiet["depth"] -= 1
-
-
-def _wakes(listeners: list[Callable[..., None]]) -> Callable[..., None]:
-    """An update function that tells the listeners which data changed."""
-
-    def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-        if not _quiet["depth"]:
-            for act in listeners:
-                act(self.id_data)
-
-    return update
-
-
-_joint_changed = _wakes(on_joint_change)
-_drive_changed = _wakes(on_drive_change)
-_world_changed = _wakes(on_world_change)
-_body_changed = _wakes(on_body_change)
-
-
-class KnuckleShape(bpy.types.PropertyGroup):
-    """A piece of a body's geometry, as the model counts it."""
-
-    type: StringProperty(name="Shape")
-    size: FloatVectorProperty(name="Size", size=3)
-    pose: FloatVectorProperty(name="Pose", size=16)
-    visual: BoolProperty(name="Visual", default=True)
-    collision: BoolProperty(name="Collision", default=True)
-    collidable: BoolProperty(
-        description="False: it would collide, but its file switches it off, or its mesh is missing", default=True
-    )
-    has_child: BoolProperty(description="A child of the body stands for it: what tells that the child was deleted")
-    has_color: BoolProperty()
-    color: FloatVectorProperty(name="Colour", size=4, subtype="COLOR", min=0.0, max=1.0)
-    mesh: StringProperty(name="Mesh File")
-
-
-def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
-    """Getter and setter that show a dof's number as an angle, so that it reads in degrees."""
-
-    def get(self: bpy.types.PropertyGroup) -> float:
-        return getattr(self, name)
-
-    def put(self: bpy.types.PropertyGroup, value: float) -> None:
-        setattr(self, name, value)
-
-    return get, put
-
-
-_LOWER, _UPPER = _as_angle("lower"), _as_angle("upper")
-
-
-class KnuckleDof(bpy.types.PropertyGroup):
-    """One degree of freedom of a joint: rad for rotations, length units for translations."""
-
-    kind: StringProperty(name="Kind")
-    axis: FloatVectorProperty(name="Axis", size=3, default=(0.0, 0.0, 1.0))
-    use_lower: BoolProperty(name="Lower Stop", description="Stop the joint at its lower limit", update=_joint_changed)
-    lower: FloatProperty(name="Lower", description="Smallest servo value", update=_joint_changed)
-    use_upper: BoolProperty(name="Upper Stop", description="Stop the joint at its upper limit", update=_joint_changed)
-    upper: FloatProperty(name="Upper", description="Largest servo value", update=_joint_changed)
-    lower_angle: FloatProperty(
-        name="Lower", description="Smallest servo angle", subtype="ANGLE", get=_LOWER[0], set=_LOWER[1]
-    )
-    upper_angle: FloatProperty(
-        name="Upper", description="Largest servo angle", subtype="ANGLE", get=_UPPER[0], set=_UPPER[1]
-    )
-    position: FloatProperty(name="Position", description="Servo value at the start")
-    velocity: FloatProperty(name="Velocity")
-    damping: FloatProperty(name="Damping", update=_joint_changed)
-    friction: FloatProperty(name="Friction")
-    stiffness: FloatProperty(name="Stiffness", update=_joint_changed)
-    rest: FloatProperty(name="Spring Rest")
-    armature: FloatProperty(name="Armature Inertia")
-    gain: FloatProperty(name="Gain", description="How hard the servo corrects its error (Juice's law)")
-    max_force: FloatProperty(
-        name="Maximum Force",
-        description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others",
-        min=0.0,
-    )
-    servo_stiffness: FloatProperty(
-        name="Stiffness",
-        description="What the servo pushes with per rad or m of its error under PD. With the damping 0 as well, both "
-        "are chosen for what the servo moves",
-        min=0.0,
-    )
-    servo_damping: FloatProperty(
-        name="Damping", description="What the servo pushes with per rad/s or m/s of its error under PD", min=0.0
-    )
-    actuator: StringProperty(name="Actuator", default="servo")
-    file_sign: FloatProperty(name="File Sign", default=1.0)
-    pitch: FloatProperty(name="Pitch", description="How far a screw slides along its axis for every radian")
-    start: FloatVectorProperty(name="Start", description="Coordinates of a ball or free block at the start", size=6)
-    assembled: BoolProperty(description="It begins where its loops close, at 'begins', and not where the file says")
-    begins: FloatVectorProperty(description="Coordinates at which it begins where it was assembled", size=6)
-    start_rates: FloatVectorProperty(description="Their velocities", size=6)
-    parts: IntProperty(description="How many of the joint's parts are this block's")
-    step: IntProperty(description="Which bone of the joint's chain it poses", default=-1)
-    channel: StringProperty(description="Which property of that bone")
-    channel_index: IntProperty(description="Which number of it; -1 is all of a ball or free block", default=-1)
-
-
-class KnuckleMotor(bpy.types.PropertyGroup):
-    """A motor of a joint of several degrees, on an empty of its own."""
-
-    empty: PointerProperty(type=bpy.types.Object)
-    number: IntProperty(description="Which of the joint's coordinates it moves")
-    x: FloatVectorProperty(description="Its axis when the run began, on the body that carries it", size=3)
-    z: FloatVectorProperty(description="What its axis is kept at right angles to, on the other body", size=3)
-
-
-class KnuckleJoint(bpy.types.PropertyGroup):
-    """The record of a joint."""
-
-    type: StringProperty(name="Type")
-    parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object)
-    child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object)
-    at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
-    active: BoolProperty(name="Active", default=True)
-    loop: BoolProperty(name="Closes a Loop")
-    is_open: BoolProperty(description="At design its two sides are not one: the loop that it closes is open there")
-    opening: FloatVectorProperty(description="Where its child's side is at design, from its empty", size=16)
-    follows: BoolProperty(
-        name="Follows",
-        description="It lies on a loop that other joints drive: its bone goes where the loop closes",
-    )
-    against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
-    dofs: CollectionProperty(type=KnuckleDof)
-    parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
-    motor: PointerProperty(name="Motor", type=bpy.types.Object)
-    preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
-    motors: CollectionProperty(type=KnuckleMotor, description="The motors of a joint of several degrees")
-    losses: CollectionProperty(type=KnuckleMotor, description="The motors that brake for its friction and dampers")
 
 
 class KnuckleObject(bpy.types.PropertyGroup):
@@ -221,7 +56,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
-    mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=_body_changed)
+    mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=body_changed)
     has_tensor: BoolProperty(description="The file has moments of inertia for the body")
     tensor: FloatVectorProperty(description="Those about the centre of mass, in the body's axes, of mass 1", size=9)
     flywheel: PointerProperty(description="What turns with the body to give it those", type=bpy.types.Object)
@@ -327,7 +162,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
             ("LIMP", "Limp", "The bodies are under physics and the servos are off"),
         ],
         default="KEYS",
-        update=_drive_changed,
+        update=drive_changed,
     )
     target: EnumProperty(
         name="Target",
@@ -352,15 +187,15 @@ class KnuckleModel(bpy.types.PropertyGroup):
     standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
     pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
-    gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=_world_changed)
-    friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=_world_changed)
+    gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=world_changed)
+    friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=world_changed)
     erp: FloatProperty(
         name="ERP",
         description="Share of a joint's error that is corrected per step of the file's program",
         min=0.0,
         max=1.0,
         precision=3,
-        update=_world_changed,
+        update=world_changed,
     )
     cfm: FloatProperty(
         name="CFM",
@@ -368,14 +203,14 @@ class KnuckleModel(bpy.types.PropertyGroup):
         min=0.0,
         precision=6,
         step=0.01,
-        update=_world_changed,
+        update=world_changed,
     )
     time_step: FloatProperty(
         name="Time Step",
         description="Time step of the file's own program (s), which the softness is given for",
         min=0.0,
         precision=4,
-        update=_world_changed,
+        update=world_changed,
     )
     match_inertia: BoolProperty(
         name="File's Inertia",
@@ -388,7 +223,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         name="Self-Collision",
         description="Whether bodies of one assembly that no joint joins collide with each other",
         default=True,
-        update=_world_changed,
+        update=world_changed,
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
     show_collision: BoolProperty(
@@ -416,10 +251,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
 CLASSES = (
     *MOTION_CLASSES,
     *TRUTH_CLASSES,
-    KnuckleShape,
-    KnuckleDof,
-    KnuckleMotor,
-    KnuckleJoint,
+    *JOINT_CLASSES,
     KnuckleObject,
     KnuckleBone,
     KnuckleControls,

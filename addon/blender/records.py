@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..model.records import DOF_SIZE, Array, Dof, Shape
-from .properties import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
+from .joint_properties import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
 
 #: A size that a shape does not give: the scale of a mesh, the length of axes.
 UNIT_SIZE = 1.0

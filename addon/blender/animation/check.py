@@ -17,7 +17,7 @@ from ...model.check import ServoCheck, by_need, check
 from ...model.keys import BEZIER
 from ...model.records import Array, Motion, Trajectory
 from ...model.stops import Limits
-from .. import properties
+from .. import listeners
 from ..access import armature_of
 from ..blocks import coordinates_of, parted
 from ..channels import Channel, block_turn, servo_channels
@@ -281,7 +281,7 @@ def register() -> None:
     unregister()
     for name, act in _HANDLERS:
         getattr(bpy.app.handlers, name).append(act)
-    properties.on_joint_change.append(forget)
+    listeners.on_joint_change.append(forget)
 
 
 def unregister() -> None:
@@ -290,6 +290,6 @@ def unregister() -> None:
         calls = getattr(bpy.app.handlers, name)
         if act in calls:
             calls.remove(act)
-    if forget in properties.on_joint_change:
-        properties.on_joint_change.remove(forget)
+    if forget in listeners.on_joint_change:
+        listeners.on_joint_change.remove(forget)
     forget()

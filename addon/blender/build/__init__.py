@@ -16,7 +16,7 @@ from ...formats import complete_masses
 from ...formats.files import no_garbage_hunts
 from ...model.records import Mechanism
 from ...model.report import Report
-from .. import preferences, properties
+from .. import listeners, preferences, properties
 from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
@@ -85,7 +85,7 @@ def build(
     decided = plan(mechanism, options.up_axis, options.assemble)
     before, kept = latest(_KINDS), _scene_state(scene)
     try:
-        with properties.quiet():
+        with listeners.quiet():
             rig, folders, bone_names = _make_objects(decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)

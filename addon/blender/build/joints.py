@@ -9,7 +9,7 @@ from ...model.records import Array, Joint
 from ...model.rotations import inverse
 from ..access import record_of
 from ..joint_axes import constraint_turn
-from ..properties import KnuckleJoint
+from ..joint_properties import KnuckleJoint
 from ..records import flat, write_dofs
 from .degrees import Place
 from .folders import Folders

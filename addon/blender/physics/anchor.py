@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import bpy
 
 from ..access import record_of, settings
+from ..joint_properties import KnuckleJoint
 from ..model_parts import child_collection
-from ..properties import KnuckleJoint
 from .generic import is_springy
 
 _SUFFIX = " World"

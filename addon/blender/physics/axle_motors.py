@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...model.records import DOF_SIZE, Array
 from ...model.rotations import rotation_matrix, rotation_vector
 from ..access import record_of, settings
-from ..properties import KnuckleMotor
+from ..joint_properties import KnuckleMotor
 from .anchor import ends_of
 from .axles import Axle, apart, axes_at, axles, pushed
 from .laws import Course

@@ -14,7 +14,8 @@ from typing import Any
 import bpy
 
 from ..access import record_of, settings
-from ..properties import KnuckleJoint, KnuckleModel
+from ..joint_properties import KnuckleJoint
+from ..properties import KnuckleModel
 from ..records import stops
 from .anchor import ends_of
 from .generic import (

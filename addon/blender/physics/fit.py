@@ -18,8 +18,9 @@ import bpy
 import numpy as np
 
 from ..access import record_of, settings
+from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..model_parts import parts
-from ..properties import KnuckleDof, KnuckleJoint, KnuckleServoState
+from ..properties import KnuckleServoState
 from .anchor import is_held
 from .constraints import SOFT_ABOVE
 

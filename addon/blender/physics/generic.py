@@ -18,7 +18,7 @@ import numpy as np
 from ...model.records import DOF_SIZE, Array, Dof
 from ...model.rotations import rotation_matrix
 from ..joint_axes import constraint_turn
-from ..properties import KnuckleJoint
+from ..joint_properties import KnuckleJoint
 from ..records import read_dofs, start_of, stops
 
 #: An axis that leans this far (sine) towards one of the constraint's needs that one free.

@@ -11,7 +11,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ...model.report import Report
-from .. import properties
+from .. import listeners
 from ..access import armature_settings, settings
 from ..animation import live_loops
 from ..animation.gait import settings_curves
@@ -273,10 +273,10 @@ _HANDLERS = (
     ("redo_post", forget),
 )
 _LISTENERS: tuple[tuple[list[Any], Any], ...] = (
-    (properties.on_joint_change, joint_changed),
-    (properties.on_drive_change, drive_changed),
-    (properties.on_world_change, world_changed),
-    (properties.on_body_change, body_changed),
+    (listeners.on_joint_change, joint_changed),
+    (listeners.on_drive_change, drive_changed),
+    (listeners.on_world_change, world_changed),
+    (listeners.on_body_change, body_changed),
 )
 
 
@@ -289,9 +289,9 @@ def register() -> None:
         calls = getattr(bpy.app.handlers, name)
         if act not in calls:
             calls.append(act)
-    for listeners, act in _LISTENERS:
-        if act not in listeners:
-            listeners.append(act)
+    for told, act in _LISTENERS:
+        if act not in told:
+            told.append(act)
 
 
 def unregister() -> None:
@@ -300,7 +300,7 @@ def unregister() -> None:
         calls = getattr(bpy.app.handlers, name)
         if act in calls:
             calls.remove(act)
-    for listeners, act in _LISTENERS:
-        if act in listeners:
-            listeners.remove(act)
+    for told, act in _LISTENERS:
+        if act in told:
+            told.remove(act)
     forget()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.records import Array
-from ..properties import KnuckleDof
+from ..joint_properties import KnuckleDof
 
 #: A force that no mechanism resists.
 UNLIMITED = 1e9

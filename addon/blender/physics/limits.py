@@ -9,7 +9,7 @@ import bpy
 from ...model.records import Mechanism
 from ...model.report import Report
 from ..access import record_of
-from ..properties import KnuckleJoint
+from ..joint_properties import KnuckleJoint
 from ..records import read_dofs, start_of
 from .anchor import is_held
 from .axles import is_plain

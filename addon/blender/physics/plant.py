@@ -15,8 +15,8 @@ from ...model.records import Array, Joint
 from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..joint_axes import constraint_turn
+from ..joint_properties import KnuckleJoint
 from ..model_parts import child_collection, parts
-from ..properties import KnuckleJoint
 from ..records import read_dofs, unflat
 from .anchor import ends_of, is_held
 from .constraints import put_motor

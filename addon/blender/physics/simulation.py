@@ -8,8 +8,9 @@ import numpy as np
 from ...model.report import Report
 from ..access import armature_settings, record_of, settings
 from ..boxes import box
+from ..joint_properties import KnuckleJoint
+from ..listeners import quiet
 from ..model_parts import child_collection, parts, rigs_in
-from ..properties import KnuckleJoint, quiet
 from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
 from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision

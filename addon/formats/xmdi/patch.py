@@ -33,7 +33,7 @@ class _Patch:
 
     def __init__(self, document: Document, report: Report) -> None:
         self.document, self.report = document, report
-        self.todo: list[Callable[[Edits], None]] = []
+        self.waiting: list[Callable[[Edits], None]] = []
 
     def text(self, mine: Sequence[tuple[int, Motion]], others: Sequence[Motion]) -> str:
         """The document's text with every edit made; the very text where there is none."""
@@ -45,11 +45,11 @@ class _Patch:
                 self._remove(gone.element, kept)
         for motion in others:
             new = planned(motion, self.report)
-            self.todo.append(lambda edits, new=new: _insert_motion(edits, self.document, new))
-        if not self.todo:
+            self.waiting.append(lambda edits, new=new: _insert_motion(edits, self.document, new))
+        if not self.waiting:
             return self.document.text
         edits = Edits(self.document.sound, self.document.root)
-        for change in self.todo:
+        for change in self.waiting:
             change(edits)
         return edits.result()
 
@@ -63,16 +63,16 @@ class _Patch:
             if place is not None:
                 self._servo(old.servos[place], servo)
         gone = [servo for place, servo in enumerate(old.servos) if place not in places]
-        self.todo += [lambda edits, servo=servo: edits.delete(servo.element) for servo in gone]
+        self.waiting += [lambda edits, servo=servo: edits.delete(servo.element) for servo in gone]
         added = [servo for place, servo in zip(places, new.servos, strict=True) if place is None]
         if added:
-            self.todo.append(lambda edits: _insert_servos(edits, self.document, old, added))
+            self.waiting.append(lambda edits: _insert_servos(edits, self.document, old, added))
 
     def _attributes(self, element: Any, old: dict[str, str], new: dict[str, str]) -> None:
         changed: list[tuple[str, str | None]] = [(key, None) for key in old if key not in new]
         changed += [(key, value) for key, value in new.items() if old.get(key) != value]
         for key, value in changed:
-            self.todo.append(lambda edits, key=key, value=value: _set_attribute(edits, element, key, value))
+            self.waiting.append(lambda edits, key=key, value=value: _set_attribute(edits, element, key, value))
 
     def _servo(self, old: ServoText, new: ServoPlan) -> None:
         if old.name != new.name:
@@ -106,7 +106,7 @@ class _Patch:
                 for number, word in zip(old.kept.tolist(), words, strict=True):
                     every[number] = word
                 words, at = every, np.arange(len(every))
-            self.todo.append(lambda edits, element=element, at=at, words=words: _rewrite(edits, element, at, words))
+            self.waiting.append(lambda edits, element=element, at=at, words=words: _rewrite(edits, element, at, words))
 
     def _words_in_order(self, old: ServoText, new: ServoPlan, places: alignment.Places) -> None:
         """Write the keys of a servo that was not in order in theirs, with the words of those that stayed."""
@@ -120,15 +120,15 @@ class _Patch:
                 words[place] if place >= 0 and was[place] == value else word
                 for place, value, word in zip(at, now.tolist(), fresh, strict=True)
             )
-            self.todo.append(lambda edits, element=element, text=text: _replace(edits, element, text))
+            self.waiting.append(lambda edits, element=element, text=text: _replace(edits, element, text))
 
     def _remove(self, element: Any, kept: set[int]) -> None:
         staying = [self.document.motions[index].element for index in kept]
         holders = {each for stay in staying for each in stay.iterancestors("motion")}
         if element in holders:  # one inside of it stays
-            self.todo.append(lambda edits: _unwrap(edits, element))
+            self.waiting.append(lambda edits: _unwrap(edits, element))
         elif all(outer in holders or outer in staying for outer in element.iterancestors("motion")):
-            self.todo.append(lambda edits: edits.delete(element))
+            self.waiting.append(lambda edits: edits.delete(element))
 
 
 # ------------------------------------------------------------------ changes of the text

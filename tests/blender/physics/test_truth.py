@@ -84,8 +84,8 @@ def test_figures_of_a_soft_model_are_those_that_bodies_show(blank: Any) -> None:
 
 
 def test_stops_that_physics_does_not_know_of_are_run_over(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from addon.blender.listeners import quiet
     from addon.blender.physics import starting
-    from addon.blender.properties import quiet
 
     rig, document = put(SOFT), XmlModel(SOFT)
     rig.data.knuckle.drive = "LIMP"

@@ -1,0 +1,150 @@
+"""What a joint and a shape are to the model, kept on Blender's data: the records that all else is derived from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from .listeners import joint_changed
+
+#: The order in which a shape's size is kept in three numbers.
+SIZE_KEYS: dict[str, tuple[str, ...]] = {
+    "box": ("x", "y", "z"),
+    "sphere": ("radius",),
+    "ellipsoid": ("x", "y", "z"),
+    "capsule": ("length", "radius"),
+    "cylinder": ("length", "radius"),
+    "cone": ("length", "radius"),
+    "hemisphere": ("radius",),
+    "pyramid": ("x", "y", "length"),
+    "mesh": ("x", "y", "z"),
+    "axes": ("length",),
+}
+
+
+class KnuckleShape(bpy.types.PropertyGroup):
+    """A piece of a body's geometry, as the model counts it."""
+
+    type: StringProperty(name="Shape")
+    size: FloatVectorProperty(name="Size", size=3)
+    pose: FloatVectorProperty(name="Pose", size=16)
+    visual: BoolProperty(name="Visual", default=True)
+    collision: BoolProperty(name="Collision", default=True)
+    collidable: BoolProperty(
+        description="False: it would collide, but its file switches it off, or its mesh is missing", default=True
+    )
+    has_child: BoolProperty(description="A child of the body stands for it: what tells that the child was deleted")
+    has_color: BoolProperty()
+    color: FloatVectorProperty(name="Colour", size=4, subtype="COLOR", min=0.0, max=1.0)
+    mesh: StringProperty(name="Mesh File")
+
+
+def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
+    """Getter and setter that show a dof's number as an angle, so that it reads in degrees."""
+
+    def get(self: bpy.types.PropertyGroup) -> float:
+        return getattr(self, name)
+
+    def put(self: bpy.types.PropertyGroup, value: float) -> None:
+        setattr(self, name, value)
+
+    return get, put
+
+
+_LOWER, _UPPER = _as_angle("lower"), _as_angle("upper")
+
+
+class KnuckleDof(bpy.types.PropertyGroup):
+    """One degree of freedom of a joint: rad for rotations, length units for translations."""
+
+    kind: StringProperty(name="Kind")
+    axis: FloatVectorProperty(name="Axis", size=3, default=(0.0, 0.0, 1.0))
+    use_lower: BoolProperty(name="Lower Stop", description="Stop the joint at its lower limit", update=joint_changed)
+    lower: FloatProperty(name="Lower", description="Smallest servo value", update=joint_changed)
+    use_upper: BoolProperty(name="Upper Stop", description="Stop the joint at its upper limit", update=joint_changed)
+    upper: FloatProperty(name="Upper", description="Largest servo value", update=joint_changed)
+    lower_angle: FloatProperty(
+        name="Lower", description="Smallest servo angle", subtype="ANGLE", get=_LOWER[0], set=_LOWER[1]
+    )
+    upper_angle: FloatProperty(
+        name="Upper", description="Largest servo angle", subtype="ANGLE", get=_UPPER[0], set=_UPPER[1]
+    )
+    position: FloatProperty(name="Position", description="Servo value at the start")
+    velocity: FloatProperty(name="Velocity")
+    damping: FloatProperty(name="Damping", update=joint_changed)
+    friction: FloatProperty(name="Friction")
+    stiffness: FloatProperty(name="Stiffness", update=joint_changed)
+    rest: FloatProperty(name="Spring Rest")
+    armature: FloatProperty(name="Armature Inertia")
+    gain: FloatProperty(name="Gain", description="How hard the servo corrects its error (Juice's law)")
+    max_force: FloatProperty(
+        name="Maximum Force",
+        description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others",
+        min=0.0,
+    )
+    servo_stiffness: FloatProperty(
+        name="Stiffness",
+        description="What the servo pushes with per rad or m of its error under PD. With the damping 0 as well, both "
+        "are chosen for what the servo moves",
+        min=0.0,
+    )
+    servo_damping: FloatProperty(
+        name="Damping", description="What the servo pushes with per rad/s or m/s of its error under PD", min=0.0
+    )
+    actuator: StringProperty(name="Actuator", default="servo")
+    file_sign: FloatProperty(name="File Sign", default=1.0)
+    pitch: FloatProperty(name="Pitch", description="How far a screw slides along its axis for every radian")
+    start: FloatVectorProperty(name="Start", description="Coordinates of a ball or free block at the start", size=6)
+    assembled: BoolProperty(description="It begins where its loops close, at 'begins', and not where the file says")
+    begins: FloatVectorProperty(description="Coordinates at which it begins where it was assembled", size=6)
+    start_rates: FloatVectorProperty(description="Their velocities", size=6)
+    parts: IntProperty(description="How many of the joint's parts are this block's")
+    step: IntProperty(description="Which bone of the joint's chain it poses", default=-1)
+    channel: StringProperty(description="Which property of that bone")
+    channel_index: IntProperty(description="Which number of it; -1 is all of a ball or free block", default=-1)
+
+
+class KnuckleMotor(bpy.types.PropertyGroup):
+    """A motor of a joint of several degrees, on an empty of its own."""
+
+    empty: PointerProperty(type=bpy.types.Object)
+    number: IntProperty(description="Which of the joint's coordinates it moves")
+    x: FloatVectorProperty(description="Its axis when the run began, on the body that carries it", size=3)
+    z: FloatVectorProperty(description="What its axis is kept at right angles to, on the other body", size=3)
+
+
+class KnuckleJoint(bpy.types.PropertyGroup):
+    """The record of a joint."""
+
+    type: StringProperty(name="Type")
+    parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object)
+    child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object)
+    at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
+    active: BoolProperty(name="Active", default=True)
+    loop: BoolProperty(name="Closes a Loop")
+    is_open: BoolProperty(description="At design its two sides are not one: the loop that it closes is open there")
+    opening: FloatVectorProperty(description="Where its child's side is at design, from its empty", size=16)
+    follows: BoolProperty(
+        name="Follows",
+        description="It lies on a loop that other joints drive: its bone goes where the loop closes",
+    )
+    against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
+    dofs: CollectionProperty(type=KnuckleDof)
+    parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
+    motor: PointerProperty(name="Motor", type=bpy.types.Object)
+    preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
+    motors: CollectionProperty(type=KnuckleMotor, description="The motors of a joint of several degrees")
+    losses: CollectionProperty(type=KnuckleMotor, description="The motors that brake for its friction and dampers")
+
+
+CLASSES = (KnuckleShape, KnuckleDof, KnuckleMotor, KnuckleJoint)

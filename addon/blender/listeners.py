@@ -1,0 +1,45 @@
+"""Who is told when the user changes one of our properties: what is derived from them is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import bpy
+
+#: Called with a joint's empty after its record changed, and with the armature after the drive changed.
+#: The physics room sets them when it registers: this module knows nobody.
+on_joint_change: list[Callable[[bpy.types.Object], None]] = []
+on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
+on_world_change: list[Callable[[bpy.types.Armature], None]] = []
+on_body_change: list[Callable[[bpy.types.Object], None]] = []
+
+
+_quiet = {"depth": 0}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within it, setting our properties wakes nothing that is derived from them."""
+    _quiet["depth"] += 1
+    try:
+        yield
+    finally:
+        _quiet["depth"] -= 1
+
+
+def wakes(listeners: list[Callable[..., None]]) -> Callable[..., None]:
+    """An update function that tells the listeners which data changed."""
+
+    def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+        if not _quiet["depth"]:
+            for act in listeners:
+                act(self.id_data)
+
+    return update
+
+
+joint_changed = wakes(on_joint_change)
+drive_changed = wakes(on_drive_change)
+world_changed = wakes(on_world_change)
+body_changed = wakes(on_body_change)
