@@ -37,7 +37,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(f"the file cannot be read: {reason}", path=name) from error
     if not data.lstrip():
-        raise FormatError("the file is empty", path=name, remedy="Save the model again in the program it came from.")
+        raise FormatError("the file is empty", path=name, remedy="Save it again in the program it came from.")
     return data
 
 

@@ -109,7 +109,7 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
     if that is known, where it is none of these. ``texts`` names elements that hold only text."""
     report = Report()
     if not data.lstrip():  # which copies nothing, as a rule
-        raise FormatError("the file is empty", path=path, remedy="Save the model again in the program it came from.")
+        raise FormatError("the file is empty", path=path, remedy="Save it again in the program it came from.")
     for first, what in _FIRST_BYTES:
         if data.lstrip().startswith(first):
             raise not_ours(what, path)
