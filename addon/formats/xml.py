@@ -290,7 +290,7 @@ def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: in
     said = str(error.msg or "").split(", line ")[0]
     open_tags = _open_at(text, line, error.position[1])
     if "Start tag expected" in said or "Document is empty" in said:
-        return FormatError("this is not XML", path=path, line=1, remedy="Choose a model or a motion that this program reads.")
+        return FormatError("this is not XML", path=path, line=1, remedy="Choose a model or a motion file.")
     if "depth" in said:
         return FormatError(
             f"elements are nested deeper than {deepest} levels", path=path, line=line, where="/".join(open_tags[:4])
