@@ -100,7 +100,7 @@ def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
         other = every[sides.joints.get(joint.id, joint.id)]
         swapped = _is_swapped(joint, other, sides, mechanism)
         reflected = inverse(frames[other.id]) @ sides.plane.reflection @ frames[joint.id]
-        parts, nearest = _parts(joint, other, reflected, swapped)
+        parts, nearest = joint_parts(joint, other, reflected, swapped)
         if not parts:
             lone.append(joint.name or joint.id)
             continue
@@ -166,7 +166,7 @@ class _Step:
         return tuple(range(self.at, self.at + DOF_SIZE[self.dof.kind]))
 
 
-def _parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> tuple[tuple[Part, ...], float]:
+def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> tuple[tuple[Part, ...], float]:
     """The parts of a joint and the least cosine between an axis' mirror image and the counterpart's own; no parts
     where some coordinate becomes none of the counterpart's."""
     turn = reflected[:3, :3]

@@ -1,0 +1,238 @@
+"""Twins. What a mirrored half is held against: its bodies at random poses are where the reflections of its mate's are,
+and mirroring twice gives back what was there."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addon import formats
+from addon.model.kinematics import joint_frame_world, spanning_tree
+from addon.model.mirror import mirror_of
+from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
+from addon.model.sides import Plane, sides_of
+from addon.model.symmetry import asymmetries, find_twins
+from addon.model.twins import mirrored_body, mirrored_joint
+from tests.model.test_mirror import KINDS, OWN, displacements, sizes, symmetric
+
+ALL_KINDS = {**KINDS, "screw": ["screw"], "planar": ["translation", "translation", "rotation"]}
+
+
+def plane_of(flip: np.ndarray) -> Plane:
+    normal = np.linalg.eigh(flip[:3, :3])[1][:, 0]
+    return Plane(normal, float(flip[:3, 3] @ normal) / 2.0)
+
+
+def one_sided(seed: int, kind: str) -> tuple[Mechanism, Plane]:
+    """A trunk with a limb on one side alone, and a plane."""
+    mechanism, flip = symmetric(seed, kind if kind in KINDS else "revolute")
+    rng = np.random.default_rng(seed)
+    keep = [body for body in mechanism.bodies if not body.id.endswith("2")]
+    joints = [joint for joint in mechanism.joints if not joint.id.endswith("2")]
+    for body in keep:
+        body.twin, body.com, body.mass = None, rng.normal(size=3), float(rng.uniform(0.5, 2.0))
+        body.shapes = [Shape("box", {"x": 1.0, "y": 2.0, "z": 3.0}, replace_pose(rng))]
+        root = rng.normal(size=(3, 3))
+        body.inertia = root @ root.T
+    for joint in joints:
+        joint.twin = None
+        if kind not in KINDS:
+            axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+            joint.dofs = [Dof(each, axes[k], pitch=0.3) for k, each in enumerate(ALL_KINDS[kind])]
+        for dof in joint.dofs:
+            if DOF_SIZE[dof.kind] == 1:
+                dof.lower, dof.upper = sorted(rng.uniform(-1.5, 1.5, 2).tolist())
+                dof.rest, dof.position, dof.gain = 0.1, 0.2, float(rng.uniform(1, 9))
+    return Mechanism("half", bodies=keep, joints=joints, directed=False), plane_of(flip)
+
+
+def replace_pose(rng: np.random.Generator) -> np.ndarray:
+    out = np.eye(4)
+    out[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    out[:3, :3] *= np.sign(np.linalg.det(out[:3, :3]))
+    out[:3, 3] = rng.normal(size=3)
+    return out
+
+
+def completed(half: Mechanism, plane: Plane) -> Mechanism:
+    """The mechanism with the twins of all but its trunk."""
+    out = deepcopy(half)
+    mates = {}
+    for body in half.bodies[1:]:
+        made = mirrored_body(body, plane)
+        made.id, made.name = body.id.replace("1", "2"), body.name.replace("Left", "Right")
+        mates[body.id], made.twin = made.id, body.id
+        out.bodies.append(made)
+    known = {body.id: body for body in out.bodies}
+    for body in out.bodies:
+        body.twin = body.twin or mates.get(body.id)
+    for joint in half.joints:
+        made_joint = mirrored_joint(joint, plane, mates, known)
+        made_joint.id, made_joint.name = joint.id.replace("1", "2"), joint.name.replace("Left", "Right")
+        made_joint.twin = joint.id
+        out.joints.append(made_joint)
+    for joint in out.joints:
+        joint.twin = joint.twin or joint.id.replace("1", "2")
+    return out
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)))
+def test_a_limb_that_was_made_moves_as_the_mirror_image(seed: int, kind: str) -> None:
+    half, plane = one_sided(seed, kind)
+    whole = completed(half, plane)
+    mirror = mirror_of(whole, plane.normal)
+    assert not mirror.report.count("warning"), str(mirror.report)
+    rng = np.random.default_rng(seed)
+    given_ = {key: rng.uniform(-0.9, 0.9, (5, size)) for key, size in sizes(whole).items()}
+    moved = displacements(whole, given_, 5, "trunk")
+    image = displacements(whole, mirror.values(given_), 5, "trunk")
+    place = {body.id: k for k, body in enumerate(whole.bodies)}
+    flip = plane.reflection
+    for body in whole.bodies[1:]:
+        mate = image[:, place[body.twin or ""]]
+        assert np.abs(flip @ moved[:, place[body.id]] @ flip - mate).max() < 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)))
+def test_stops_of_twins_are_reached_together(seed: int, kind: str) -> None:
+    """At its stop a mate is where the reflection of the joint at its own stop is."""
+    whole = completed(*one_sided(seed, kind))
+    mirror = mirror_of(whole)
+    for joint in whole.joints[: len(whole.joints) // 2]:
+        if any(DOF_SIZE[dof.kind] > 1 for dof in joint.dofs):
+            continue
+        twin = next(other for other in whole.joints if other.id == joint.twin)
+        corners = np.array([[getattr(dof, end) for dof in joint.dofs] for end in ("lower", "upper")])
+        images = mirror.values({joint.id: corners})[twin.id]
+        stops = np.array([[dof.lower, dof.upper] for dof in twin.dofs])
+        assert np.sort(images, axis=0) == pytest.approx(np.sort(stops.T, axis=0), abs=1e-12)
+        starts = mirror.values({joint.id: np.array([[dof.position for dof in joint.dofs]])})[twin.id][0]
+        assert starts == pytest.approx([dof.position for dof in twin.dofs])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)))
+def test_mirrored_twice_is_what_it_was(seed: int, kind: str) -> None:
+    half, plane = one_sided(seed, kind)
+    whole = completed(half, plane)
+    mates = {body.id: body.twin for body in whole.bodies if body.twin}
+    known = {body.id: body for body in whole.bodies}
+    for body in half.bodies[1:]:
+        again = mirrored_body(known[mates[body.id]], plane, known[body.id])
+        assert again.pose == pytest.approx(body.pose, abs=1e-9)
+        assert again.com == pytest.approx(body.com) and again.inertia == pytest.approx(body.inertia)
+        assert again.shapes[0].pose == pytest.approx(body.shapes[0].pose, abs=1e-9)
+    for joint in half.joints:
+        twin = next(other for other in whole.joints if other.id == joint.twin or other.twin == joint.id)
+        own = next(other for other in whole.joints if other.id == joint.id)
+        again_joint = mirrored_joint(twin, plane, mates, known, own)
+        assert (again_joint.parent, again_joint.child) == (joint.parent, joint.child)
+        assert again_joint.frame_parent == pytest.approx(joint.frame_parent, abs=1e-9)
+        assert again_joint.frame_child == pytest.approx(joint.frame_child, abs=1e-9)
+        for mine, its in zip(again_joint.dofs, joint.dofs, strict=True):
+            assert mine.axis == pytest.approx(its.axis, abs=1e-12)
+            for name in ("lower", "upper", "position", "rest", "gain", "pitch"):
+                assert getattr(mine, name) == pytest.approx(getattr(its, name)), name
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(KINDS)))
+def test_a_twin_that_strays_is_brought_back_in_its_own_axes(seed: int, kind: str) -> None:
+    """Whatever axes an exporter gave the twin, and whichever of its bodies it names first."""
+    mechanism, flip = symmetric(seed, kind)
+    plane = plane_of(flip)
+    sides = sides_of(mechanism)
+    assert asymmetries(mechanism, replace(sides, plane=plane)) == []
+    rng = np.random.default_rng(seed)
+    strayed = deepcopy(mechanism)
+    known = {body.id: body for body in strayed.bodies}
+    turn = np.eye(4)
+    angle = 0.3
+    turn[:2, :2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    turn[:3, 3] = rng.normal(size=3)
+    joint = next(joint for joint in strayed.joints if joint.id == "jshin2")
+    for dof in joint.dofs:
+        dof.upper = 0.4 if DOF_SIZE[dof.kind] == 1 else None
+    joint.frame_parent, joint.frame_child = joint.frame_parent @ turn, joint.frame_child @ turn
+    known["shin2"].pose = known["shin2"].pose @ turn
+    joint.frame_child = np.linalg.inv(known[joint.child or ""].pose) @ joint_frame_world(joint, known)
+    told = {(each.first, each.second, each.what) for each in asymmetries(strayed, replace(sides, plane=plane))}
+    assert ("shin1", "shin2", "place") in told and ("jshin1", "jshin2", "place") in told
+    known["shin2"] = mirrored_body(known["shin1"], plane, known["shin2"])
+    strayed.bodies = list(known.values())
+    mate = next(joint for joint in strayed.joints if joint.id == "jshin1")
+    back = mirrored_joint(mate, plane, sides.bodies, known, joint)
+    strayed.joints[strayed.joints.index(joint)] = back
+    assert asymmetries(strayed, replace(sides, plane=plane)) == []
+    # it moves as it did before it strayed
+    given_ = {key: rng.uniform(-0.9, 0.9, (4, size)) for key, size in sizes(mechanism).items()}
+    assert displacements(strayed, given_, 4, "trunk") == pytest.approx(
+        displacements(mechanism, given_, 4, "trunk"), abs=1e-9
+    )
+
+
+def test_what_differs_is_told_by_name_and_amount() -> None:
+    mechanism, flip = symmetric(5, "revolute")
+    sides = replace(sides_of(mechanism), plane=plane_of(flip))
+    known = {part.id: part for part in (*mechanism.bodies, *mechanism.joints)}
+    heavy, hinge = known["shin2"], known["jthigh2"]
+    assert isinstance(heavy, Body) and isinstance(hinge, Joint)
+    heavy.mass *= 2
+    hinge.dofs[0].gain, hinge.dofs[0].lower = 7.0, -0.5
+    told = {(each.second, each.what): each.amount for each in asymmetries(mechanism, sides)}
+    assert (
+        told
+        == {
+            ("shin2", "mass"): heavy.mass / 2,
+            ("jthigh2", "gain"): 7.0,
+            ("jthigh2", "lower stop: one has none"): 0.0,
+        }
+        or ("jthigh2", "upper stop: one has none") in told
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_twins_are_found_by_name_and_by_place(seed: int, named: bool, placed: bool) -> None:
+    mechanism, flip = symmetric(seed, "revolute")
+    plane = plane_of(flip)
+    rng = np.random.default_rng(seed)
+    for part in (*mechanism.bodies, *mechanism.joints):
+        part.twin = None
+        if not named:
+            part.name = f"part {rng.integers(10**9)}"
+    if not placed:
+        for body in mechanism.bodies:
+            if body.id.endswith("2"):
+                body.pose = body.pose.copy()
+                body.pose[:3, 3] += [0.0, 9.0, 4.0]
+    found = {(each.kind, each.first, each.second): each for each in find_twins(mechanism, plane)}
+    bodies = {("body", "thigh1", "thigh2"), ("body", "shin1", "shin2")}
+    assert found.keys() >= bodies if named or placed else not (found.keys() & bodies)
+    for key in found.keys() & bodies:
+        by = found[key].by
+        assert by == ("name and place" if named and placed else "name" if named else "place")
+
+
+def test_parts_on_the_plane_or_alone_have_no_twins() -> None:
+    at = lambda x: np.block([[np.eye(3), np.array([[x], [0], [0]])], [np.zeros((1, 3)), 1]])  # noqa: E731
+    rows = [Body("a", "a", at(0.0)), Body("b", "b", at(1.0)), Body("c", "c", at(-1.0), mass=3.0), Body("d", "d", at(2))]
+    assert find_twins(Mechanism(bodies=rows), Plane(np.eye(3)[0])) == []
+    rows[2].mass = 1.0
+    assert [(p.first, p.second) for p in find_twins(Mechanism(bodies=rows), Plane(np.eye(3)[0]))] == [("b", "c")]
+
+
+def test_the_hexapod_is_symmetric() -> None:
+    mechanism = formats.load(OWN / "hexapod" / "hexapod.jm")
+    sides = sides_of(mechanism)
+    assert len(sides.joints) > 6
+    assert asymmetries(mechanism, sides) == []
+    assert spanning_tree(mechanism) is not None
