@@ -188,15 +188,10 @@ def test_what_differs_is_told_by_name_and_amount() -> None:
     heavy.mass *= 2
     hinge.dofs[0].gain, hinge.dofs[0].lower = 7.0, -0.5
     told = {(each.second, each.what): each.amount for each in asymmetries(mechanism, sides)}
-    assert (
-        told
-        == {
-            ("shin2", "mass"): heavy.mass / 2,
-            ("jthigh2", "gain"): 7.0,
-            ("jthigh2", "lower stop: one has none"): 0.0,
-        }
-        or ("jthigh2", "upper stop: one has none") in told
-    )
+    assert told.pop(("shin2", "mass")) == heavy.mass / 2
+    assert told.pop(("jthigh2", "gain")) == 7.0
+    (stop,) = told  # of the twin's two stops, or its mate's: whichever way they count
+    assert stop in {("jthigh2", "lower stop: one has none"), ("jthigh2", "upper stop: one has none")}
 
 
 @settings(max_examples=30, deadline=None)
