@@ -65,12 +65,17 @@ def is_stop(constraint: bpy.types.Constraint) -> bool:
 
 def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
     """Derive a bone's limit constraints and IK limits anew from the stops of its channels."""
+    unlimit_bone(pose)
+    Limiter()(pose, here)
+
+
+def unlimit_bone(pose: bpy.types.PoseBone) -> None:
+    """Take away the limits of a bone that are made here."""
     for limit in [c for c in pose.constraints if is_stop(c)]:
         pose.constraints.remove(limit)
     for axis in _AXES:
         if getattr(pose, f"use_ik_limit_{axis}"):
             setattr(pose, f"use_ik_limit_{axis}", False)
-    Limiter()(pose, here)
 
 
 class Limiter:

@@ -45,6 +45,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     role: EnumProperty(name="Role", items=[(role, role.title(), "") for role in ROLES])
     source_name: StringProperty(name="Name", description="The name that files and motions use")
     source_id: StringProperty(name="Id", description="The id in the file")
+    copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
     twin: StringProperty(name="Twin", description="Id of the part that mirrors this one")
     model: PointerProperty(type=bpy.types.Object)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")

@@ -29,27 +29,40 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     rig.matrix_world = Matrix(plan.upright.tolist())
     rig.show_in_front = True
     data.display_type = "STICK"
-    names = _edit_bones(rig, plan.bones)
+    names = edit_bones(rig, plan.bones)
     for name, bone in zip(names, plan.bones, strict=True):
-        record = bone_record(data.bones[name])
-        record.built_name = name
-        if bone.link is None:
-            assert bone.body is not None
-            record.root = bone.body.id
-        else:
-            record.joint, record.step = bone.link.joint.id, bone.step
-            if bone.degrees.block is not None:
-                record.turn = [float(x) for x in block_axes(bone).ravel()]
+        bone_record(data.bones[name]).built_name = name
+        record_bone(rig, name, bone)
     return rig, names
 
 
-def _edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan]) -> list[str]:
+def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
+    """Keep with a bone which joint it turns, or which root it carries."""
+    record = bone_record(armature_of(rig).bones[name])
+    if bone.link is None:
+        assert bone.body is not None
+        record.root, record.joint = bone.body.id, ""
+        return
+    record.root, record.joint, record.step = "", bone.link.joint.id, bone.step
+    if bone.degrees.block is not None:
+        record.turn = [float(x) for x in block_axes(bone).ravel()]
+
+
+def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
+    """Make the bones of a plan, and return their names. Those that are ``present`` by name already, None where one is
+    not, are set anew; bones that are in no plan go."""
+    known: Sequence[str | None] = present or [None] * len(bones)
     with workshop([rig]) as scene, at_work(scene, [rig]):
         bpy.ops.object.mode_set(mode="EDIT")
+        every = armature_of(rig).edit_bones
+        for edit in [edit for edit in every if edit.name not in known]:
+            every.remove(edit)
+        for edit in every:
+            edit.parent = None
         made = []
-        for bone in bones:
-            edit = armature_of(rig).edit_bones.new(_fit_name(bone.name))
-            edit.tail = (0.0, bone.length, 0.0)
+        for name, bone in zip(known, bones, strict=True):
+            edit = every.new(_fit_name(bone.name)) if name is None else every[name]
+            edit.head, edit.tail = (0.0, 0.0, 0.0), (0.0, bone.length, 0.0)
             edit.matrix = Matrix(bone.matrix.tolist())
             edit.use_deform = False
             made.append(edit)
@@ -86,7 +99,7 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
         starts = split_coordinates(dofs, plan.starts.get(bone.link.joint.id))
         for number, place in places.items():
             begin(pose, bone, place, dofs[number], starts[number])
-    _drive_screws(rig, names, plan)
+    drive_screws(rig, names, plan)
 
 
 def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, Place]) -> None:
@@ -103,7 +116,7 @@ def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int,
     pose.lock_ik_x, pose.lock_ik_y, pose.lock_ik_z = held
 
 
-def _drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
+def drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
     """Let the sliding bones of screws follow the turning ones."""
     if not any(bone.degrees.driven for bone in plan.bones):
         return
@@ -162,13 +175,20 @@ class Hook:
 
     def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
+        self.hold(obj, body)
+        obj.matrix_basis = Matrix(pose.tolist())
+
+    def hold(self, obj: bpy.types.Object, body: str | None) -> None:
+        """The same for an object that keeps its local matrix."""
         obj.parent = self.rig
         number = self._bone_of_body.get(body or "")
         if number is not None:
             obj.parent_type = "BONE"
             obj.parent_bone = self._names[number]
             obj.matrix_parent_inverse = self._rest(number)
-        obj.matrix_basis = Matrix(pose.tolist())
+        elif obj.parent_type != "OBJECT":
+            obj.parent_type = "OBJECT"
+            obj.matrix_parent_inverse = Matrix()
 
     def _rest(self, number: int) -> Matrix:
         """What undoes a bone's rest frame at its tail, where Blender hangs bone-parented objects."""

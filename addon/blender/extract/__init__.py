@@ -32,7 +32,7 @@ from .deleted import Before
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
-__all__ = ["extract"]
+__all__ = ["extract", "own_ids"]
 
 T = TypeVar("T", Body, Joint)
 Ids = Mapping[bpy.types.Object, str]
@@ -53,8 +53,8 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     present = set(collection.all_objects)
     reading = _Reading(mechanism.report, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.children = shape_children(present, mechanism.report)
-    bodies = _own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
-    joints = _own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
+    bodies = own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
+    joints = own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
     reading.ids = bodies
     before = Before.of(base)
     hung = Attachments({body.id: body.com for body in base.bodies}, {*bodies.values()}, mechanism.report)
@@ -97,7 +97,7 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
             )
 
 
-def _own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint]) -> dict[bpy.types.Object, str]:
+def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) -> dict[bpy.types.Object, str]:
     """An id for each object: of several with one id, which are copies of each other, the one that still has the name
     it was built with keeps it (else the first), and the others get their object's name."""
     holders: dict[str, bpy.types.Object] = {}
@@ -120,9 +120,13 @@ def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T
     document's part of this id, and for a copy of one a copy of the part."""
     object_of = {own: obj for obj, own in ids.items()}
     known = {part.id: part for part in base}
-    new = {obj: deepcopy(known.get(record_of(obj).source_id)) for obj, own in ids.items() if own not in known}
+    new = {obj: deepcopy(known.get(_original_id(obj))) for obj, own in ids.items() if own not in known}
     kept = [read(object_of[own], own, part, None) for own, part in known.items() if own in object_of]
     return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
+
+
+def _original_id(obj: bpy.types.Object) -> str:
+    return record_of(obj).copy_of or record_of(obj).source_id
 
 
 @dataclass

@@ -1,0 +1,238 @@
+"""The armature made anew for the bodies and joints as they stand now, after an edit of how they hang together.
+
+What an edit changes are objects and their records: a joint's empty moved, its ends exchanged, a body added. ``refit``
+reads the model from them, plans its bones as an import does, and sets bones, locks, limits and parents by that plan.
+Bones of joints that stay keep their names, constraints, keys and pose; the design of every part stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.kinematics import design_openings
+from ...model.report import Report
+from ...model.rotations import inverse
+from ..access import armature_of, bone_record, record_of, settings
+from ..animation import live_loops
+from ..animation.actions import motions_of
+from ..bone_limits import limit_bone_of, unlimit_bone
+from ..build.bodies import com_pose
+from ..build.plan import Plan, plan
+from ..build.rig import (
+    Hook,
+    begin,
+    drive_screws,
+    edit_bones,
+    free_channels,
+    record_bone,
+    split_coordinates,
+)
+from ..build.starts import followers
+from ..channels import Channel, servo_channels
+from ..compat import action_curves
+from ..extract import extract, own_ids
+from ..extract.numbers import was_moved
+from ..follower_marks import lock_follower, set_follows
+from ..joint_axes import constraint_turn
+from ..listeners import quiet
+from ..model_parts import joint_bones, parts
+from ..physics.simulation import build_physics, clear_physics, is_simulated
+from ..posing import pose_of, write_pose
+from ..records import flat
+
+
+def refit(rig: bpy.types.Object) -> Report:
+    """Make a model's armature fit its bodies and joints as they are now; returns what is to be said of it. Physics
+    that was built is built anew."""
+    report = Report()
+    give_ids(rig)
+    with _object_mode(rig), _without_physics(rig, report):
+        decided = plan(extract(settings(rig).collection), closed=False)
+        loops = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.loop}
+        channels = servo_channels(rig)
+        pose = pose_of(rig, channels)
+        present = _present(rig, decided)
+        names = edit_bones(rig, decided.bones, present)
+        with quiet():
+            _record_joints(rig, decided)
+            _set_bones(rig, decided, names, present)
+            _hang(rig, Hook(decided, rig, names), decided)
+        live_loops.forget(rig)
+        after = servo_channels(rig)
+        for joint in pose.keys() & after.keys():
+            if len(pose[joint]) == len(after[joint]):
+                write_pose(rig, after[joint], pose[joint])
+        _move_curves(rig, _moved(channels, after))
+        if loops != decided.tree.loop_joints:
+            _choose_followers(rig, decided)
+    return report
+
+
+def give_ids(rig: bpy.types.Object) -> None:
+    """Give bodies and joints that are copies an id of their own, so that bones can tell them apart."""
+    for role in ("BODY", "JOINT"):
+        objects = parts(rig, role)
+        for obj, own in own_ids(objects).items():
+            record = record_of(obj)
+            before = record.source_id
+            if own == before:
+                continue
+            record.copy_of = record.copy_of or before
+            record.source_id = own
+            for child in obj.children:
+                at, _slash, number = record_of(child).source_id.rpartition("/")
+                if record_of(child).role == "SHAPE" and at == before:
+                    record_of(child).source_id = f"{own}/{number}"
+
+
+@contextmanager
+def _object_mode(rig: bpy.types.Object) -> Iterator[None]:
+    mode = rig.mode
+    if mode != "OBJECT":
+        _set_mode(rig, "OBJECT")
+    try:
+        yield
+    finally:
+        if mode == "POSE":
+            _set_mode(rig, mode)
+
+
+def _set_mode(rig: bpy.types.Object, mode: str) -> None:
+    with bpy.context.temp_override(object=rig, active_object=rig):
+        bpy.ops.object.mode_set(mode=mode)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
+    """Within it the model has no physics; afterwards it has what it had."""
+    scenes = [scene for scene in rig.users_scene if is_simulated(rig)]
+    drive = settings(rig).drive
+    for scene in scenes:
+        clear_physics(scene, rig)
+    yield
+    for scene in scenes:
+        report.extend(build_physics(scene, rig))
+    if settings(rig).drive != drive:
+        settings(rig).drive = drive
+
+
+def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
+    """The names of the bones that there are already for those of the plan, None for new ones."""
+    chains = joint_bones(rig)
+    roots = {bone_record(bone).root: bone.name for bone in armature_of(rig).bones if bone_record(bone).root}
+    out: list[str | None] = []
+    for bone in decided.bones:
+        if bone.link is None:
+            assert bone.body is not None
+            out.append(roots.get(bone.body.id))
+        else:
+            chain = chains.get(bone.link.joint.id, [])
+            out.append(chain[bone.step] if bone.step < len(chain) else None)
+    return out
+
+
+def _record_joints(rig: bpy.types.Object, decided: Plan) -> None:
+    """Keep with each joint where its degrees of freedom are posed, and whether it closes a loop."""
+    places, mechanism = decided.places(), decided.mechanism
+    against = {bone.link.joint.id: bone.link.against for bone in decided.bones if bone.link is not None}
+    openings = design_openings(mechanism) if decided.tree.loop_joints else {}
+    known = {joint.id: joint for joint in mechanism.joints}
+    for empty in parts(rig, "JOINT"):
+        record = record_of(empty).joint
+        joint = known.get(record_of(empty).source_id)
+        if joint is None:
+            continue
+        record.loop = joint.id in decided.tree.loop_joints
+        record.against = against.get(joint.id, False)
+        record.is_open = joint.id in openings
+        if joint.id in openings:
+            turn = constraint_turn(joint)
+            opening = openings[joint.id]
+            record.opening = flat(opening if turn is None else inverse(turn) @ opening @ turn)
+        for number, dof in enumerate(record.dofs):
+            place = places.get(joint.id, {}).get(number)
+            dof.step, dof.channel, dof.channel_index = (
+                (-1, "", -1) if place is None else (place.step, place.prop, place.index)
+            )
+
+
+def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], present: Sequence[str | None]) -> None:
+    """Records, locks, limits and drivers of all bones; new ones begin where their joints do."""
+    empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
+    limited = set()
+    for name, bone, old in zip(names, decided.bones, present, strict=True):
+        pose = rig.pose.bones[name]
+        record_bone(rig, name, bone)
+        if old is None:
+            bone_record(armature_of(rig).bones[name]).built_name = name
+        pose.lock_scale = (True, True, True)
+        for index in range(3):
+            pose.driver_remove("location", index)
+        unlimit_bone(pose)
+        if bone.link is None:
+            pose.rotation_mode = "QUATERNION"
+            continue
+        joint = bone.link.joint
+        places = bone.degrees.places(bone.layout, bone.step)
+        free_channels(pose, bone, places)
+        if joint.id in empties and record_of(empties[joint.id]).joint.follows:
+            lock_follower(pose)
+        if old is None:
+            starts = split_coordinates(joint.dofs, None)
+            for number, place in places.items():
+                begin(pose, bone, place, joint.dofs[number], starts[number])
+        limited.add(joint.id)
+    for joint_id in limited & empties.keys():
+        limit_bone_of(empties[joint_id])
+    drive_screws(rig, names, decided)
+
+
+def _choose_followers(rig: bpy.types.Object, decided: Plan) -> None:
+    """The loops are others than they were: their drivers are chosen as at import."""
+    chosen = followers(decided.mechanism, decided.tree, {})
+    for empty in parts(rig, "JOINT"):
+        set_follows(empty, record_of(empty).source_id in chosen)
+
+
+def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan) -> None:
+    """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole."""
+    bodies = {body.id: body for body in decided.mechanism.bodies}
+    for obj in parts(rig, "BODY"):
+        body = bodies.get(record_of(obj).source_id)
+        if body is None:
+            continue
+        hook.hold(obj, body.id)
+        if not was_moved(obj) and np.abs(com_pose(body) - np.array(obj.matrix_basis)).max() > 1e-4:
+            obj.matrix_basis = Matrix(com_pose(body).tolist())  # what carried it was deleted: it stands where it began
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        carrier = joint.parent or joint.child
+        hook.hold(empty, record_of(carrier).source_id if carrier is not None else None)
+
+
+Curve = tuple[str, int]
+
+
+def _moved(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> dict[Curve, Curve]:
+    """Which curve's channel became which, of those that are elsewhere now."""
+    out: dict[Curve, Curve] = {}
+    for joint in before.keys() & after.keys():
+        for old, new in zip(before[joint], after[joint], strict=False):
+            if old.is_single and new.is_single and (old.path, old.index) != (new.path, new.index):
+                out[old.path, old.index] = new.path, new.index
+    return out
+
+
+def _move_curves(rig: bpy.types.Object, moved: Mapping[Curve, Curve]) -> None:
+    """Have the curves of a model's Actions pose the channels that their coordinates have now."""
+    for action in motions_of(rig) if moved else ():
+        curves = action_curves(rig, action, create=False)
+        found = [(curve, moved.get((curve.data_path, curve.array_index))) for curve in curves or ()]
+        for curve, place in found:
+            if place is not None:
+                curve.data_path, curve.array_index = place

@@ -1,0 +1,51 @@
+"""The coordinates of joints as the channels of their bones have them: read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import bpy
+import numpy as np
+
+from ..model.records import Array
+from .blocks import block_pose, coordinates_of
+from .channels import Channel, block_turn
+
+
+def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | None = None) -> Array:
+    """The coordinates (size,) that the channels of a joint's bones say. ``rig`` may be an evaluated one; ``turn`` is
+    the ``block_turn`` of the joint's bone where that is known."""
+    out = np.zeros(len(channels))
+    for number, channel in enumerate(channels):
+        pose = rig.pose.bones[channel.bone]
+        if channel.is_single:
+            out[number] = getattr(pose, channel.prop)[channel.index]
+        elif channel.index == 0:
+            places = np.array(pose.location, dtype=np.float64)[None]
+            told = np.array(pose.rotation_quaternion, dtype=np.float64)[None]
+            turned = block_turn(rig, channel.bone) if turn is None else turn
+            block = coordinates_of(places, told, turned, channel.against, channel.kind == "free")[0]
+            out[number : number + len(block)] = block
+    return out
+
+
+def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array, turn: Array | None = None) -> None:
+    """Pose a joint at coordinates (size,); channels that have them already are not touched."""
+    for channel, value in zip(channels, values, strict=True):
+        pose = rig.pose.bones[channel.bone]
+        if channel.is_single:
+            if getattr(pose, channel.prop)[channel.index] != np.float32(value):
+                getattr(pose, channel.prop)[channel.index] = value
+        elif channel.index == 0:
+            size = 6 if channel.kind == "free" else 3
+            turned = block_turn(rig, channel.bone) if turn is None else turn
+            block = values[None, channel.number : channel.number + size]
+            places, turns = block_pose(block, turned, channel.against)
+            pose.rotation_quaternion = turns[0]
+            if size == 6:
+                pose.location = places[0]
+
+
+def pose_of(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> dict[str, Array]:
+    """The coordinates of joints by id, (size,) each."""
+    return {joint: read_pose(rig, own) for joint, own in channels.items()}
