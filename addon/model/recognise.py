@@ -6,6 +6,7 @@ points of what Blender adds do, turned, moved, subdivided or joined: a polygon m
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from .rotations import frame_with_z
 NEAR = 2e-3
 #: Round things have no fewer corners than this around them: fewer make a prism.
 _LEAST_ROUND = 8
+#: Directions in which a ball has points near its rim, and how near.
+_AROUND = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
+_AROUND /= np.linalg.norm(_AROUND, axis=1)[:, None]
+_COVERED = 0.8
 
 
 def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
@@ -100,6 +105,8 @@ def _sphere(local: Array, near: float) -> Found:
     radius = float(np.linalg.norm(local, axis=1).max())
     if len(local) < 2 * _LEAST_ROUND or np.abs(np.linalg.norm(local, axis=1) - radius).max() > near:
         return None
+    if (local @ _AROUND.T).max(axis=0).min() < _COVERED * radius:
+        return None  # a ring and a tip lie on a ball as well
     return Shape("sphere", {"radius": radius}), np.eye(3)
 
 
@@ -108,6 +115,8 @@ def _ellipsoid(local: Array, near: float) -> Found:
     if half.min() <= near or len(local) < 2 * _LEAST_ROUND:
         return None
     if np.abs(np.linalg.norm(local / half, axis=1) - 1.0).max() * half.max() > near:
+        return None
+    if ((local / half) @ _AROUND.T).max(axis=0).min() < _COVERED:
         return None
     x, y, z = (2.0 * half).tolist()
     return Shape("ellipsoid", {"x": x, "y": y, "z": z}), np.eye(3)
