@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .records import Array, Shape
 from .rotations import frame_with_z
@@ -164,7 +165,7 @@ def _corners_around(local: Array, reach: Array, radius: float, near: float) -> i
     return len(np.unique(np.round(np.arctan2(rim[:, 1], rim[:, 0]), 3)))
 
 
-def mesh_mass(points: Array, triangles: Array) -> tuple[float, Array, Array]:
+def mesh_mass(points: Array, triangles: NDArray[np.int32]) -> tuple[float, Array, Array]:
     """Volume, centroid (3,) and inertia tensor (3, 3) about it, of density 1, of the solid that triangles (n, 3) of
     ``points`` enclose: sums over the tetrahedra from a point among them (Mirtich's integrals in closed form).
 

@@ -57,6 +57,7 @@ def refit(rig: bpy.types.Object) -> Report:
         channels = servo_channels(rig)
         pose = pose_of(rig, channels)
         present = _present(rig, decided)
+        _let_go(rig, {bone.name for bone in armature_of(rig).bones} - {name for name in present if name is not None})
         names = edit_bones(rig, decided.bones, present)
         with quiet():
             _record_joints(rig, decided)
@@ -134,6 +135,13 @@ def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
             chain = chains.get(bone.link.joint.id, [])
             out.append(chain[bone.step] if bone.step < len(chain) else None)
     return out
+
+
+def _let_go(rig: bpy.types.Object, bones: set[str]) -> None:
+    """Take what hangs on bones that go off them: Blender complains of what hangs on none."""
+    for obj in rig.children if bones else ():
+        if obj.parent_type == "BONE" and obj.parent_bone in bones:
+            obj.parent_type, obj.parent_bone = "OBJECT", ""
 
 
 def _record_joints(rig: bpy.types.Object, decided: Plan) -> None:

@@ -26,7 +26,8 @@ from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.flywheel import expected_mass, whole_mass
-from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs
+from ..properties import KnuckleObject
+from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
 from .deleted import Before
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
@@ -125,6 +126,14 @@ def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T
     return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
 
 
+def _authored(own: str, record: KnuckleObject) -> Body:
+    """A body that no document knows: it was made of a mesh."""
+    body = Body(own, record.source_name, mass=record.mass)
+    if record.has_tensor:
+        body.inertia = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * record.mass
+    return body
+
+
 def _original_id(obj: bpy.types.Object) -> str:
     return record_of(obj).copy_of or record_of(obj).source_id
 
@@ -147,7 +156,7 @@ class _Reading:
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
         record = record_of(obj)
-        body = old or original or Body(own, record.source_name, mass=record.mass)
+        body = old or original or _authored(own, record)
         if old is None:
             self._tell_of_new("Body", obj, own, original)
         exact = com_pose(body) if old or original else None
@@ -191,7 +200,11 @@ class _Reading:
             joint.active = part.active and not lost and parent != child
             frame = _edited_frame(obj, exact)
             joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
-            if joint.id in self.openings and not rewired:
+            if exact is None and part.is_open:
+                turn = constraint_turn(part)
+                opening = unflat(part.opening)
+                frame = frame @ (opening if turn is None else turn @ opening @ inverse(turn))
+            elif joint.id in self.openings and not rewired:
                 frame = frame @ self.openings[joint.id]
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
         if old or original:

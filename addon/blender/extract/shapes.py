@@ -85,7 +85,7 @@ def mesh_was_edited(obj: bpy.types.Object) -> bool:
 def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
     """Shapes as they are now, with the document's numbers where they are the same."""
     if [shape.type for shape in now] != [shape.type for shape in before]:
-        return now
+        return [replace(shape, size={key: plain(value) for key, value in shape.size.items()}) for shape in now]
     for mine, old in zip(now, before, strict=True):
         given = {key: value for key, value in mine.size.items() if key in old.size or value != UNIT_SIZE}
         sizes = {key: edited(value, old.size.get(key, value)) for key, value in given.items()}

@@ -1,0 +1,268 @@
+"""Models made from plain meshes: an empty model, bodies from the user's objects, joints between bodies.
+
+Everything is made as an import makes it, with no document behind it: it poses, simulates and exports as any model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+from numpy.typing import NDArray
+
+from ...model.inertia import shape_centre, shape_volume, unit_inertia
+from ...model.joint_types import dofs_of_type
+from ...model.recognise import mesh_mass, recognise
+from ...model.records import Array, Dof, Joint, Mechanism, Shape, World
+from ...model.report import Report
+from ...model.rotations import inverse
+from ..access import record_of
+from ..build import BuildOptions, build
+from ..joint_axes import constraint_turn
+from ..model_parts import child_collection, parts, require_rig, rig_of
+from ..records import flat, write_dofs, write_shape
+from .refit import give_ids, refit
+
+#: What bodies are made of where nobody says (kg/m3): water's.
+DENSITY = 1000.0
+
+
+def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool = True) -> bpy.types.Object:
+    """An empty model in the context's scene, its gravity and ground those of Blender; returns its armature."""
+    scene = context.scene
+    gravity = np.array(scene.gravity, dtype=np.float64) if scene.use_gravity else np.zeros(3)
+    mechanism = Mechanism(name, World(gravity=gravity, ground=0.0 if ground else None))
+    return require_rig(build(mechanism, context, BuildOptions(physics=False, gait=False, up_axis="Z")))
+
+
+# ---------------------------------------------------------------- bodies
+
+
+@dataclass
+class Solid:
+    """What a mesh is as a body: its shape, with the frame (4, 4) in the mesh's axes at the centre of mass that the
+    body's object takes, and its volume and inertia tensor (3, 3) of density 1 in that frame."""
+
+    shape: Shape
+    frame: Array
+    volume: float
+    tensor: Array
+
+
+def solid_of(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> Solid:
+    """What a mesh of an object with this scale (3,) is: a primitive where it is one, unless it shall stay a mesh."""
+    points, triangles, normals, areas = _surface(mesh, scale)
+    found = None if as_mesh else recognise(points, normals, areas)
+    if found is not None:
+        frame = found.pose.copy()
+        frame[:3, 3] = shape_centre(found)
+        shape = Shape(found.type, found.size, inverse(frame) @ found.pose)
+        volume = shape_volume(shape)
+        return Solid(shape, frame, volume, volume * unit_inertia(shape))
+    frame = np.eye(4)
+    volume, frame[:3, 3], tensor = mesh_mass(points, triangles)
+    return Solid(Shape("mesh", dict.fromkeys("xyz", 1.0), np.eye(4)), frame, volume, tensor)
+
+
+def _surface(mesh: bpy.types.Mesh, scale: Array) -> tuple[Array, NDArray[np.int32], Array, Array]:
+    """Points (n, 3), triangles (m, 3), and normals (k, 3) and areas (k,) of the polygons of a scaled mesh."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    mesh.calc_loop_triangles()
+    triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+    mesh.loop_triangles.foreach_get("vertices", triangles)  # type: ignore[arg-type]
+    scaled = points.reshape(-1, 3).astype(np.float64) * scale
+    rows = triangles.reshape(-1, 3)
+    a, b, c = (scaled[rows[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    double = np.linalg.norm(across, axis=1)
+    normals = across / np.where(double > 0.0, double, 1.0)[:, None]
+    return scaled, rows, normals, 0.5 * double
+
+
+def make_body(
+    rig: bpy.types.Object,
+    obj: bpy.types.Object,
+    mass: float | None = None,
+    density: float = DENSITY,
+    as_mesh: bool = False,
+) -> Report:
+    """Make a mesh object a body of a model, where it stands. ``mass`` None: by ``density`` and its volume.
+
+    Its mesh becomes its own, with scale and modifiers applied and the origin at the centre of mass, on the axes of the
+    primitive that it is; what hung on it still does. ValueError where the object is no mesh, a body already, or
+    flat."""
+    if obj.type != "MESH":
+        raise ValueError(f"{obj.name!r} is no mesh: only meshes can be bodies")
+    if rig_of(obj) is not None:
+        raise ValueError(f"{obj.name!r} belongs to {_name_of(rig_of(obj))!r} already")
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    mesh = bpy.data.meshes.new_from_object(obj.evaluated_get(depsgraph), depsgraph=depsgraph)
+    place, turn, size = obj.matrix_world.decompose()
+    solid = solid_of(mesh, np.array(size), as_mesh)
+    if not (solid.volume > 0.0 or mass):
+        bpy.data.meshes.remove(mesh)
+        raise ValueError(f"{obj.name!r} encloses no volume: give its mass, or make it a solid")
+    world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
+    _take(rig, obj, mesh, world, np.array(size), solid)
+    record = record_of(obj)
+    record.mass = mass if mass else density * solid.volume
+    if solid.shape.type == "mesh" and solid.volume > 0.0:
+        record.has_tensor, record.tensor = True, (solid.tensor / solid.volume).ravel().tolist()
+    return refit(rig)
+
+
+def _name_of(rig: bpy.types.Object | None) -> str:
+    return "" if rig is None else record_of(rig).source_name
+
+
+def _take(
+    rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, world: Matrix, scale: Array, solid: Solid
+) -> None:
+    """Make an object's mesh, place and record those of a body."""
+    frame = Matrix(solid.frame.tolist())
+    mesh.transform(frame.inverted() @ Matrix.Diagonal((*scale.tolist(), 1.0)))
+    if np.prod(scale) < 0.0:
+        mesh.flip_normals()
+    mesh.name = obj.data.name if obj.data is not None else obj.name
+    children = [(child, child.matrix_world.copy()) for child in obj.children]
+    obj.modifiers.clear()
+    for constraint in list(obj.constraints):
+        obj.constraints.remove(constraint)
+    obj.data = mesh
+    for folder in list(obj.users_collection):
+        folder.objects.unlink(obj)
+    child_collection(rig, "Bodies").objects.link(obj)
+    obj.parent, obj.parent_type = rig, "OBJECT"
+    obj.matrix_parent_inverse = Matrix()
+    obj.delta_location, obj.delta_scale = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    obj.rotation_mode = "QUATERNION"
+    obj.matrix_basis = rig.matrix_world.inverted() @ world @ frame
+    for child, matrix in children:
+        child.matrix_world = matrix
+    record = record_of(obj)
+    record.role, record.model, record.active = "BODY", rig, True
+    record.source_name, record.source_id = obj.name, _free_id(rig, obj.name)
+    record.built, record.built_name = flat(obj.matrix_basis), obj.name
+    write_shape(record.shapes.add(), solid.shape)
+
+
+def _free_id(rig: bpy.types.Object, wanted: str) -> str:
+    taken = {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+    number, out = 1, wanted
+    while out in taken:
+        number += 1
+        out = f"{wanted} {number}"
+    return out
+
+
+# ---------------------------------------------------------------- joints
+
+
+def add_joint(
+    rig: bpy.types.Object,
+    parent: bpy.types.Object | None,
+    child: bpy.types.Object,
+    place: Matrix,
+    type_: str = "revolute",
+    name: str = "",
+) -> tuple[bpy.types.Object, Report]:
+    """A joint at ``place`` (in the world, Z its axis) between two bodies as they stand now, its coordinates 0 there;
+    ``parent`` None is the world. Returns its empty.
+
+    Where the bodies were in no chain together, the child and all that hangs on it are designed where they stand now;
+    else the joint closes a loop. ValueError for bodies that are one, or of another model."""
+    for end in (parent, child):
+        if end is not None and (record_of(end).role != "BODY" or record_of(end).model != rig):
+            raise ValueError(f"{end.name!r} is no body of {_name_of(rig)!r}")
+    if parent == child:
+        raise ValueError("A joint is between two bodies: select another one")
+    give_ids(rig)
+    name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
+    dofs = dofs_of_type(type_)
+    frame = _to_design(rig, parent, place)
+    if parent is None or _chain_of(rig, parent).isdisjoint(_chain_of(rig, child)):
+        _design_here(rig, parent, child)
+        opening = None
+    else:
+        opening = inverse(frame) @ _to_design(rig, child, place)
+    empty = _make_empty(rig, name, frame, type_, dofs)
+    joint = record_of(empty).joint
+    joint.parent, joint.child, joint.at_world = parent, child, parent is None
+    if opening is not None and np.abs(opening - np.eye(4)).max() > 1e-6:
+        turn = constraint_turn(Joint("", "", type_, None, None, dofs=dofs))
+        joint.is_open = True
+        joint.opening = flat(opening if turn is None else inverse(turn) @ opening @ turn)
+    return empty, refit(rig)
+
+
+def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs: list[Dof]) -> bpy.types.Object:
+    empty = bpy.data.objects.new(name, None)
+    like = next(iter(parts(rig, "JOINT")), None)
+    empty.empty_display_type = "ARROWS"
+    empty.empty_display_size = like.empty_display_size if like is not None else 0.02 * _extent(rig)
+    empty.rotation_mode = "QUATERNION"
+    empty.parent = rig
+    child_collection(rig, "Joints").objects.link(empty)
+    record = record_of(empty)
+    record.role, record.model = "JOINT", rig
+    record.source_name, record.source_id = name, _free_id(rig, name)
+    record.joint.type, record.joint.active = type_, True
+    write_dofs(record.joint, dofs)
+    turn = constraint_turn(record.joint)
+    empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
+    record.built, record.built_name = flat(empty.matrix_basis), empty.name
+    return empty
+
+
+def _extent(rig: bpy.types.Object) -> float:
+    """The diagonal of the box of a model's bodies."""
+    corners = [obj.matrix_basis @ Matrix.Translation(corner) for obj in parts(rig, "BODY") for corner in obj.bound_box]
+    if not corners:
+        return 1.0
+    return float(np.linalg.norm(np.ptp([corner.translation[:] for corner in corners], axis=0))) or 1.0
+
+
+def _to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
+    """Where a place in the world is in the model's design, carried by a body as it stands now."""
+    if body is None:
+        return _rigid(rig.matrix_world.inverted() @ place)
+    return _rigid(body.matrix_basis.normalized() @ body.matrix_world.normalized().inverted() @ place)
+
+
+def _rigid(matrix: Matrix) -> Array:
+    place, turn, _scale = matrix.decompose()
+    return np.array(Matrix.Translation(place) @ turn.to_matrix().to_4x4(), dtype=np.float64)
+
+
+def _chain_of(rig: bpy.types.Object, body: bpy.types.Object) -> set[bpy.types.Object]:
+    """All bodies that hang together with a body by joints; of the world not, which holds all."""
+    near: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        if joint.active and joint.parent is not None and joint.child is not None:
+            near.setdefault(joint.parent, []).append(joint.child)
+            near.setdefault(joint.child, []).append(joint.parent)
+    found, todo = {body}, [body]
+    while todo:
+        fresh = [other for other in near.get(todo.pop(), ()) if other not in found]
+        found.update(fresh)
+        todo += fresh
+    return found
+
+
+def _design_here(rig: bpy.types.Object, parent: bpy.types.Object | None, child: bpy.types.Object) -> None:
+    """Move the design of all that hangs together with a body so that it is designed, seen from the parent, where it
+    stands now."""
+    here = Matrix(_to_design(rig, parent, child.matrix_world).tolist())
+    shift = here @ child.matrix_basis.normalized().inverted()
+    if np.abs(np.array(shift) - np.eye(4)).max() < 1e-6:
+        return
+    moved = _chain_of(rig, child)
+    for obj in moved:
+        obj.matrix_basis = shift @ obj.matrix_basis
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        if joint.parent in moved or (joint.parent is None and joint.child in moved and not joint.at_world):
+            empty.matrix_basis = shift @ empty.matrix_basis

@@ -1,0 +1,58 @@
+"""The types of joints that people choose from, and the degrees of freedom that each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .records import Dof
+
+_X, _Y, _Z = np.eye(3)
+
+
+def _turn(axis: np.ndarray) -> Dof:
+    return Dof("rotation", axis.copy())
+
+
+def _slide(axis: np.ndarray) -> Dof:
+    return Dof("translation", axis.copy())
+
+
+_TYPES: dict[str, Callable[[], list[Dof]]] = {
+    "revolute": lambda: [_turn(_Z)],
+    "prismatic": lambda: [_slide(_Z)],
+    "cylindrical": lambda: [_slide(_Z), _turn(_Z)],
+    "screw": lambda: [Dof("screw", _Z.copy(), pitch=0.01)],
+    "universal": lambda: [_turn(_Z), _turn(_X)],
+    "euler": lambda: [_turn(_Z), _turn(_Y), _turn(_X)],
+    "ball": lambda: [Dof("ball", _Z.copy())],
+    "planar": lambda: [_slide(_X), _slide(_Y), _turn(_Z)],
+    "translational": lambda: [_slide(_X), _slide(_Y), _slide(_Z)],
+    "weld": list,
+    "free": lambda: [Dof("free", _Z.copy())],
+}
+JOINT_TYPES = tuple(_TYPES)
+
+
+def dofs_of_type(type_: str) -> list[Dof]:
+    """Fresh degrees of freedom of a joint type, with Z of the joint's frame as its main axis: hinges turn about it,
+    slides go along it, planes are square to it. ValueError for a name that is none of ``JOINT_TYPES``."""
+    if type_ not in _TYPES:
+        raise ValueError(f"there is no joint type {type_!r}; choose one of {', '.join(JOINT_TYPES)}")
+    return _TYPES[type_]()
+
+
+def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
+    """The degrees of freedom of a joint that becomes another type. What goes on in the new ones as in the old keeps its
+    motor, stops, springs and start: kind by kind, in their order."""
+    out = dofs_of_type(type_)
+    left = list(dofs)
+    for number, dof in enumerate(out):
+        like = next((old for old in left if old.kind == dof.kind), None)
+        if like is not None:
+            left = [old for old in left if old is not like]
+            axis = dof.axis
+            out[number] = like
+            like.axis = axis
+    return out
