@@ -22,6 +22,7 @@ from ..build import BuildOptions, build
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts, require_rig, rig_of
 from ..records import flat, write_dofs, write_shape
+from .places import to_design
 from .refit import give_ids, refit
 
 #: What bodies are made of where nobody says (kg/m3): water's.
@@ -181,12 +182,12 @@ def add_joint(
     give_ids(rig)
     name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
     dofs = dofs_of_type(type_)
-    frame = _to_design(rig, parent, place)
+    frame = to_design(rig, parent, place)
     if parent is None or _chain_of(rig, parent).isdisjoint(_chain_of(rig, child)):
         _design_here(rig, parent, child)
         opening = None
     else:
-        opening = inverse(frame) @ _to_design(rig, child, place)
+        opening = inverse(frame) @ to_design(rig, child, place)
     empty = _make_empty(rig, name, frame, type_, dofs)
     joint = record_of(empty).joint
     joint.parent, joint.child, joint.at_world = parent, child, parent is None
@@ -224,18 +225,6 @@ def _extent(rig: bpy.types.Object) -> float:
     return float(np.linalg.norm(np.ptp([corner.translation[:] for corner in corners], axis=0))) or 1.0
 
 
-def _to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
-    """Where a place in the world is in the model's design, carried by a body as it stands now."""
-    if body is None:
-        return _rigid(rig.matrix_world.inverted() @ place)
-    return _rigid(body.matrix_basis.normalized() @ body.matrix_world.normalized().inverted() @ place)
-
-
-def _rigid(matrix: Matrix) -> Array:
-    place, turn, _scale = matrix.decompose()
-    return np.array(Matrix.Translation(place) @ turn.to_matrix().to_4x4(), dtype=np.float64)
-
-
 def _chain_of(rig: bpy.types.Object, body: bpy.types.Object) -> set[bpy.types.Object]:
     """All bodies that hang together with a body by joints; of the world not, which holds all."""
     near: dict[bpy.types.Object, list[bpy.types.Object]] = {}
@@ -255,7 +244,7 @@ def _chain_of(rig: bpy.types.Object, body: bpy.types.Object) -> set[bpy.types.Ob
 def _design_here(rig: bpy.types.Object, parent: bpy.types.Object | None, child: bpy.types.Object) -> None:
     """Move the design of all that hangs together with a body so that it is designed, seen from the parent, where it
     stands now."""
-    here = Matrix(_to_design(rig, parent, child.matrix_world).tolist())
+    here = Matrix(to_design(rig, parent, child.matrix_world).tolist())
     shift = here @ child.matrix_basis.normalized().inverted()
     if np.abs(np.array(shift) - np.eye(4)).max() < 1e-6:
         return

@@ -51,7 +51,7 @@ def refit(rig: bpy.types.Object) -> Report:
     that was built is built anew."""
     report = Report()
     give_ids(rig)
-    with _object_mode(rig), _without_physics(rig, report):
+    with _object_mode(rig), without_physics(rig, report):
         decided = plan(extract(settings(rig).collection), closed=False)
         loops = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.loop}
         channels = servo_channels(rig)
@@ -109,7 +109,7 @@ def _set_mode(rig: bpy.types.Object, mode: str) -> None:
 
 
 @contextmanager
-def _without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
+def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
     """Within it the model has no physics; afterwards it has what it had."""
     scenes = [scene for scene in rig.users_scene if is_simulated(rig)]
     drive = settings(rig).drive

@@ -24,6 +24,7 @@ from ..access import record_of, settings
 from ..build.bodies import com_pose
 from ..document import document_bytes
 from ..joint_axes import constraint_turn
+from ..joint_properties import KnuckleDof
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.flywheel import expected_mass, whole_mass
 from ..properties import KnuckleObject
@@ -126,6 +127,18 @@ def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T
     return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
 
 
+def _take_mirrored(body: Body, record: KnuckleObject) -> None:
+    """A copy may be a mirror image: its centre of mass and moments are where its record has them."""
+    if not all(map(same, map(float, record.com), body.com.tolist())):
+        body.com = np.array([plain(x) for x in record.com])
+    if body.inertia is not None and record.has_tensor:
+        tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * body.mass
+        if np.abs(tensor - body.inertia).max() > 1e-5 * np.abs(body.inertia).max():
+            body.inertia = np.where(
+                np.abs(tensor + body.inertia) < 1e-5 * np.abs(tensor).max(), -body.inertia, body.inertia
+            )
+
+
 def _authored(own: str, record: KnuckleObject) -> Body:
     """A body that no document knows: it was made of a mesh."""
     body = Body(own, record.source_name, mass=record.mass)
@@ -160,6 +173,8 @@ class _Reading:
         if old is None:
             self._tell_of_new("Body", obj, own, original)
         exact = com_pose(body) if old or original else None
+        if original is not None:
+            _take_mirrored(body, record)
         body.name = file_name(obj)
         body.shapes = body_shapes(obj, body.shapes, body.com, self.children, self.report)
         if exact is None or was_moved(obj):
@@ -207,7 +222,8 @@ class _Reading:
             elif joint.id in self.openings and not rewired:
                 frame = frame @ self.openings[joint.id]
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
-        if old or original:
+        joint.type = part.type if joint.type != part.type and _kinds(joint.dofs) != _kinds(part.dofs) else joint.type
+        if _kinds(joint.dofs) == _kinds(part.dofs):
             _edit_dofs(obj, joint)
         else:
             joint.dofs = read_dofs(part)
@@ -241,6 +257,10 @@ def _edited_frame(obj: bpy.types.Object, exact: Array | None) -> Array:
     return edited_pose(obj, None if exact is None else exact @ turn)[0] @ inverse(turn)
 
 
+def _kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
+    return [dof.kind for dof in dofs]
+
+
 def _edit_dofs(obj: bpy.types.Object, joint: Joint) -> None:
     for mine, now in zip(joint.dofs, read_dofs(record_of(obj).joint), strict=False):
         _edit_dof(mine, now)
@@ -257,6 +277,8 @@ def _edit_dof(mine: Dof, now: Dof) -> None:
         if isinstance(value, float):
             value = shortest(value) if name in {"lower", "upper"} else plain(value)
         setattr(mine, name, value)
+    if np.abs(now.axis - np.float32(mine.axis)).max() > 1e-6:
+        mine.axis = now.axis
     for name in DOF_VECTORS:
         numbers, before = getattr(now, name), getattr(mine, name)
         if not _same_numbers(numbers, before if any(before) else ()):

@@ -1,0 +1,133 @@
+"""Joints as people change them: another type, the bodies exchanged, another place; and parts taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.joint_types import retyped
+from ...model.records import DOF_SIZE, Array, Dof
+from ...model.report import Report
+from ...model.rotations import inverse
+from ...model.twins import mirrored_stops
+from ..access import record_of
+from ..joint_axes import constraint_turn
+from ..joint_properties import KnuckleJoint
+from ..listeners import quiet
+from ..model_parts import parts
+from ..records import flat, read_dofs, unflat, write_dofs
+from .places import rigid, to_design
+from .refit import refit, without_physics
+
+
+def joint_frame(empty: bpy.types.Object) -> Array:
+    """The frame (4, 4) of a joint in its model's design, from its empty."""
+    turn = constraint_turn(record_of(empty).joint)
+    basis = rigid(empty.matrix_basis)
+    return basis if turn is None else basis @ inverse(turn)
+
+
+def put_frame(empty: bpy.types.Object, frame: Array) -> None:
+    """Have a joint's empty stand for a frame (4, 4) in the design, as its degrees of freedom turn it."""
+    turn = constraint_turn(record_of(empty).joint)
+    empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
+
+
+def put_dofs(empty: bpy.types.Object, dofs: Iterable[Dof]) -> None:
+    """Give a joint other degrees of freedom, in the same frame."""
+    frame, record = joint_frame(empty), record_of(empty).joint
+    opening = _opening(record)
+    record.dofs.clear()
+    record.parts.clear()
+    write_dofs(record, dofs)
+    put_frame(empty, frame)
+    _put_opening(record, opening)
+
+
+def set_type(empty: bpy.types.Object, type_: str) -> Report:
+    """Make a joint one of another type. What goes on in the new one as in the old keeps stops, motor and springs.
+    ValueError for an unknown type."""
+    record = record_of(empty).joint
+    dofs = retyped(read_dofs(record), type_)
+    with quiet():
+        put_dofs(empty, dofs)
+        record.type = type_
+    return refit(record_of(empty).model)
+
+
+def swap_ends(empty: bpy.types.Object) -> Report:
+    """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts and
+    rests with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero."""
+    record = record_of(empty).joint
+    if record.parent is None or record.child is None:
+        raise ValueError(f"{empty.name!r} is not between two bodies")
+    dofs = read_dofs(record)
+    if any(dof.kind == "free" and dof.initial.any() for dof in dofs):
+        raise ValueError(f"{empty.name!r} is free and begins away from zero: move its bodies together first")
+    frame, opening = joint_frame(empty), _opening(record)
+    with quiet():
+        record.parent, record.child = record.child, record.parent
+        put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)])
+        if opening is not None:
+            put_frame(empty, frame @ opening)
+            _put_opening(record, inverse(opening))
+    return refit(record_of(empty).model)
+
+
+def _reversed(dof: Dof) -> Dof:
+    dof.lower, dof.upper = mirrored_stops(dof.lower, dof.upper, -1.0)
+    dof.position, dof.velocity, dof.rest = -dof.position + 0.0, -dof.velocity + 0.0, -dof.rest + 0.0
+    if DOF_SIZE[dof.kind] > 1:
+        dof.start, dof.start_rates = (
+            tuple(-number + 0.0 for number in numbers) for numbers in (dof.start, dof.start_rates)
+        )
+        dof.parts = [_reversed(part) for part in dof.parts]
+    return dof
+
+
+def move_joint(empty: bpy.types.Object, place: Matrix) -> Report:
+    """Put a joint elsewhere (in the world, the joint's frame: Z is a hinge's axis), and leave its bodies where they
+    are designed."""
+    record = record_of(empty).joint
+    with quiet():
+        put_frame(empty, to_design(record_of(empty).model, record.parent or record.child, place))
+    return refit(record_of(empty).model)
+
+
+def _opening(record: KnuckleJoint) -> Array | None:
+    """From the parent's side of a joint to its child's, (4, 4) in the joint's frame; None where they are one."""
+    if not record.is_open:
+        return None
+    turn = constraint_turn(record)
+    opening = unflat(record.opening)
+    return opening if turn is None else turn @ opening @ inverse(turn)
+
+
+def _put_opening(record: KnuckleJoint, opening: Array | None) -> None:
+    record.is_open = opening is not None and bool(np.abs(opening - np.eye(4)).max() > 1e-9)
+    if opening is not None:
+        turn = constraint_turn(record)
+        record.opening = flat(opening if turn is None else inverse(turn) @ opening @ turn)
+
+
+def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
+    """Delete bodies and joints of a model; joints that lose a body go as well. Returns how many bodies and joints went.
+    ValueError where none of the objects is one."""
+    chosen = [obj for obj in objects if record_of(obj).model == rig]
+    bodies = {obj for obj in chosen if record_of(obj).role == "BODY"}
+    joints = {obj for obj in chosen if record_of(obj).role == "JOINT"}
+    if not (bodies or joints):
+        raise ValueError("Select bodies or joints of the mechanism to delete them")
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        if joint.parent in bodies or joint.child in bodies:
+            joints.add(empty)
+    report = Report()
+    with without_physics(rig, report):
+        hung = [child for body in bodies for child in body.children_recursive]
+        bpy.data.batch_remove([*joints, *hung, *bodies])
+        report.extend(refit(rig))
+    return len(bodies), len(joints), report
