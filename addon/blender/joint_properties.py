@@ -15,7 +15,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from .listeners import joint_changed
+from .listeners import joint_changed, value_changed
 
 #: The order in which a shape's size is kept in three numbers.
 SIZE_KEYS: dict[str, tuple[str, ...]] = {
@@ -82,15 +82,18 @@ class KnuckleDof(bpy.types.PropertyGroup):
     position: FloatProperty(name="Position", description="Servo value at the start")
     velocity: FloatProperty(name="Velocity")
     damping: FloatProperty(name="Damping", update=joint_changed)
-    friction: FloatProperty(name="Friction")
+    friction: FloatProperty(name="Friction", update=value_changed)
     stiffness: FloatProperty(name="Stiffness", update=joint_changed)
-    rest: FloatProperty(name="Spring Rest")
-    armature: FloatProperty(name="Armature Inertia")
-    gain: FloatProperty(name="Gain", description="How hard the servo corrects its error (Juice's law)")
+    rest: FloatProperty(name="Spring Rest", update=value_changed)
+    armature: FloatProperty(name="Armature Inertia", update=value_changed)
+    gain: FloatProperty(
+        name="Gain", description="How hard the servo corrects its error (Juice's law)", update=value_changed
+    )
     max_force: FloatProperty(
         name="Maximum Force",
         description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others",
         min=0.0,
+        update=value_changed,
     )
     servo_stiffness: FloatProperty(
         name="Stiffness",

@@ -13,6 +13,9 @@ on_joint_change: list[Callable[[bpy.types.Object], None]] = []
 on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
 on_world_change: list[Callable[[bpy.types.Armature], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
+#: Called with a joint's empty after any value of its record was edited, also one that nothing is derived from.
+on_value_change: list[Callable[[bpy.types.Object], None]] = []
+on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 
 _quiet = {"depth": 0}
@@ -28,18 +31,20 @@ def quiet() -> Iterator[None]:
         _quiet["depth"] -= 1
 
 
-def wakes(listeners: list[Callable[..., None]]) -> Callable[..., None]:
+def wakes(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
     """An update function that tells the listeners which data changed."""
 
     def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
         if not _quiet["depth"]:
-            for act in listeners:
+            for act in (act for each in listeners for act in each):
                 act(self.id_data)
 
     return update
 
 
-joint_changed = wakes(on_joint_change)
+joint_changed = wakes(on_joint_change, on_value_change)
+value_changed = wakes(on_value_change)
+symmetry_changed = wakes(on_symmetry_change)
 drive_changed = wakes(on_drive_change)
 world_changed = wakes(on_world_change)
 body_changed = wakes(on_body_change)

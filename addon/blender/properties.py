@@ -24,7 +24,7 @@ from bpy.props import (
 
 from .joint_properties import CLASSES as JOINT_CLASSES
 from .joint_properties import KnuckleJoint, KnuckleShape
-from .listeners import body_changed, drive_changed, world_changed
+from .listeners import body_changed, drive_changed, symmetry_changed, world_changed
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
 from .truth_properties import CLASSES as TRUTH_CLASSES
@@ -47,6 +47,8 @@ class KnuckleObject(bpy.types.PropertyGroup):
     source_id: StringProperty(name="Id", description="The id in the file")
     copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
     twin: StringProperty(name="Twin", description="Id of the part that mirrors this one")
+    seen: FloatVectorProperty(size=16, description="The local matrix that its twin was last made alike to")
+    seen_name: StringProperty(description="The name that went with it")
     model: PointerProperty(type=bpy.types.Object)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
@@ -227,6 +229,11 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=world_changed,
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
+    symmetric: BoolProperty(
+        name="Symmetrical Editing",
+        description="What is moved, turned, resized, renamed or set on one half of the model is done to its twin as well",
+        update=symmetry_changed,
+    )
     show_collision: BoolProperty(
         name="Collision Shapes",
         description="Show, as wires, what bodies collide with where that is not what they look like",

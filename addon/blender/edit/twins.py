@@ -11,16 +11,17 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.kinematics import joint_frame_world
+from ...model.mirror import joint_parts
 from ...model.records import Array, Body, Dof, Joint
 from ...model.report import Report
 from ...model.rotations import inverse
 from ...model.sides import Plane, Sides, counterpart_names, sides_of
 from ...model.symmetry import Difference, Pair, asymmetries, find_twins
-from ...model.twins import flip_between, image_of, mirrored_joint, usual_flip
+from ...model.twins import flip_between, image_of, mirror_dofs, mirrored_joint, usual_flip
 from ..access import record_of, settings
 from ..extract import extract
 from ..joint_axes import constraint_turn
-from ..joint_properties import KnuckleDof
+from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import file_name, parts
 from ..records import flat, read_dofs, unflat, write_dof
@@ -145,12 +146,29 @@ def mirror_joint(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane) 
     objects = by_id(record_of(empty).model, "BODY")
     theirs.parent, theirs.child = objects.get(image.parent or ""), objects.get(image.child or "")
     theirs.active = record.active
-    single = iter(theirs.parts)
-    for kept, dof in zip(theirs.dofs, image.dofs, strict=True):
+    _write_values(theirs, image.dofs)
+    return report
+
+
+def mirror_values(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
+    """Give a joint's twin its stops, springs, motors and start, as far as their axes are mirror images, and leave the
+    twin where it is."""
+    bodies = _body_records(record_of(empty).model)
+    joint, twin = _joint_record(empty), _joint_record(mate)
+    image = [None if end is None else bodies[end].twin or end for end in (joint.parent, joint.child)]
+    swapped = image == [twin.child, twin.parent] and image != [twin.parent, twin.child]
+    reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
+    parts_, _nearest = joint_parts(joint, twin, reflected, swapped)
+    mirror_dofs(joint, twin, parts_)
+    _write_values(record_of(mate).joint, twin.dofs)
+
+
+def _write_values(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
+    single = iter(record.parts)
+    for kept, dof in zip(record.dofs, dofs, strict=True):
         _rewrite(kept, dof)
         for part in dof.parts:
             _rewrite(next(single), part)
-    return report
 
 
 def _rewrite(kept: KnuckleDof, dof: Dof) -> None:
@@ -295,10 +313,6 @@ def _twin_joint(rig: bpy.types.Object, empty: bpy.types.Object, plane: Plane) ->
     joint.losses.clear()
     objects = by_id(rig, "BODY")
     joint.parent, joint.child = objects.get(image.parent or ""), objects.get(image.child or "")
-    single = iter(joint.parts)
-    for kept, dof in zip(joint.dofs, image.dofs, strict=True):
-        write_dof(kept, dof)
-        for part in dof.parts:
-            write_dof(next(single), part)
+    _write_values(joint, image.dofs)
     put_frame(made, joint_frame_world(image, bodies))
     return made
