@@ -9,7 +9,7 @@ import bpy
 
 from .. import cli
 from . import properties
-from .physics import handlers
+from .physics import hooks
 
 _state: dict[str, Any] = {"on": False}
 
@@ -29,7 +29,7 @@ def register() -> None:
     from . import ui
 
     properties.register()
-    handlers.register()
+    hooks.register()
     ui.register()
     _state["command"] = bpy.utils.register_cli_command("knuckle", cli.main)
     _state["on"] = True
@@ -44,6 +44,6 @@ def unregister() -> None:
 
     bpy.utils.unregister_cli_command(_state.pop("command"))
     ui.unregister()
-    handlers.unregister()
+    hooks.unregister()
     properties.unregister()
     _state["on"] = False

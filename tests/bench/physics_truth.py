@@ -20,7 +20,7 @@ import bpy
 import numpy as np
 
 import addon
-from addon.blender.physics import handlers, progress
+from addon.blender.physics import handlers, hooks, progress
 from addon.blender.physics.bake import bake, record
 from addon.blender.physics.truth import truth_of
 from tests.blender.mechanisms import JUICE, objects_of, play, put, world_of
@@ -163,14 +163,14 @@ def scrubbed() -> Iterator[Row]:
         rig = _walker()
         seen = _stepped(rig, 300)
         if not kept:
-            handlers.unregister()
+            hooks.unregister()
         bodies = objects_of(rig, "BODY").values()
         worst = []
         for frame in order:
             bpy.context.scene.frame_set(frame)
             worst.append(float(np.abs(np.array([world_of(obj) for obj in bodies]) - seen[frame - 1]).max()))
         if not kept:
-            handlers.register()
+            hooks.register()
         wrong = sum(each > 1e-4 for each in worst)
         yield Row(f"60 frames of a run gone to, {what}: wrong ones", wrong, 0 if kept else None)
 

@@ -21,7 +21,7 @@ from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
-from ..physics import handlers
+from ..physics import hooks
 from ..physics.inertia import report_inertia
 from ..physics.limits import report_restraints
 from ..physics.simulation import build_physics
@@ -77,7 +77,7 @@ def build(
     context = context or bpy.context
     options = options or BuildOptions()
     properties.register()
-    handlers.register()
+    hooks.register()
     report = mechanism.report = mechanism.report or Report()
     scene = context.scene
     allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders

@@ -1,8 +1,7 @@
-"""What Blender calls: servo control before each frame, and what follows an edit of a record."""
+"""What Blender calls as frames change and files open: servo control before each frame, and what is told after it."""
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,26 +9,20 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.report import Report
-from .. import listeners
-from ..access import armature_settings, settings
+from ..access import settings
 from ..animation import live_loops
 from ..animation.gait import settings_curves
-from ..bone_limits import limit_bone_of
-from ..model_parts import parts, rig_of, rigs_in
+from ..model_parts import rigs_in
 from ..reporting import add_to_report
 from . import progress
-from .apart import keep_apart
 from .body_keys import follow_body_keys
-from .constraints import put_constraint
-from .flywheel import put_masses
 from .plant import gather
 from .servo import ServoRun
-from .simulation import build_physics, is_simulated, is_whole, put_friction
+from .simulation import build_physics, is_simulated, is_whole
 from .standstill import Standstill
 from .starting import Beginning, evaluate_first
 from .stripping import forget_simulations, note_simulated, part_with_lost
-from .world import first_frame, follow_scene, reset_cache, world_gravity
+from .world import first_frame, follow_scene, reset_cache
 
 _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
@@ -178,59 +171,10 @@ def _release() -> None:
         _holds.pop().release()
 
 
-def drive_changed(armature: bpy.types.Armature) -> None:
-    """The user threw the switch: build physics if need be and hand the bodies over."""
-    rig = armature_settings(armature).rig
-    if rig is None:
-        return
-    follow_body_keys(rig)
-    for scene in rig.users_scene:
-        if armature_settings(armature).drive != "KEYS" and not (is_simulated(rig) and is_whole(scene, rig)):
-            build_physics(scene, rig)
-        if scene.rigidbody_world is None:
-            continue
-        ServoRun(scene, rig).set_drive(armature_settings(armature).drive)
-        reset_cache(scene)
-        _stepped.discard(scene.name)
-        _tell(scene, _driven(scene))
-
-
-def joint_changed(empty: bpy.types.Object) -> None:
-    """A joint's record was edited: derive its bone's limits and its constraint anew."""
-    limit_bone_of(empty)
-    rig = rig_of(empty)
-    if rig is None:
-        return
-    live_loops.forget(rig)
-    if empty.rigid_body_constraint is not None:
-        put_constraint(empty, settings(rig))
-    elif is_simulated(rig):
-        for scene in rig.users_scene:
-            if scene.rigidbody_world is not None and not is_whole(scene, rig):  # it floated, and has a spring now
-                build_physics(scene, rig)
-
-
-def world_changed(armature: bpy.types.Armature) -> None:
-    """The model's gravity, friction or softness was edited."""
-    rig = armature_settings(armature).rig
-    if rig is None or not is_simulated(rig):
-        return
-    for empty in parts(rig, "JOINT"):
-        if empty.rigid_body_constraint is not None:
-            put_constraint(empty, armature_settings(armature))
-    for scene in rig.users_scene:
-        if armature_settings(armature).before.made_world:
-            scene.gravity = world_gravity(rig)
-        put_friction(rig)
-        if scene.rigidbody_world is not None:
-            keep_apart(rig, scene.rigidbody_world, Report())
-        reset_cache(scene)
-
-
-def body_changed(obj: bpy.types.Object) -> None:
-    """A body's mass was edited in its record."""
-    if obj.rigid_body is not None:
-        put_masses(obj)
+def handed_over(scene: bpy.types.Scene) -> None:
+    """A model's drive was switched by hand: what is shown is no longer what the last step came to."""
+    _stepped.discard(scene.name)
+    _tell(scene, _driven(scene))
 
 
 @persistent
@@ -259,48 +203,3 @@ def after_load(*_args: Any) -> None:
         if _driven(scene):
             # Blender cannot evaluate yet: with frame_set it would take all bodies to be in one heap
             scene.frame_current = first_frame(scene)
-
-
-_HANDLERS = (
-    ("frame_change_pre", live_loops.before_frame),  # servos chase what follows in the same frame
-    ("frame_change_pre", before_frame),
-    ("frame_change_post", live_loops.after_frame),
-    ("frame_change_post", after_frame),
-    ("depsgraph_update_post", live_loops.after_update),
-    ("load_post", after_load),
-    ("load_factory_startup_post", after_load),
-    ("undo_post", forget),
-    ("redo_post", forget),
-)
-_LISTENERS: tuple[tuple[list[Any], Any], ...] = (
-    (listeners.on_joint_change, joint_changed),
-    (listeners.on_drive_change, drive_changed),
-    (listeners.on_world_change, world_changed),
-    (listeners.on_body_change, body_changed),
-)
-
-
-def register() -> None:
-    """Hang the handlers in; does nothing the second time. As a Python module, Blender 4.2 crashes at exit
-    when one of them is still there."""
-    atexit.unregister(unregister)
-    atexit.register(unregister)
-    for name, act in _HANDLERS:
-        calls = getattr(bpy.app.handlers, name)
-        if act not in calls:
-            calls.append(act)
-    for told, act in _LISTENERS:
-        if act not in told:
-            told.append(act)
-
-
-def unregister() -> None:
-    """Take them out again."""
-    for name, act in _HANDLERS:
-        calls = getattr(bpy.app.handlers, name)
-        if act in calls:
-            calls.remove(act)
-    for told, act in _LISTENERS:
-        if act in told:
-            told.remove(act)
-    forget()

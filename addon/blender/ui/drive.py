@@ -8,8 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..access import settings
 from ..animation.live_loops import drive_from
 from ..model_parts import file_name, parts, rigs_in
-from ..physics.handlers import is_simulated
-from ..physics.simulation import build_physics, clear_physics, leftovers, remove_leftovers
+from ..physics.simulation import build_physics, clear_physics, is_simulated, leftovers, remove_leftovers
 from ..physics.truth import worst_joints
 from ..physics.world import fit_world
 from .common import NeedsModel, Result, counted, tell

@@ -1,0 +1,57 @@
+"""Hanging our handlers and listeners in, and taking them out again."""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+import bpy
+
+from .. import listeners
+from ..animation import live_loops
+from .edits import body_changed, drive_changed, joint_changed, world_changed
+from .handlers import after_frame, after_load, before_frame, forget
+
+_HANDLERS = (
+    ("frame_change_pre", live_loops.before_frame),  # servos chase what follows in the same frame
+    ("frame_change_pre", before_frame),
+    ("frame_change_post", live_loops.after_frame),
+    ("frame_change_post", after_frame),
+    ("depsgraph_update_post", live_loops.after_update),
+    ("load_post", after_load),
+    ("load_factory_startup_post", after_load),
+    ("undo_post", forget),
+    ("redo_post", forget),
+)
+_LISTENERS: tuple[tuple[list[Any], Any], ...] = (
+    (listeners.on_joint_change, joint_changed),
+    (listeners.on_drive_change, drive_changed),
+    (listeners.on_world_change, world_changed),
+    (listeners.on_body_change, body_changed),
+)
+
+
+def register() -> None:
+    """Hang the handlers in; does nothing the second time. As a Python module, Blender 4.2 crashes at exit
+    when one of them is still there."""
+    atexit.unregister(unregister)
+    atexit.register(unregister)
+    for name, act in _HANDLERS:
+        calls = getattr(bpy.app.handlers, name)
+        if act not in calls:
+            calls.append(act)
+    for told, act in _LISTENERS:
+        if act not in told:
+            told.append(act)
+
+
+def unregister() -> None:
+    """Take them out again."""
+    for name, act in _HANDLERS:
+        calls = getattr(bpy.app.handlers, name)
+        if act in calls:
+            calls.remove(act)
+    for told, act in _LISTENERS:
+        if act in told:
+            told.remove(act)
+    forget()
