@@ -231,7 +231,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
     symmetric: BoolProperty(
         name="Symmetrical Editing",
-        description="What is moved, turned, resized, renamed or set on one half of the model is done to its twin as well",
+        description="What is moved, turned, resized, renamed or set on one half is done to its twin as well",
         update=symmetry_changed,
     )
     show_collision: BoolProperty(

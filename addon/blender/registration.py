@@ -9,6 +9,7 @@ import bpy
 
 from .. import cli
 from . import properties
+from .edit import symmetric
 from .physics import hooks
 
 _state: dict[str, Any] = {"on": False}
@@ -30,6 +31,7 @@ def register() -> None:
 
     properties.register()
     hooks.register()
+    symmetric.register()
     ui.register()
     _state["command"] = bpy.utils.register_cli_command("knuckle", cli.main)
     _state["on"] = True
@@ -44,6 +46,7 @@ def unregister() -> None:
 
     bpy.utils.unregister_cli_command(_state.pop("command"))
     ui.unregister()
+    symmetric.unregister()
     hooks.unregister()
     properties.unregister()
     _state["on"] = False

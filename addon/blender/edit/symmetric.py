@@ -19,6 +19,7 @@ from ...model.sides import Plane, counterpart_names
 from ...model.twins import flip_between, image_of
 from .. import listeners
 from ..access import armature_settings, record_of, settings
+from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
 from ..records import flat, unflat
@@ -82,9 +83,8 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
             continue  # both were moved: the active one leads
         _make_alike(obj, mate, plane)
         done += 1
-    for obj in edited:
+    for obj in (each for pair in edited.items() for each in pair):
         note(obj)
-        note(edited[obj])
     return done
 
 
@@ -201,14 +201,26 @@ def look(*_args: Any) -> None:
     _state["on"] = any(armature_settings(data).symmetric for data in bpy.data.armatures)
 
 
-HANDLERS = (
+_HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
     ("load_post", look),
     ("undo_post", look),
     ("redo_post", look),
 )
-LISTENERS: tuple[tuple[list[Any], Any], ...] = (
+_LISTENERS: Listeners = (
     (listeners.on_value_change, value_changed),
     (listeners.on_body_change, mass_changed),
     (listeners.on_symmetry_change, symmetry_changed),
 )
+
+
+def register() -> None:
+    """Hang in what follows edits."""
+    hang(_HANDLERS, _LISTENERS)
+    look()
+
+
+def unregister() -> None:
+    """Take it out again."""
+    take_down(_HANDLERS, _LISTENERS)
+    drop()

@@ -1,18 +1,16 @@
-"""Hanging our handlers and listeners in, and taking them out again."""
+"""What physics and live loops have Blender call."""
 
 from __future__ import annotations
 
 import atexit
-from typing import Any
-
-import bpy
 
 from .. import listeners
 from ..animation import live_loops
+from ..hooks import Handlers, Listeners, hang, take_down
 from .edits import body_changed, drive_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, before_frame, forget
 
-_HANDLERS = (
+_HANDLERS: Handlers = (
     ("frame_change_pre", live_loops.before_frame),  # servos chase what follows in the same frame
     ("frame_change_pre", before_frame),
     ("frame_change_post", live_loops.after_frame),
@@ -23,7 +21,7 @@ _HANDLERS = (
     ("undo_post", forget),
     ("redo_post", forget),
 )
-_LISTENERS: tuple[tuple[list[Any], Any], ...] = (
+_LISTENERS: Listeners = (
     (listeners.on_joint_change, joint_changed),
     (listeners.on_drive_change, drive_changed),
     (listeners.on_world_change, world_changed),
@@ -36,22 +34,10 @@ def register() -> None:
     when one of them is still there."""
     atexit.unregister(unregister)
     atexit.register(unregister)
-    for name, act in _HANDLERS:
-        calls = getattr(bpy.app.handlers, name)
-        if act not in calls:
-            calls.append(act)
-    for told, act in _LISTENERS:
-        if act not in told:
-            told.append(act)
+    hang(_HANDLERS, _LISTENERS)
 
 
 def unregister() -> None:
     """Take them out again."""
-    for name, act in _HANDLERS:
-        calls = getattr(bpy.app.handlers, name)
-        if act in calls:
-            calls.remove(act)
-    for told, act in _LISTENERS:
-        if act in told:
-            told.remove(act)
+    take_down(_HANDLERS, _LISTENERS)
     forget()
