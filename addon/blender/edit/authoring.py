@@ -4,6 +4,7 @@ Everything is made as an import makes it, with no document behind it: it poses, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -19,6 +20,7 @@ from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of
 from ..build import BuildOptions, build
+from ..datablocks import latest, remove_since
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts, require_rig, rig_of
 from ..records import flat, write_dofs, write_shape
@@ -84,33 +86,37 @@ def _surface(mesh: bpy.types.Mesh, scale: Array) -> tuple[Array, NDArray[np.int3
 
 def make_body(
     rig: bpy.types.Object,
-    obj: bpy.types.Object,
+    objects: Sequence[bpy.types.Object],
     mass: float | None = None,
     density: float = DENSITY,
     as_mesh: bool = False,
 ) -> Report:
-    """Make a mesh object a body of a model, where it stands. ``mass`` None: by ``density`` and its volume.
+    """Make mesh objects bodies of a model, where they stand. ``mass`` of each; None: by ``density`` and their volumes.
 
-    Its mesh becomes its own, with scale and modifiers applied and the origin at the centre of mass, on the axes of the
-    primitive that it is; what hung on it still does. ValueError where the object is no mesh, a body already, or
-    flat."""
-    if obj.type != "MESH":
-        raise ValueError(f"{obj.name!r} is no mesh: only meshes can be bodies")
-    if rig_of(obj) is not None:
-        raise ValueError(f"{obj.name!r} belongs to {_name_of(rig_of(obj))!r} already")
+    The mesh of each becomes its own, with scale and modifiers applied and the origin at the centre of mass, on the axes
+    of the primitive that it is; what hung on it still does. ValueError, and nothing done, where one is no mesh, a body
+    already, or flat and without a mass."""
+    for obj in objects:
+        if obj.type != "MESH":
+            raise ValueError(f"{obj.name!r} is no mesh: only meshes can be bodies")
+        if rig_of(obj) is not None:
+            raise ValueError(f"{obj.name!r} belongs to {_name_of(rig_of(obj))!r} already")
+    before = latest(("meshes",))
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    mesh = bpy.data.meshes.new_from_object(obj.evaluated_get(depsgraph), depsgraph=depsgraph)
-    place, turn, size = obj.matrix_world.decompose()
-    solid = solid_of(mesh, np.array(size), as_mesh)
-    if not (solid.volume > 0.0 or mass):
-        bpy.data.meshes.remove(mesh)
-        raise ValueError(f"{obj.name!r} encloses no volume: give its mass, or make it a solid")
-    world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
-    _take(rig, obj, mesh, world, np.array(size), solid)
-    record = record_of(obj)
-    record.mass = mass if mass else density * solid.volume
-    if solid.shape.type == "mesh" and solid.volume > 0.0:
-        record.has_tensor, record.tensor = True, (solid.tensor / solid.volume).ravel().tolist()
+    found = []
+    for obj in objects:
+        mesh = bpy.data.meshes.new_from_object(obj.evaluated_get(depsgraph), depsgraph=depsgraph)
+        solid = solid_of(mesh, np.array(obj.matrix_world.to_scale()), as_mesh)
+        if not (solid.volume > 0.0 or mass):
+            remove_since(before, ("meshes",))
+            raise ValueError(f"{obj.name!r} encloses no volume: give its mass, or make it a solid")
+        found.append((obj, mesh, solid))
+    for obj, mesh, solid in found:
+        _take(rig, obj, mesh, solid)
+        record = record_of(obj)
+        record.mass = mass if mass else density * solid.volume
+        if solid.shape.type == "mesh" and solid.volume > 0.0:
+            record.has_tensor, record.tensor = True, (solid.tensor / solid.volume).ravel().tolist()
     return refit(rig)
 
 
@@ -118,13 +124,13 @@ def _name_of(rig: bpy.types.Object | None) -> str:
     return "" if rig is None else record_of(rig).source_name
 
 
-def _take(
-    rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, world: Matrix, scale: Array, solid: Solid
-) -> None:
+def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, solid: Solid) -> None:
     """Make an object's mesh, place and record those of a body."""
+    place, turn, scale = obj.matrix_world.decompose()
+    world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
     frame = Matrix(solid.frame.tolist())
-    mesh.transform(frame.inverted() @ Matrix.Diagonal((*scale.tolist(), 1.0)))
-    if np.prod(scale) < 0.0:
+    mesh.transform(frame.inverted() @ Matrix.Diagonal((*scale, 1.0)))
+    if scale[0] * scale[1] * scale[2] < 0.0:
         mesh.flip_normals()
     mesh.name = obj.data.name if obj.data is not None else obj.name
     children = [(child, child.matrix_world.copy()) for child in obj.children]

@@ -8,6 +8,7 @@ from bpy.props import IntProperty
 from . import (
     bake,
     drive,
+    edit_parts,
     export_model,
     export_motion,
     film,
@@ -36,8 +37,10 @@ _CLASSES = (
     *motion_tools.CLASSES,
     *motion_panel.CLASSES,
     *servo_names.CLASSES,
+    *edit_parts.CLASSES,
 )
 _MENUS = (
+    ("VIEW3D_MT_add", edit_parts.menu),
     ("TOPBAR_MT_file_import", import_model.menu),
     ("TOPBAR_MT_file_import", import_motion.menu),
     ("TOPBAR_MT_file_export", export_model.menu),

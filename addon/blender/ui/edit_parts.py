@@ -1,0 +1,281 @@
+"""Making models and changing how they hang together: empty models, bodies, joints, and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
+from mathutils import Matrix
+
+from ..access import record_of
+from ..edit.authoring import DENSITY, add_joint, make_body, new_model
+from ..edit.joint_places import place_for
+from ..edit.joints import delete_parts, move_joint, set_type, swap_ends
+from ..edit.refit import refit
+from ..model_parts import rig_of
+from .common import ERRORS, NeedsModel, Result, counted, refuse, tell
+from .selection import active_joint
+
+_TYPE_ITEMS = [
+    ("revolute", "Revolute", "A hinge: it turns about Z"),
+    ("prismatic", "Prismatic", "A slider: it goes along Z"),
+    ("cylindrical", "Cylindrical", "It slides along Z and turns about it"),
+    ("screw", "Screw", "It turns about Z, and slides along it as it turns"),
+    ("universal", "Universal", "Two turns at right angles"),
+    ("euler", "Euler", "Three turns, one after the other"),
+    ("ball", "Ball", "It turns every way"),
+    ("planar", "Planar", "It slides in a plane, and turns in it"),
+    ("translational", "Translational", "It slides every way"),
+    ("weld", "Weld", "It holds its bodies together"),
+    ("free", "Free", "It holds nothing"),
+]
+
+_WHERE_ITEMS = [
+    ("CURSOR", "3D Cursor", "At the cursor, about its Z"),
+    ("FACE", "Active Face", "In the middle of the face that is active on either body, about its normal"),
+    ("RING", "Selected Ring", "In the middle of the points that are selected on either body, about their axis"),
+    ("NEAREST", "Nearest Points", "Where the two bodies are nearest"),
+    ("CHILD", "Child's Origin", "Where the child's centre of mass is, about its Z"),
+]
+_AXES = {
+    "Z": Matrix(),
+    "X": Matrix(((0, 0, 1, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1))),
+    "Y": Matrix(((0, 1, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0), (0, 0, 0, 1))),
+}
+
+
+class KNUCKLE_OT_new_model(bpy.types.Operator):
+    bl_idname = "knuckle.new_model"
+    bl_label = "Empty Mechanism"
+    bl_description = "Add a mechanism without bodies. Make Body fills it from the meshes of the scene"
+    bl_options = {"REGISTER", "UNDO"}
+
+    name: StringProperty(name="Name", default="Mechanism")
+    ground: BoolProperty(name="Ground", description="A ground plane at height 0 under physics", default=True)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode == "OBJECT":
+            return True
+        cls.poll_message_set("Go to object mode to add a mechanism")
+        return False
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        try:
+            rig = new_model(context, self.name or "Mechanism", self.ground)
+        except ERRORS as error:
+            return refuse(self, error)
+        _activate(context, rig)
+        self.report({"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
+        return {"FINISHED"}
+
+
+def _activate(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    for other in list(context.view_layer.objects.selected):
+        other.select_set(False)
+    obj.select_set(True)
+    context.view_layer.objects.active = obj
+
+
+def _plain_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The selected meshes that belong to no model."""
+    return [obj for obj in context.view_layer.objects.selected if obj.type == "MESH" and rig_of(obj) is None]
+
+
+class KNUCKLE_OT_make_body(NeedsModel):
+    bl_idname = "knuckle.make_body"
+    bl_label = "Make Body"
+    bl_description = (
+        "Make the selected meshes bodies of the mechanism, where they stand. Boxes, cylinders, balls and their like "
+        "are recognised"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    use_density: BoolProperty(name="From Density", description="Weigh each by its volume", default=True)
+    density: FloatProperty(name="Density", description="Mass per volume (water: 1000)", default=DENSITY, min=1e-6)
+    mass: FloatProperty(name="Mass", description="Mass of each", default=1.0, min=1e-6)
+    as_mesh: BoolProperty(name="Keep as Mesh", description="Recognise no primitives", default=False)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if context.mode != "OBJECT":
+            return "Go to object mode to make bodies"
+        return "" if _plain_meshes(context) else "Select meshes that are no bodies yet, and a part of the mechanism"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "use_density")
+        layout.prop(self, "density" if self.use_density else "mass")
+        layout.prop(self, "as_mesh")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = _plain_meshes(context)
+        report = make_body(rig, chosen, None if self.use_density else self.mass, self.density, self.as_mesh)
+        tell(self, f"{counted(len(chosen), 'body', 'bodies')} made", report)
+        return {"FINISHED"}
+
+
+def _two_bodies(context: bpy.types.Context, rig: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object]:
+    """The active body as the parent and the other selected one as the child, as Blender's parenting has it; with one
+    body alone, the world and that body."""
+    bodies = [obj for obj in context.view_layer.objects.selected if record_of(obj).role == "BODY"]
+    bodies = [obj for obj in bodies if record_of(obj).model == rig]
+    active = context.view_layer.objects.active
+    if len(bodies) == 1:
+        return None, bodies[0]
+    if len(bodies) == 2 and active in bodies:
+        return active, next(obj for obj in bodies if obj != active)
+    raise ValueError("Select the child and then the parent: two bodies of the mechanism, the parent active")
+
+
+class KNUCKLE_OT_add_joint(NeedsModel):
+    bl_idname = "knuckle.add_joint"
+    bl_label = "Add Joint"
+    bl_description = "Join the selected body to the active one, its parent; one body alone is joined to the world"
+    bl_options = {"REGISTER", "UNDO"}
+
+    type: EnumProperty(name="Type", items=_TYPE_ITEMS, default="revolute")
+    where: EnumProperty(name="At", items=_WHERE_ITEMS, default="CURSOR")
+    axis: EnumProperty(
+        name="Axis",
+        description="Which axis of the place is the joint's",
+        items=[(a, a, "") for a in "XYZ"],
+        default="Z",
+    )
+    name: StringProperty(name="Name", description="That of its bodies if empty")
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        try:
+            _two_bodies(context, rig)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        parent, child = _two_bodies(context, rig)
+        place = place_for(context, self.where, parent, child) @ _AXES[self.axis]
+        if context.mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        empty, report = add_joint(rig, parent, child, place, self.type, self.name)
+        ends = f"{child.name!r} to {parent.name!r}" if parent is not None else f"{child.name!r} to the world"
+        tell(self, f"{empty.name!r} joins {ends}", report)
+        return {"FINISHED"}
+
+
+class _NeedsJoint(NeedsModel):
+    bl_idname = "knuckle.needs_joint"
+    bl_label = "Needs a Joint"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if active_joint(context, rig) is not None else "Select a joint, its bone, or the body that it moves"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        empty = active_joint(context, rig)
+        assert empty is not None
+        return self.change(context, empty)
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
+        """The operator's own work on the joint."""
+        raise NotImplementedError
+
+
+class KNUCKLE_OT_set_joint_type(_NeedsJoint):
+    bl_idname = "knuckle.set_joint_type"
+    bl_label = "Set Joint Type"
+    bl_description = "Make the joint one of another type. Stops, motors and springs stay with what stays in it"
+    bl_options = {"REGISTER", "UNDO"}
+
+    type: EnumProperty(name="Type", items=_TYPE_ITEMS, default="revolute")
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
+        tell(self, f"{empty.name!r} is {self.type} now", set_type(empty, self.type))
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_swap_joint(_NeedsJoint):
+    bl_idname = "knuckle.swap_joint"
+    bl_label = "Swap Parent and Child"
+    bl_description = "Have the joint count the other way: what stayed moves, and what moved stays"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
+        report = swap_ends(empty)
+        joint = record_of(empty).joint
+        tell(self, f"{joint.parent.name!r} carries {joint.child.name!r} now", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_move_joint(_NeedsJoint):
+    bl_idname = "knuckle.move_joint"
+    bl_label = "Move Joint"
+    bl_description = "Put the joint elsewhere and leave its bodies where they are"
+    bl_options = {"REGISTER", "UNDO"}
+
+    where: EnumProperty(name="To", items=_WHERE_ITEMS, default="CURSOR")
+    axis: EnumProperty(
+        name="Axis",
+        description="Which axis of the place is the joint's",
+        items=[(a, a, "") for a in "XYZ"],
+        default="Z",
+    )
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
+        joint = record_of(empty).joint
+        child = joint.child or joint.parent
+        if child is None:
+            raise ValueError(f"{empty.name!r} has no body")
+        place = place_for(context, self.where, joint.parent if joint.child is not None else None, child)
+        tell(self, f"{empty.name!r} moved", move_joint(empty, place @ _AXES[self.axis]))
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_delete_parts(NeedsModel):
+    bl_idname = "knuckle.delete_parts"
+    bl_label = "Delete Parts"
+    bl_description = (
+        "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        chosen = (record_of(obj) for obj in context.view_layer.objects.selected)
+        found = any(record.role in {"BODY", "JOINT"} and record.model == rig for record in chosen)
+        return "" if found else "Select bodies or joints of the mechanism"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        bodies, joints, report = delete_parts(rig, list(context.view_layer.objects.selected))
+        tell(self, f"{counted(bodies, 'body', 'bodies')} and {counted(joints, 'joint')} deleted", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_refit(NeedsModel):
+    bl_idname = "knuckle.refit"
+    bl_label = "Update Armature"
+    bl_description = "Make the bones fit the bodies and joints as they stand now, after joints were moved by hand"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        tell(self, "The armature fits its joints", refit(rig))
+        return {"FINISHED"}
+
+
+def menu(self: Any, _context: bpy.types.Context) -> None:
+    """The entries of Blender's Add menu."""
+    self.layout.operator(KNUCKLE_OT_new_model.bl_idname, text="Empty Mechanism", icon="ARMATURE_DATA")
+
+
+CLASSES = (
+    KNUCKLE_OT_new_model,
+    KNUCKLE_OT_make_body,
+    KNUCKLE_OT_add_joint,
+    KNUCKLE_OT_set_joint_type,
+    KNUCKLE_OT_swap_joint,
+    KNUCKLE_OT_move_joint,
+    KNUCKLE_OT_delete_parts,
+    KNUCKLE_OT_refit,
+)
