@@ -36,8 +36,14 @@ def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
     """The models of a scene. Looks through the armatures, which are few, and not the objects."""
     for armature in bpy.data.armatures:
         rig = armature_settings(armature).rig
-        if rig is not None and rig.data == armature and scene in rig.users_scene:
+        if rig is not None and rig.data == armature and is_in(scene, rig):
             yield rig
+
+
+def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Whether a scene has a model. ``users_scene`` lists every object of every scene to know: too slow for frames."""
+    found: bpy.types.Object | None = scene.objects.get(rig.name)  # another file may have one of the same name
+    return found is not None and (found == rig or scene in rig.users_scene)
 
 
 def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
@@ -56,9 +62,13 @@ def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
     collection = settings(rig).collection
-    if collection is None:
-        return []
-    return [obj for obj in collection.all_objects if record_of(obj).role == role and record_of(obj).model == rig]
+    return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
+
+
+def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
+    """Whether an object is a model's, in a role."""
+    record = record_of(obj)
+    return record.role == role and record.model == rig
 
 
 def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:

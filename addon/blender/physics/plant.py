@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
@@ -54,6 +54,18 @@ class Plant:
     lossy: list[Undriven]
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
     _buffer: NDArray[np.float32]
+    # of the hinges (h): which those are, their parents and then their children, X and Y of their frames on these
+    _hinges: NDArray[np.intp] = field(init=False)
+    _slides: NDArray[np.intp] = field(init=False)
+    _ends: NDArray[np.intp] = field(init=False)  # (2 h,)
+    _across: Array = field(init=False)  # (2 h, 3, 2)
+
+    def __post_init__(self) -> None:
+        hinges = self._hinges = np.flatnonzero(self.turns)
+        self._slides = np.flatnonzero(~self.turns)
+        self._ends = np.concatenate([self.parent[hinges], self.child[hinges]])
+        on_parent, on_child = np.swapaxes(self.frame_parent[hinges, :2, :3], 1, 2), self.frame_child[hinges, :3, :2]
+        self._across = np.concatenate([on_parent, on_child])
 
     def poses(self) -> Array:
         """World poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
@@ -67,9 +79,20 @@ class Plant:
 
     def coordinates(self, poses: Array) -> Array:
         """Servo values of body poses, (n,); angles in (-pi, pi]."""
-        local = self.frame_parent @ _inverse(poses[self.parent]) @ poses[self.child] @ self.frame_child
-        angle = np.arctan2(local[:, 1, 0] - local[:, 0, 1], local[:, 0, 0] + local[:, 1, 1])
-        return np.where(self.turns, angle, local[:, 2, 3])
+        out = np.empty(len(self.turns))
+        out[self._hinges] = self._angles(poses)
+        if len(self._slides):
+            parent, child, frame = poses[self.parent[self._slides]], poses[self.child[self._slides]], self._slides
+            out[frame] = (self.frame_parent[frame] @ _inverse(parent) @ child @ self.frame_child[frame])[:, 2, 3]
+        return out
+
+    def _angles(self, poses: Array) -> Array:
+        """Those of the hinges (h,), by X and Y of their two sides alone: this is asked every frame."""
+        sides = poses[:, :3, :3] / np.sqrt((poses[:, :3, :3] ** 2).sum(axis=1))[:, None]
+        axes = sides[self._ends] @ self._across
+        half = len(self._hinges)
+        local = np.einsum("nki,nkj->ijn", axes[:half], axes[half:])
+        return np.arctan2(local[1, 0] - local[0, 1], local[0, 0] + local[1, 1])
 
     def gaps(self, poses: Array) -> Array:
         """Distances by which the two sides of each joint have come apart, hinges and slides (n,) and then the balls;

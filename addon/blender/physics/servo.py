@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import bpy
 import numpy as np
@@ -27,6 +26,10 @@ from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
+
+#: What a motor of a hinge and of a slide is told.
+_TURNING = "motor_ang_target_velocity", "motor_ang_max_impulse"
+_SLIDING = "motor_lin_target_velocity", "motor_lin_max_impulse"
 
 
 class ServoRun:
@@ -53,6 +56,7 @@ class ServoRun:
         ]
         self.gait: Gait | None = self._gait()
         self._feel = self._feedback_places()
+        self._held, self._spun = (self._gait_places(velocity) for velocity in (False, True))
         self._curves = gaits.pose_curves(rig)
         self._keys = self._key_sources()
         self._told: tuple[float, Array] | None = None
@@ -60,6 +64,7 @@ class ServoRun:
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
         self._written = np.full((len(self.motors), 2), np.nan)
+        self._names = [_TURNING if turns else _SLIDING for turns in self.plant.turns]
         #: What each servo was last told to be at, and the frame of that; nan where nothing.
         self.told, self.told_for = np.full(len(self.motors), np.nan), self.first
 
@@ -89,6 +94,13 @@ class ServoRun:
             return {}
         place = {record_of(obj).source_id: number for number, obj in enumerate(self.plant.bodies)}
         return {body: place[body] for body in self.gait.feedback_bodies if body in place}
+
+    def _gait_places(self, velocity: bool) -> tuple[list[int], list[int]]:
+        """Which of our joints the gait tells positions, or velocities; and which rows of what it tells they are."""
+        told = [] if self.gait is None else self.gait.spun if velocity else self.gait.held
+        row = {joint: number for number, joint in enumerate(told)}
+        ours = [number for number, joint in enumerate(self.plant.joints) if joint in row]
+        return ours, [row[self.plant.joints[number]] for number in ours]
 
     def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
         out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
@@ -225,15 +237,15 @@ class ServoRun:
         frames = np.array([self.on_scale(frame)])
         controls = gaits.control_values(self.gait, self.rig, frames)
         feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feel.items()}
-        commands = self.gait.evaluate(gaits.engine_phase(self.gait, self.rig, self.scene, frames), controls, feedback)
-        return (
-            self._spread(commands.position, math.nan),
-            self._spread(commands.velocity, 0.0),
-            np.array([joint in commands.velocity for joint in self.plant.joints], dtype=bool),
-        )
-
-    def _spread(self, values: Mapping[str, Array], missing: float) -> Array:
-        return np.array([float(values[j][0]) if j in values else missing for j in self.plant.joints])
+        phase = gaits.engine_phase(self.gait, self.rig, self.scene, frames)
+        position, velocity = self.gait.rows(phase, controls, feedback)
+        count = len(self.motors)
+        wanted, speed, spin = np.full(count, math.nan), np.zeros(count), np.zeros(count, dtype=bool)
+        ours, theirs = self._held
+        wanted[ours] = position[theirs, 0]
+        ours, theirs = self._spun
+        speed[ours], spin[ours] = velocity[theirs, 0], True
+        return wanted, speed, spin
 
     def _key_targets(self, frame: float) -> Array:
         """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frame,
@@ -257,21 +269,12 @@ class ServoRun:
         """Set the motors whose command changed: each write costs."""
         pairs = np.stack([velocity, force], axis=1)
         changed = ~(self._written == pairs)
-        for number in np.flatnonzero(changed.any(axis=1)):
-            motor = self.motors[number]
-            if motor is None:
-                continue
-            if self.plant.turns[number]:
-                if changed[number, 0]:
-                    motor.motor_ang_target_velocity = velocity[number]
-                if changed[number, 1]:
-                    motor.motor_ang_max_impulse = force[number]
-            else:
-                if changed[number, 0]:
-                    motor.motor_lin_target_velocity = velocity[number]
-                if changed[number, 1]:
-                    motor.motor_lin_max_impulse = force[number]
         self._written = pairs
+        for column, values in enumerate((velocity, force)):
+            for number in np.flatnonzero(changed[:, column]).tolist():
+                motor = self.motors[number]
+                if motor is not None:
+                    setattr(motor, self._names[number][column], values.item(number))
 
 
 def lift(rig: bpy.types.Object, height: float) -> None:

@@ -10,7 +10,7 @@ from ..access import armature_settings, record_of, settings
 from ..boxes import box
 from ..joint_properties import KnuckleJoint
 from ..listeners import quiet
-from ..model_parts import child_collection, parts, rigs_in
+from ..model_parts import child_collection, is_in, is_part, parts, rigs_in
 from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
 from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision
@@ -217,11 +217,9 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
 
 def is_simulated(rig: bpy.types.Object) -> bool:
     """Whether a model's physics was built. Objects that were taken out of a world keep their rigid body, unused."""
-    body = next((obj for obj in parts(rig, "BODY") if obj.rigid_body is not None), None)
-    if body is None:
-        return False
-    worlds = (scene.rigidbody_world for scene in rig.users_scene if scene.rigidbody_world is not None)
-    return any(world.collection is not None and body.name in world.collection.objects for world in worlds)
+    worlds = (scene.rigidbody_world for scene in bpy.data.scenes if is_in(scene, rig))
+    held = (world.collection for world in worlds if world is not None and world.collection is not None)
+    return any(is_part(obj, rig, "BODY") for bodies in held for obj in bodies.objects)
 
 
 def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
