@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +16,6 @@ import numpy as np
 
 import addon
 from tests.blender.build.test_degrees import Z, rotations, slides
-from tests.blender.mechanisms import play
 from tests.blender.physics import test_friction, test_hard_stops, test_pd, test_several_servos, test_springs
 
 Row = tuple[str, float, float, bool]
@@ -83,27 +81,8 @@ def stops() -> Iterator[Row]:
         yield f"stop of a {kind} hit at {speed:g} /s: passed by", max(over, 0.0), 0.01, over < 0.01
 
 
-def overhead(count: int = 100, frames: int = 60) -> Iterator[Row]:
-    """Seconds of a run with servos on ``count`` hinges over those of the same run without."""
-    from tests.bench.run import star
-    from tests.blender.mechanisms import put as put_text
-
-    took = {"LIMP": math.inf, "SERVO": math.inf}
-    for drive in ("LIMP", "SERVO") * 3:  # in turn, and the best of each: Blender's threads wait busily
-        scene = fresh()
-        rig = put_text(star(count + 1), gait=False)
-        rig.data.knuckle.drive = drive
-        play(scene, 3, lambda: None)
-        start = time.process_time()
-        for frame in range(4, 4 + frames):
-            scene.frame_set(frame)
-        took[drive] = min(took[drive], time.process_time() - start)
-    ratio = took["SERVO"] / took["LIMP"]
-    yield f"{count} servos over the same without, CPU seconds of {frames} frames: ratio", ratio, 1.3, ratio <= 1.3
-
-
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
-    "tracking": tracking, "holding": holding, "pd": pd, "losses": losses, "stops": stops, "overhead": overhead,
+    "tracking": tracking, "holding": holding, "pd": pd, "losses": losses, "stops": stops,
 }  # fmt: skip
 
 
