@@ -1,5 +1,4 @@
-"""``build.py bench physics_pendulum``: the double pendulum of Blender's world against its equations of motion, integrated
-here, and against DART.
+"""``build.py bench physics_pendulum``: the double pendulum of Blender's world against DART, and against its equations.
 
 Two bars hinged to each other and to the world are let go from level and swing for two seconds, in which they go through
 all that a double pendulum does. What is compared is by how much each bar turned (rad).
