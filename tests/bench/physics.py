@@ -123,6 +123,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rows", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.part:
+        sys.stdout = os.fdopen(os.dup(1), "w")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Blender tells of every mesh that it reads
         measured(*options.part, options.rows)
         return 0
     start, found = time.monotonic(), []

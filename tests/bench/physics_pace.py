@@ -9,16 +9,21 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import bpy
+import numpy as np
 
 from addon.blender.animation.gait import bake_gait
 from addon.blender.physics.servo import ServoRun
+from addon.model.records import Body, Joint, Mechanism, Shape, World
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
 from tests.bench.run import star
 from tests.blender.mechanisms import put
+from tests.blender.physics.test_several_servos import kinds
+from tests.blender.swings import put_world
 
 _FRAMES, _PAIRS = 40, 7
 
@@ -71,13 +76,40 @@ def overhead(count: int = 100) -> Iterator[Row]:
         yield f"{what}, over the same scene without motors: ratio", whole, 1.3, whole <= 1.3
 
 
+def several() -> Iterator[Row]:
+    """The same with servos on joints of several degrees: bodies that hang from the world, far from each other."""
+    for kind, count in (("universal", 50), ("ball", 33)):
+        over = []
+        for _ in range(_PAIRS):
+            fresh()
+            servo = stepped(put_world(hanging(kind, count), "LIMP", 1.0), "SERVO")[0]
+            fresh()
+            over.append(servo / idle(put_world(hanging(kind, count), "LIMP", 1.0)))
+        ratio = statistics.median(over)
+        what = f"a frame with servos on {count} joints ({kind}), over the same scene with nobody commanding the motors"
+        yield f"{what}: ratio", ratio, 1.3, ratio <= 1.3
+
+
+def hanging(kind: str, count: int) -> Mechanism:
+    """Boxes that hang from the world by joints of a kind each."""
+    bodies, joints = [], []
+    for number in range(count):
+        place = np.eye(4)
+        place[:3, 3] = 3.0 * (number % 10), 3.0 * (number // 10), 5.0
+        box = Shape("box", {"x": 0.4, "y": 0.5, "z": 0.6})
+        bodies.append(Body(f"box {number}", f"box {number}", place, mass=1.0, shapes=[box]))
+        dofs = deepcopy(kinds()[kind])
+        joints.append(Joint(f"{number}", f"{number}", kind, None, f"box {number}", place.copy(), np.eye(4), dofs=dofs))
+    return Mechanism("hanging", World(gravity=np.array([0.0, 0.0, -9.81])), bodies=bodies, joints=joints)
+
+
 def frames() -> Iterator[tuple[str, float, None]]:
     """Frames per second with servos on all joints."""
     for count in (30, 100, 300):
         yield f"frames per second, {count} bodies with servos", 1.0 / stepped(model(count - 1), "SERVO")[1], None
 
 
-PARTS: dict[str, Callable[[], Iterator[Any]]] = {"overhead": overhead, "frames": frames}
+PARTS: dict[str, Callable[[], Iterator[Any]]] = {"overhead": overhead, "several": several, "frames": frames}
 
 
 def main(arguments: list[str]) -> int:

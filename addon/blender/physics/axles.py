@@ -13,6 +13,7 @@ A motor slides along X of the empty on its first body.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -77,9 +78,10 @@ def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
             out += list(turned)
         else:
             axis = np.asarray(dof.axis, dtype=np.float64)
-            out.append(turned @ (axis / np.linalg.norm(axis)))
+            axis = axis / math.sqrt(axis @ axis)
+            out.append(turned @ axis)
         if dof.kind == "rotation":
-            turned = turned @ rotation_matrix(axis / np.linalg.norm(axis) * values[at])
+            turned = turned @ rotation_matrix(axis * values[at])
         at += DOF_SIZE[dof.kind]
     return np.array(out)
 
