@@ -45,13 +45,29 @@ def rotation_matrix(vector: Array) -> Array:
 
 
 def _matrix_of_one(x: float, y: float, z: float) -> Array:
-    """The same of a single one, in a tenth of the time: servos ask for many in a frame, one by one."""
+    """The rotation matrix (3, 3) of a single rotation vector, in a tenth of the time: servos ask for many in a frame,
+    one by one."""
     angle = math.sqrt(x * x + y * y + z * z)
     sine = math.sin(angle) / angle if angle else 1.0
     rest = 0.5 * (math.sin(0.5 * angle) / (0.5 * angle)) ** 2 if angle else 0.5
     xx, yy, zz, xy, xz, yz = (rest * part for part in (x * x, y * y, z * z, x * y, x * z, y * z))
     x, y, z = sine * x, sine * y, sine * z
     return np.array([[1.0 - yy - zz, xy - z, xz + y], [xy + z, 1.0 - xx - zz, yz - x], [xz - y, yz + x, 1.0 - xx - yy]])
+
+
+def _vector_of_one(matrix: Array) -> Array:
+    """The rotation vector (3,) of a single rotation matrix (3, 3), as ``rotation_vector`` has it of many."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix.tolist()
+    sines = zy - yz, xz - zx, yx - xy
+    length, trace = math.hypot(*sines), xx + yy + zz
+    angle = math.atan2(length, trace - 1.0)
+    if trace >= 0.0 or math.isnan(trace):
+        return np.array(sines) * (0.5 if length < 1e-6 else angle / length)
+    low, rest = 0.5 * (1.0 - trace), (0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy))
+    columns = (xx + low, rest[0], rest[1]), (rest[0], yy + low, rest[2]), (rest[1], rest[2], zz + low)
+    axis = max(enumerate(columns), key=lambda each: each[1][each[0]])[1]
+    along = sum(a * b for a, b in zip(axis, sines, strict=True))
+    return np.array(axis) * (math.copysign(angle, -1.0 if along < 0.0 else 1.0) / math.hypot(*axis))
 
 
 def rotation_vector(matrix: Array) -> Array:
@@ -84,18 +100,3 @@ def rotation_vector(matrix: Array) -> Array:
         np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine),
         usual,
     )
-
-
-def _vector_of_one(matrix: Array) -> Array:
-    """The same of a single one."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix.tolist()
-    sines = zy - yz, xz - zx, yx - xy
-    length, trace = math.hypot(*sines), xx + yy + zz
-    angle = math.atan2(length, trace - 1.0)
-    if trace >= 0.0 or math.isnan(trace):
-        return np.array(sines) * (0.5 if length < 1e-6 else angle / length)
-    low, rest = 0.5 * (1.0 - trace), (0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy))
-    columns = (xx + low, rest[0], rest[1]), (rest[0], yy + low, rest[2]), (rest[1], rest[2], zz + low)
-    axis = max(enumerate(columns), key=lambda each: each[1][each[0]])[1]
-    along = sum(a * b for a, b in zip(axis, sines, strict=True))
-    return np.array(axis) * (math.copysign(angle, -1.0 if along < 0.0 else 1.0) / math.hypot(*axis))

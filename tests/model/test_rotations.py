@@ -23,6 +23,20 @@ def test_rotation_vectors_there_and_back(length: float) -> None:
         np.testing.assert_allclose(rotation_matrix(back), matrix, atol=1e-9)
 
 
+@pytest.mark.parametrize("axis", [[0, 0, 1], [0, 0, -1], [1, 0, 0], [0, -5, 0], [0.1, 0.2, -0.3], [0, 1e-9, 1.0]])
+def test_a_frame_on_an_axis_is_a_rotation_with_the_axis_as_z(axis: list[float]) -> None:
+    frame = frame_with_z(np.array(axis))
+    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-14)
+    assert np.linalg.det(frame) == pytest.approx(1.0)
+    np.testing.assert_allclose(frame[:, 2], np.array(axis) / np.linalg.norm(axis), atol=2e-12)
+
+
+def test_inverses_of_many_poses() -> None:
+    rng = np.random.default_rng(2)
+    poses = np.array([some_pose(rng) for _ in range(20)])
+    np.testing.assert_allclose(inverse(poses), np.linalg.inv(poses), atol=1e-13)
+
+
 def test_one_rotation_is_as_it_is_among_many() -> None:
     rng = np.random.default_rng(7)
     lengths = [0.0, 1e-12, 1e-7, 0.3, 2.0, 2.2, math.pi - 1e-10, math.pi, 7.0]
@@ -37,17 +51,3 @@ def test_one_rotation_is_as_it_is_among_many() -> None:
     short = np.linalg.norm(vectors, axis=1) < 3.0  # beyond, the axis may be told the other way round
     np.testing.assert_allclose(alone[short], back[short], atol=1e-9)
     assert np.isnan(rotation_matrix(np.full(3, np.nan))[0, 1])
-
-
-@pytest.mark.parametrize("axis", [[0, 0, 1], [0, 0, -1], [1, 0, 0], [0, -5, 0], [0.1, 0.2, -0.3], [0, 1e-9, 1.0]])
-def test_a_frame_on_an_axis_is_a_rotation_with_the_axis_as_z(axis: list[float]) -> None:
-    frame = frame_with_z(np.array(axis))
-    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-14)
-    assert np.linalg.det(frame) == pytest.approx(1.0)
-    np.testing.assert_allclose(frame[:, 2], np.array(axis) / np.linalg.norm(axis), atol=2e-12)
-
-
-def test_inverses_of_many_poses() -> None:
-    rng = np.random.default_rng(2)
-    poses = np.array([some_pose(rng) for _ in range(20)])
-    np.testing.assert_allclose(inverse(poses), np.linalg.inv(poses), atol=1e-13)
