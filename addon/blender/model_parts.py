@@ -33,17 +33,23 @@ def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    """The models of a scene. Looks through the armatures, which are few, and not the objects."""
+    """The models of a scene that can be worked on: those linked from other files are theirs. Looks through the
+    armatures, which are few, and not the objects."""
     for armature in bpy.data.armatures:
         rig = armature_settings(armature).rig
-        if rig is not None and rig.data == armature and is_in(scene, rig):
+        if rig is not None and rig.data == armature and not is_foreign(rig) and is_in(scene, rig):
             yield rig
 
 
+def is_foreign(rig: bpy.types.Object) -> bool:
+    """Whether a model is linked from another file, overridden or not: nothing of it can be set."""
+    return any(each is not None and (each.library or each.override_library) for each in (rig, rig.data))
+
+
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Whether a scene has a model. ``users_scene`` lists every object of every scene to know: too slow for frames."""
-    found: bpy.types.Object | None = scene.objects.get(rig.name)  # another file may have one of the same name
-    return found is not None and (found == rig or scene in rig.users_scene)
+    """Whether a scene has a model. Its layers know by name; only where they exclude it are all objects looked
+    through, which is too slow for frames."""
+    return any(layer.objects.get(rig.name) == rig for layer in scene.view_layers) or scene in rig.users_scene
 
 
 def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:

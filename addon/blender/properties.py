@@ -188,6 +188,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
     gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=world_changed)
+    upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
     friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=world_changed)
     erp: FloatProperty(
         name="ERP",

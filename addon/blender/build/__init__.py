@@ -132,6 +132,7 @@ def _keep_settings(
     record_of(rig).model = rig
     model = settings(rig)
     model.collection, model.rig, model.version = collection, rig, properties.VERSION
+    model.upright = rig.matrix_basis.to_quaternion()
     source = mechanism.source
     model.format, model.dialect = source.format, source.dialect
     model.path = os.path.abspath(source.path) if source.path else ""  # meshes beside it are found from anywhere

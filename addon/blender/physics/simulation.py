@@ -11,7 +11,7 @@ from ..boxes import box
 from ..joint_properties import KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import child_collection, is_in, is_part, parts, rigs_in
-from .anchor import ensure_anchor, floats, is_anchor, is_held, welded_to_world
+from .anchor import ensure_anchor, floats, is_anchor, is_held, own_anchor, welded_to_world
 from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
@@ -21,6 +21,7 @@ from .flywheel import (
     expected_mass,
     flywheels,
     is_lost_flywheel,
+    own_flywheel,
     put_flywheel,
     welds,
     whole_mass,
@@ -109,8 +110,10 @@ def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     records = {empty: record_of(empty).joint for empty in parts(rig, "JOINT")}
     welded = welded_to_world(records.values())
     needed = [empty for empty, joint in records.items() if _needs_constraint(joint, welded)]
-    linked, anchor = set(world.constraints.objects), settings(rig).anchor
+    linked, anchor = set(world.constraints.objects), own_anchor(rig)
     anchored = anchor is not None and anchor.name in world.collection.objects
+    if any(record_of(obj).flywheel_share and own_flywheel(obj) is None for obj in parts(rig, "BODY")):
+        return False  # a copy, whose bodies are welded to its original's flywheels
     return all(empty in linked and (anchored or not records[empty].at_world) for empty in needed)
 
 
@@ -204,11 +207,14 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         grounds = []
     shapes = [child for each in collision_children(rig).values() for child in each]
     wheels, motors = flywheels(rig), motors + welds(rig)
-    helpers = [*grounds, *wheels] if settings(rig).anchor is None else [*grounds, *wheels, settings(rig).anchor]
+    anchor = own_anchor(rig)
+    helpers = [*grounds, *wheels] if anchor is None else [*grounds, *wheels, anchor]
     motors += apart_of(rig, world)
     strip_physics(scene, bodies + shapes + helpers, joints + motors)
-    for obj in bodies:
-        record_of(obj).property_unset("flywheel_share")
+    for record in map(record_of, bodies):
+        record.property_unset("flywheel_share")
+        record.flywheel = record.weld = None
+    settings(rig).anchor = None
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
     refit_world(scene, [other for other in rigs_in(scene) if other != rig and is_simulated(other)])
