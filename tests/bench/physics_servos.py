@@ -36,12 +36,17 @@ def fresh() -> Any:
 
 
 def tracking() -> Iterator[Row]:
-    """0.8 sin over 4 s under gravity, half a hertz, each axis at another time: the worst error (rad, m)."""
-    clock = np.arange(241)[:, None] / 60
-    for name, dofs in test_several_servos.kinds().items():
+    """0.8 sin over 4 s under gravity, half a hertz, each axis at another time, and a ball's full turn in 3 s: the worst
+    error (rad, m) at several frame rates."""
+    for rate, (name, dofs) in itertools.product((24, 25, 30, 60), test_several_servos.kinds().items()):
+        clock = np.arange(4 * rate + 1)[:, None] / rate
         values = 0.8 * np.sin(math.pi * clock + 0.9 * np.arange(test_several_servos.size_of(dofs)))
-        worst = max(test_several_servos.tracked(fresh(), dofs, values))
-        yield f"track 0.8 sin, 4 s, gravity: {name}, worst error", worst, 0.01, worst < 0.01
+        worst = max(test_several_servos.tracked(fresh(), dofs, values, rate=rate))
+        yield f"track 0.8 sin, 4 s, gravity, {rate} frames/s: {name}, worst error", worst, 0.01, worst < 0.01
+    for rate in (24, 60):
+        values = np.linspace(0.0, 2.0 * math.pi, 3 * rate + 1)[:, None] * np.array([0.48, 0.6, 0.64])
+        worst, _ = test_several_servos.tracked(fresh(), test_several_servos.kinds()["ball"], values, rate=rate)
+        yield f"track a full turn of a ball in 3 s, {rate} frames/s: worst error", worst, 0.01, worst < 0.01
 
 
 def holding() -> Iterator[Row]:

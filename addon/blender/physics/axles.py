@@ -110,7 +110,7 @@ def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
 
 
 def apart(pushes: Array) -> list[int]:
-    """Which three of some directions (n, 3) are farthest from being in one plane."""
+    """Which three of some directions (n, 3) are farthest from being in one plane, and long."""
     return list(max(_threes(len(pushes)), key=lambda three: abs(float(np.linalg.det(pushes[list(three)])))))
 
 
@@ -120,7 +120,7 @@ def _threes(count: int) -> tuple[tuple[int, ...], ...]:
 
 
 def pushed(x: Array, z: Array) -> Array:
-    """The axis (3,) about which a motor turns whose X and Z are there now; zero where they are along each other."""
+    """Along the axis (3,) about which a motor turns whose X and Z are there now, with the sine of the angle between
+    them; zero where they are along each other."""
     across = x - (x @ z) * z
-    length = float(np.linalg.norm(across))
-    return np.zeros(3) if length < _LOCKED else across / length
+    return np.zeros(3) if np.linalg.norm(across) < _LOCKED else across
