@@ -79,13 +79,15 @@ def losses() -> Iterator[Row]:
 
 def stops() -> Iterator[Row]:
     """How far a stop is passed that is hit at a speed, in every step of the solver (rad, m)."""
-    for kind, speed in itertools.product(("hinge", "slide"), (1.0, 10.0, 30.0)):
+    cases = itertools.product(("hinge", "slide"), (-1.0, None, -4.0), (1.0, 10.0, 30.0))
+    for kind, lower, speed in cases:
         dofs = rotations(Z) if kind == "hinge" else slides(Z)
-        dofs[0].lower, dofs[0].upper = -1.0, 1.0
+        dofs[0].lower, dofs[0].upper = lower, 1.0
         look = test_springs.angle(2) if kind == "hinge" else lambda pose: float(pose[2, 3])
         scene, frames = fresh(), int(600 * (1.0 / speed + 0.15))
         over = float(test_hard_stops.hit(scene, test_springs.hung(*dofs), speed, look, frames).max()) - 1.0
-        yield f"stop of a {kind} hit at {speed:g} /s: passed by", max(over, 0.0), 0.01, over < 0.01
+        other = "alone" if lower is None else f"the other at {lower:g}"
+        yield f"stop of a {kind}, {other}, hit at {speed:g} /s: passed by", max(over, 0.0), 0.01, over < 0.01
 
 
 def overhead(count: int = 100, frames: int = 60) -> Iterator[Row]:

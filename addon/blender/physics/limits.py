@@ -121,7 +121,7 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
             yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
         elif not is_exact(joint, start):
             yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
-    if turns_too_far(joint):
+    if turns_too_far(joint, sum(start_of(joint.dofs[0])) if joint.dofs else 0.0):
         alone = joint.dofs[0].use_lower != joint.dofs[0].use_upper
         yield (
             "stops-beyond-a-turn",

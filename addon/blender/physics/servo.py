@@ -16,9 +16,11 @@ from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
+from ..records import start_of
 from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
+from .counted_stops import counted_stops
 from .flywheel import flywheels
 from .laws import Course, commands
 from .losses import Losses, losses_of
@@ -56,6 +58,7 @@ class ServoRun:
         self._curves = gaits.pose_curves(rig)
         self._keys = self._key_sources()
         self._told: tuple[float, Array] | None = None
+        self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
         self._start: Array | None = None
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
@@ -158,7 +161,10 @@ class ServoRun:
         self._start, self._last = self.plant.coordinates(poses), None
         self._course = Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
-        beginning.hold(poses, places)
+        turned = self._turned(self._start)
+        for stop in self.counted:
+            stop.mark(float(turned[stop.number]))
+        beginning.hold(poses, turned, places)
         return beginning
 
     def step(self, frame: int) -> None:
@@ -168,6 +174,10 @@ class ServoRun:
         poses = self.plant.poses()
         for loss in self.losses:
             loss.command(poses, self._rate())
+        if self.counted:
+            actual = self.plant.coordinates(poses)
+            for stop in self.counted:
+                stop.look(float(actual[stop.number]))
         if not self.several and all(motor is None for motor in self.motors):
             return
         if self._law() == "PD" and self.plant.servos.inertia is None:
@@ -177,6 +187,16 @@ class ServoRun:
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
             each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+
+    def _turned(self, actual: Array | None = None) -> Array:
+        """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
+        whole turns that bones have."""
+        told = self._key_targets(self.on_scale(self.first))
+        if actual is None:
+            begun = [start_of(record_of(empty).joint.dofs[0])[0] for empty in self.plant.empties]
+            return np.where(np.isnan(told), begun, told)
+        turns = np.where(self.plant.turns & ~np.isnan(told), np.round((told - actual) / (2.0 * math.pi)), 0.0)
+        return actual + 2.0 * math.pi * turns
 
     def _choose_gains(self, poses: Array) -> None:
         carried = Carried(self.plant, poses)

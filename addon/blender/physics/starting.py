@@ -41,11 +41,12 @@ class Beginning:
         self._scene, self._plant = scene, plant
         self._moved: list[tuple[bpy.types.Object, _Channels]] = []
 
-    def hold(self, poses: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
-        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put everything in its place,
-        some objects in ``places`` of their own. It is there when ``evaluate_first`` was called."""
-        for empty, value in zip(self._plant.empties, self._plant.coordinates(poses), strict=True):
-            put_stops(empty, [value])
+    def hold(self, poses: Array, values: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
+        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4) and the plant's coordinates (n,),
+        whose whole turns count, and put everything in its place, some objects in ``places`` of their own. It is there
+        when ``evaluate_first`` was called."""
+        for empty, value in zip(self._plant.empties, values, strict=True):
+            put_stops(empty, [float(value)])
             preload = record_of(empty).joint.preload
             if preload is not None and preload.rigid_body_constraint is not None:
                 put_preload(record_of(empty).joint, float(value))
