@@ -54,9 +54,9 @@ class Beginning:
         for joint in self._plant.undriven:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and is_countable(record):
-                values = joint.coordinates(poses[None])[0].tolist()
-                put_stops(joint.empty, values)
-                turned[joint.empty] = self._axes_at(joint, poses, values)
+                begun = joint.coordinates(poses[None])[0].tolist()
+                put_stops(joint.empty, begun)
+                turned[joint.empty] = self._axes_at(joint, poses, begun)
         try:
             for obj in self._simulated():
                 self._place(obj, turned.get(obj))
