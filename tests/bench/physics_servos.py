@@ -65,6 +65,12 @@ def pd() -> Iterator[Row]:
         values = test_pd.response(fresh(), stiffness, damping)
         off = test_pd.deviation(values, stiffness, damping)
         yield f"PD, stiffness {stiffness}, damping {damping}, 2 kg: worst deviation / sag", off, 0.15, off < 0.15
+    for rate, (stiffness, damping) in itertools.product((24, 60), ((50, 2), (200, 16), (200, 44), (2000, 126))):
+        values = test_pd.stepped(fresh(), stiffness, damping, rate=rate)
+        answer = test_pd.answer(stiffness, damping, np.arange(len(values)) / rate)
+        over = max(float(values.max() - answer.max()), 0.0)
+        what = f"PD, stiffness {stiffness}, damping {damping}, keys jump by 1, {rate} frames/s"
+        yield f"{what}: beyond the oscillator's peak", over, 0.03, over < 0.03
 
 
 def losses() -> Iterator[Row]:

@@ -22,7 +22,7 @@ from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
 from .flywheel import flywheels
-from .laws import Course, commands
+from .laws import Course, commands, steady
 from .losses import Losses, losses_of
 from .lowest import Measured, lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
@@ -57,7 +57,7 @@ class ServoRun:
         self._feel = self._feedback_places()
         self._curves = gaits.pose_curves(rig)
         self._keys = self._key_sources()
-        self._told: tuple[float, Array] | None = None
+        self._told: dict[float, Array] = {}
         self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
         self._start: Array | None = None
         self._last: Array | None = None
@@ -183,7 +183,7 @@ class ServoRun:
         if self._law() == "PD" and self.plant.servos.inertia is None:
             self._choose_gains(poses)
         self._command(frame, poses)
-        places = self.on_scale(frame - 1), self.on_scale(frame)
+        places = [self.on_scale(frame + step) for step in (-2, -1, 0, 1)]
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
             each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
@@ -229,15 +229,23 @@ class ServoRun:
         if self._last is not None:
             self._course.go_on(self._error(actual, self._last), rate)
         self._last = actual
-        velocity, force = commands(
-            self._law(), servos, self._error(wanted, before), self._error(before, actual), self._course, rate
-        )
+        law, ahead = self._law(), self._error(wanted, before)
+        going = self._steady(frame, ahead) if law == "PD" and self.drive == "SERVO" else None
+        velocity, force = commands(law, servos, ahead, self._error(before, actual), self._course, rate, going)
         self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
         self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual
         return np.where(self.plant.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
+
+    def _steady(self, frame: int, ahead: Array) -> Array:
+        """By how much keys go on within a frame, without their jumps."""
+        if self.gait is not None:
+            return ahead
+        places = [self._key_targets(self.on_scale(frame + step)) for step in (-2, -1, 0, 1)]
+        last, _, after = (self._error(places[k + 1], places[k]) for k in range(3))
+        return np.where(self.plant.servos.locked, 0.0, steady(last, ahead, after))
 
     def _gait_targets(self, frame: int, poses: Array) -> tuple[Array, Array, Array]:
         """Wanted positions (nan: not told), wanted speeds, and which joints are told a speed."""
@@ -256,10 +264,10 @@ class ServoRun:
         return np.array([float(values[j][0]) if j in values else missing for j in self.plant.joints])
 
     def _key_targets(self, frame: float) -> Array:
-        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frame,
-        which begins where this one ends."""
-        if self._told is not None and self._told[0] == frame:
-            return self._told[1]
+        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frames,
+        which begin where this one ends."""
+        if frame in self._told:
+            return self._told[frame]
         values = np.array(
             [
                 curve.evaluate(frame)
@@ -270,7 +278,7 @@ class ServoRun:
                 for curve, bone, channel in self._keys
             ]
         )
-        self._told = frame, values
+        self._told = dict([*self._told.items()][-3:]) | {frame: values}
         return values
 
     def _write(self, velocity: Array, force: Array) -> None:
