@@ -21,7 +21,7 @@ from .laws import Course
 from .plant import Plant, Undriven, join_world, new_motor
 
 #: Of its own coordinate's axis a motor has at least this: near a joint's locked pose its force does not grow further.
-_LEAST_SHARE = 0.1
+_LEAST_SHARE = 0.05
 
 
 @dataclass

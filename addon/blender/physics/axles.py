@@ -44,10 +44,15 @@ class Axle:
         return self.by_child != self.turns
 
     def frame(self) -> Array:
-        """The axes (3, 3) of its empty as columns: X where it has to be, Z as near as that allows."""
-        x = self.x / np.linalg.norm(self.x)
-        z = self.z - (self.z @ x) * x
-        z = frame_with_z(x)[:, 0] if np.linalg.norm(z) < 1e-3 else z / np.linalg.norm(z)
+        """The axes (3, 3) of its empty as columns: of a motor that turns, Z where it has to be and X as near as that
+        allows, so that it is at right angles to the other axis wherever the joint goes; of one that slides, X."""
+        x, z = self.x / np.linalg.norm(self.x), self.z / np.linalg.norm(self.z)
+        if self.turns:
+            x = x - (x @ z) * z
+            x = frame_with_z(z)[:, 0] if np.linalg.norm(x) < 1e-3 else x / np.linalg.norm(x)
+        else:
+            z = z - (z @ x) * x
+            z /= np.linalg.norm(z)
         return np.stack([x, np.cross(z, x), z], axis=1)
 
 
