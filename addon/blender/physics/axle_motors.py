@@ -122,13 +122,17 @@ class AxleMotors:
 
     def _most(self, across: Array, pushes: Array, axes: Array, force: Array, exact: bool) -> Array:
         """The most that each motor may push with, its direction being a row of ``pushes``. Limits are each
-        coordinate's own; of a force that is to be there, the motors that turn get the parts that add up to it. Of more
-        than three, those are used that are far from one plane and from losing their axis, which turns fast there."""
+        coordinate's own: of turns, against what moves that coordinate while the other motors hold. Of a force that is
+        to be there, the motors that turn get the parts that add up to it. Of more than three, those are used that are
+        far from one plane and from losing their axis, which turns fast there."""
         own = np.array([axle.number for axle in self.motors])
         share = np.abs(np.einsum("ni,ni->n", pushes, axes[own]))
-        out = np.where(share > 0.0, np.abs(force[own]) / np.maximum(share, _LEAST_SHARE), 0.0)
         turning = np.flatnonzero([axle.turns for axle in self.motors])
         used = turning[apart(across[turning])] if len(turning) > 3 else turning
+        if 1 < len(turning) <= 3:
+            moved = np.linalg.pinv(pushes[used] @ axes[own[used]].T, rcond=0.1 * _LEAST_SHARE)
+            share[used] = 1.0 / np.maximum(np.abs(np.diagonal(moved)), 1.0)
+        out = np.where(np.any(pushes, axis=1), np.abs(force[own]) / np.maximum(share, _LEAST_SHARE), 0.0)
         out[np.setdiff1d(turning, used)] = 0.0
         if exact and len(used) > 1:
             parts = axes[self.turns] @ pushes[used].T

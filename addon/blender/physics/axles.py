@@ -4,9 +4,10 @@ Blender's motor (Bullet's ``btGeneric6DofConstraint``) turns about X of the empt
 to Z of the empty on its first: that axis goes with both bodies, as measured. With X on the first axis of a joint, held
 by the parent, and Z on its last, held by the child, the motor is at right angles to all axes but its own, and so moves
 nothing but its own coordinate, like a motor between two rings of a gimbal; and the other way round for the last
-axis. The middle one of three has no such motor, and is told what the wanted rotation has about its axis. So are those
-of a ball. It has two about each axis of its frame, of which three are used at a time: of six there are always three
-that are far from being in one plane (their axes span at least 0.63 of a unit cube), of three or four not.
+axis. X and Z of an empty are at right angles: where those axes are not when a run begins, it is X that gives. The middle
+one of three has no such motor, and is told what the wanted rotation has about its axis. So are those of a ball. It has
+two about each axis of its frame, of which three are used at a time: those that are farthest from being in one plane and
+from losing their axis.
 
 A motor slides along X of the empty on its first body.
 """
@@ -46,13 +47,12 @@ class Axle:
     def frame(self) -> Array:
         """The axes (3, 3) of its empty as columns: of a motor that turns, Z where it has to be and X as near as that
         allows, so that it is at right angles to the other axis wherever the joint goes; of one that slides, X."""
-        x, z = self.x / np.linalg.norm(self.x), self.z / np.linalg.norm(self.z)
-        if self.turns:
-            x = x - (x @ z) * z
-            x = frame_with_z(z)[:, 0] if np.linalg.norm(x) < 1e-3 else x / np.linalg.norm(x)
-        else:
-            z = z - (z @ x) * x
-            z /= np.linalg.norm(z)
+        kept, other = (self.z, self.x) if self.turns else (self.x, self.z)
+        kept = kept / np.linalg.norm(kept)
+        across = other - (other @ kept) * kept
+        long = float(np.linalg.norm(across))
+        across = frame_with_z(kept)[:, 0] if long < 1e-3 else across / long
+        x, z = (across, kept) if self.turns else (kept, across)
         return np.stack([x, np.cross(z, x), z], axis=1)
 
 

@@ -48,6 +48,13 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
         report,
     )
     _tell_of_many(
+        [empty for empty in held if _shares_limits(record_of(empty).joint)],
+        "force-limits-inexact",
+        "Of three turns of one joint, each servo keeps its force limit while it alone is loaded; loaded together, far "
+        "from where the run began, they were off by up to a third",
+        report,
+    )
+    _tell_of_many(
         [empty for empty in held if _has_armature(record_of(empty).joint)],
         "armature-not-simulated",
         "Physics has no inertia of the motors of joints (their armature)",
@@ -86,6 +93,10 @@ def _has_lone_damper(joint: KnuckleJoint) -> bool:
 
 def _has_lost_friction(joint: KnuckleJoint) -> bool:
     return not is_plain(read_dofs(joint)) and any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts])
+
+
+def _shares_limits(joint: KnuckleJoint) -> bool:
+    return [dof.kind for dof in joint.dofs].count("rotation") == 3 and any(dof.max_force > 0.0 for dof in joint.dofs)
 
 
 def _has_armature(joint: KnuckleJoint) -> bool:
