@@ -4,9 +4,9 @@ Blender's motor (Bullet's ``btGeneric6DofConstraint``) turns about X of the empt
 to Z of the empty on its first: that axis goes with both bodies, as measured. With X on the first axis of a joint, held
 by the parent, and Z on its last, held by the child, the motor is at right angles to all axes but its own, and so moves
 nothing but its own coordinate, like a motor between two rings of a gimbal; and the other way round for the last
-axis. X and Z of an empty are at right angles: where those axes are not when a run begins, it is X that gives. The middle
-one of three has no such motor, and is told what the wanted rotation has about its axis. So are those of a ball. It has
-two about each axis of its frame, of which three are used at a time: those that are farthest from being in one plane and
+axis. X and Z of an empty are at right angles: where those axes are not when a run begins, it is X that gives. The
+middle one of three has no such motor, and is told what the wanted rotation has about its axis. So are those of a ball.
+It has two about each axis of its frame, of which three are used at a time: those that are farthest from one plane and
 from losing their axis.
 
 A motor slides along X of the empty on its first body.
