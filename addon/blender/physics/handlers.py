@@ -150,7 +150,8 @@ def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
 def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
     second, once Blender has built its simulation: poses and joints are let go."""
-    _release()
+    if _release():
+        live_loops.before_frame(scene)  # what drives loops goes on now
     if scene.name in _busy:
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
@@ -172,10 +173,13 @@ def _tell(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     progress.judge_frame(scene, places, scene.name in _stepped)
 
 
-def _release() -> None:
+def _release() -> bool:
+    """Let go what was held still; whether anything was."""
     progress.release()
+    held = bool(_holds)
     while _holds:
         _holds.pop().release()
+    return held
 
 
 def drive_changed(armature: bpy.types.Armature) -> None:
@@ -262,8 +266,8 @@ def after_load(*_args: Any) -> None:
 
 
 _HANDLERS = (
-    ("frame_change_pre", live_loops.before_frame),  # servos chase what follows in the same frame
     ("frame_change_pre", before_frame),
+    ("frame_change_pre", live_loops.before_frame),  # what drives a loop may be held still: so is what follows
     ("frame_change_post", live_loops.after_frame),
     ("frame_change_post", after_frame),
     ("depsgraph_update_post", live_loops.after_update),
