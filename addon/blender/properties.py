@@ -180,7 +180,11 @@ class KnuckleModel(bpy.types.PropertyGroup):
             ("AUTO", "Automatic", "Juice's law for a gait, Track for keys"),
             ("JUICE", "Juice", "Speed in proportion to the error times the servo's Gain, as Juice does"),
             ("TRACK", "Track", "As tightly as the solver allows, with the speed of the keys fed forward"),
-            ("PD", "PD", "Torque in proportion to the error and its speed, as springs and dampers have it"),
+            (
+                "PD",
+                "PD",
+                "Torque k (q* - q) + d (dq* - dq), as springs and dampers have it; a jump of the keys has no speed",
+            ),
         ],
     )
     speed_factor: FloatProperty(name="Speed", description="Speed of the gait, 1 is the file's standard", default=1.0)

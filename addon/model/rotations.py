@@ -88,15 +88,13 @@ def rotation_vector(matrix: Array) -> Array:
     angle = np.arctan2(length, trace - 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         usual = twice_sine * (angle / length)[..., None]
-    # near half a turn the sine part vanishes: the axis is the largest column of R + 1
+    # towards half a turn the sine part vanishes, and of 32-bit numbers leaves noise: there the axis is the largest
+    # column of what is left of R without it, (1 - cos) a a'
     symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2)) + np.eye(3) * (1.0 - trace[..., None, None]) / 2.0
     column = np.argmax(np.diagonal(symmetric, axis1=-2, axis2=-1), axis=-1)
     axis = np.take_along_axis(symmetric, column[..., None, None], axis=-1)[..., 0]
     norm = np.linalg.norm(axis, axis=-1, keepdims=True)
     axis = axis / np.where(norm > 0, norm, 1.0)
     sign = np.where(np.einsum("...i,...i->...", axis, twice_sine) < 0, -1.0, 1.0)[..., None]
-    return np.where(
-        (length < 1e-6)[..., None],
-        np.where((trace < 0)[..., None], axis * sign * angle[..., None], 0.5 * twice_sine),
-        usual,
-    )
+    small = np.where((length < 1e-6)[..., None], 0.5 * twice_sine, usual)
+    return np.where((trace < 0)[..., None], axis * sign * angle[..., None], small)

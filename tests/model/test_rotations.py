@@ -23,6 +23,15 @@ def test_rotation_vectors_there_and_back(length: float) -> None:
         np.testing.assert_allclose(rotation_matrix(back), matrix, atol=1e-9)
 
 
+@pytest.mark.parametrize("short", [1.5, 0.1, 1e-3, 1e-5, 1e-7, 0.0])
+def test_rotations_of_32_bit_numbers_keep_their_axis_towards_half_a_turn(short: float) -> None:
+    rng = np.random.default_rng(5)
+    for axis in rng.normal(size=(50, 3)):
+        matrix = turning(axis / np.linalg.norm(axis) * (math.pi - short))[:3, :3]
+        back = rotation_vector(matrix.astype(np.float32))
+        np.testing.assert_allclose(rotation_matrix(back), matrix, atol=5e-7)
+
+
 @pytest.mark.parametrize("axis", [[0, 0, 1], [0, 0, -1], [1, 0, 0], [0, -5, 0], [0.1, 0.2, -0.3], [0, 1e-9, 1.0]])
 def test_a_frame_on_an_axis_is_a_rotation_with_the_axis_as_z(axis: list[float]) -> None:
     frame = frame_with_z(np.array(axis))

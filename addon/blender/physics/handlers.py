@@ -143,7 +143,8 @@ def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
 def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
     second, once Blender has built its simulation: poses and joints are let go."""
-    _release()
+    if _release():
+        live_loops.before_frame(scene)  # what drives loops goes on now
     if scene.name in _busy:
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
@@ -165,10 +166,13 @@ def _tell(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     progress.judge_frame(scene, places, scene.name in _stepped)
 
 
-def _release() -> None:
+def _release() -> bool:
+    """Let go what was held still; whether anything was."""
     progress.release()
+    held = bool(_holds)
     while _holds:
         _holds.pop().release()
+    return held
 
 
 def handed_over(scene: bpy.types.Scene) -> None:

@@ -48,6 +48,13 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
         report,
     )
     _tell_of_many(
+        [empty for empty in held if _shares_limits(record_of(empty).joint)],
+        "force-limits-inexact",
+        "Of three turns of one joint, each servo keeps its force limit while it alone is loaded; loaded together, far "
+        "from where the run began, they were off by up to a third",
+        report,
+    )
+    _tell_of_many(
         [empty for empty in held if _has_armature(record_of(empty).joint)],
         "armature-not-simulated",
         "Physics has no inertia of the motors of joints (their armature)",
@@ -88,6 +95,10 @@ def _has_lost_friction(joint: KnuckleJoint) -> bool:
     return not is_plain(read_dofs(joint)) and any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts])
 
 
+def _shares_limits(joint: KnuckleJoint) -> bool:
+    return [dof.kind for dof in joint.dofs].count("rotation") == 3 and any(dof.max_force > 0.0 for dof in joint.dofs)
+
+
 def _has_armature(joint: KnuckleJoint) -> bool:
     return any(dof.armature > 0.0 for dof in [*joint.dofs, *joint.parts])
 
@@ -121,7 +132,7 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
             yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
         elif not is_exact(joint, start):
             yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
-    if turns_too_far(joint):
+    if turns_too_far(joint, sum(start_of(joint.dofs[0])) if joint.dofs else 0.0):
         alone = joint.dofs[0].use_lower != joint.dofs[0].use_upper
         yield (
             "stops-beyond-a-turn",

@@ -15,11 +15,13 @@ from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
+from ..records import start_of
 from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
+from .counted_stops import counted_stops
 from .flywheel import flywheels
-from .laws import Course, commands
+from .laws import Course, commands, steady
 from .losses import Losses, losses_of
 from .lowest import Measured, lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
@@ -59,7 +61,8 @@ class ServoRun:
         self._held, self._spun = (self._gait_places(velocity) for velocity in (False, True))
         self._curves = gaits.pose_curves(rig)
         self._keys = self._key_sources()
-        self._told: tuple[float, Array] | None = None
+        self._told: dict[float, Array] = {}
+        self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
         self._start: Array | None = None
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
@@ -170,7 +173,10 @@ class ServoRun:
         self._start, self._last = self.plant.coordinates(poses), None
         self._course = Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
-        beginning.hold(poses, places)
+        turned = self._turned(self._start)
+        for stop in self.counted:
+            stop.mark(float(turned[stop.number]))
+        beginning.hold(poses, turned, places)
         return beginning
 
     def step(self, frame: int) -> None:
@@ -180,15 +186,29 @@ class ServoRun:
         poses = self.plant.poses()
         for loss in self.losses:
             loss.command(poses, self._rate())
+        if self.counted:
+            actual = self.plant.coordinates(poses)
+            for stop in self.counted:
+                stop.look(float(actual[stop.number]))
         if not self.several and all(motor is None for motor in self.motors):
             return
         if self._law() == "PD" and self.plant.servos.inertia is None:
             self._choose_gains(poses)
         self._command(frame, poses)
-        places = self.on_scale(frame - 1), self.on_scale(frame)
+        places = [self.on_scale(frame + step) for step in (-2, -1, 0, 1)]
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
             each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+
+    def _turned(self, actual: Array | None = None) -> Array:
+        """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
+        whole turns that bones have."""
+        told = self._key_targets(self.on_scale(self.first))
+        if actual is None:
+            begun = [start_of(record_of(empty).joint.dofs[0])[0] for empty in self.plant.empties]
+            return np.where(np.isnan(told), begun, told)
+        turns = np.where(self.plant.turns & ~np.isnan(told), np.round((told - actual) / (2.0 * math.pi)), 0.0)
+        return actual + 2.0 * math.pi * turns
 
     def _choose_gains(self, poses: Array) -> None:
         carried = Carried(self.plant, poses)
@@ -221,15 +241,23 @@ class ServoRun:
         if self._last is not None:
             self._course.go_on(self._error(actual, self._last), rate)
         self._last = actual
-        velocity, force = commands(
-            self._law(), servos, self._error(wanted, before), self._error(before, actual), self._course, rate
-        )
+        law, ahead = self._law(), self._error(wanted, before)
+        going = self._steady(frame, ahead) if law == "PD" and self.drive == "SERVO" else None
+        velocity, force = commands(law, servos, ahead, self._error(before, actual), self._course, rate, going)
         self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
         self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual
         return np.where(self.plant.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
+
+    def _steady(self, frame: int, ahead: Array) -> Array:
+        """By how much keys go on within a frame, without their jumps."""
+        if self.gait is not None:
+            return ahead
+        places = [self._key_targets(self.on_scale(frame + step)) for step in (-2, -1, 0, 1)]
+        last, _, after = (self._error(places[k + 1], places[k]) for k in range(3))
+        return np.where(self.plant.servos.locked, 0.0, steady(last, ahead, after))
 
     def _gait_targets(self, frame: int, poses: Array) -> tuple[Array, Array, Array]:
         """Wanted positions (nan: not told), wanted speeds, and which joints are told a speed."""
@@ -248,10 +276,10 @@ class ServoRun:
         return wanted, speed, spin
 
     def _key_targets(self, frame: float) -> Array:
-        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frame,
-        which begins where this one ends."""
-        if self._told is not None and self._told[0] == frame:
-            return self._told[1]
+        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frames,
+        which begin where this one ends."""
+        if frame in self._told:
+            return self._told[frame]
         values = np.array(
             [
                 curve.evaluate(frame)
@@ -262,7 +290,7 @@ class ServoRun:
                 for curve, bone, channel in self._keys
             ]
         )
-        self._told = frame, values
+        self._told = dict([*self._told.items()][-3:]) | {frame: values}
         return values
 
     def _write(self, velocity: Array, force: Array) -> None:

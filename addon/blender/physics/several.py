@@ -15,7 +15,7 @@ from ..animation.block_curves import coordinates
 from ..channels import Channel, servo_channels
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles
-from .laws import Servos, commands
+from .laws import Servos, commands, steady
 from .plant import Plant, has_both_ends
 
 _SUFFIX = " Motor"
@@ -32,15 +32,16 @@ class SeveralServos:
     servos: Servos
 
     def command(self, poses: Array, told: Array | None, law: str, rate: float) -> None:
-        """Tell the motors what to do in the frame to come. ``told``: the coordinates (2, size) that are wanted at the
-        frame's begin and end; None: let go, but for what is locked."""
+        """Tell the motors what to do in the frame to come. ``told``: the coordinates (4, size) that are wanted at the
+        frame's begin and end, and a frame before and after; None: let go, but for what is locked."""
         motors = self.motors
         actual = motors.look(poses, rate)
         assert motors.course is not None
-        wanted = np.full((2, len(actual)), math.nan) if told is None else told
+        wanted = np.full((4, len(actual)), math.nan) if told is None else told
         wanted = np.where(self.servos.locked, motors.start, wanted)
-        ahead, error = motors.difference(wanted[1], wanted[0]), motors.difference(wanted[0], actual)
-        velocity, force = commands(law, self.servos, ahead, error, motors.course, rate)
+        last, ahead, after = (motors.difference(wanted[k + 1], wanted[k]) for k in range(3))
+        error, course = motors.difference(wanted[1], actual), motors.course
+        velocity, force = commands(law, self.servos, ahead, error, course, rate, steady(last, ahead, after))
         motors.tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
 
     def key_targets(self, curves: _Curves, frames: Sequence[float]) -> Array:
