@@ -22,6 +22,7 @@ from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
 from ..physics import hooks
+from ..physics.apart import APART
 from ..physics.inertia import report_inertia
 from ..physics.limits import report_restraints
 from ..physics.simulation import build_physics
@@ -145,6 +146,7 @@ def _keep_settings(
     model.erp = world.erp if world.erp is not None else 0.0
     model.cfm = world.cfm if world.cfm is not None else 0.0
     model.time_step = world.time_step or 0.0
+    model.self_collide = source.format not in APART
     model.has_ground = options.ground and world.ground is not None
     behaviours: Behaviours | None = mechanism.behaviours
     if behaviours is not None:

@@ -23,8 +23,9 @@ from .counted_stops import counted_stops
 from .flywheel import flywheels
 from .laws import Course, commands, steady
 from .losses import Losses, losses_of
-from .lowest import Measured, lowest_point
+from .lowest import lowest_point
 from .plant import Plant, ensure_motors, ensure_preloads, gather
+from .reach import Measured
 from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
