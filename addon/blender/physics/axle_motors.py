@@ -17,6 +17,7 @@ from ..access import record_of, settings
 from ..joint_properties import KnuckleMotor
 from .anchor import ends_of
 from .axles import Axle, apart, axes_at, axles, pushed
+from .constraints import NEVER_REACHED
 from .laws import Course
 from .plant import Plant, Undriven, join_world, new_motor
 
@@ -112,6 +113,25 @@ class AxleMotors:
             sign = 1.0 if axle.child_first else -1.0
             told = sign * float((turn if axle.turns else slide) @ pushes[number])
             self._write(number, kept.empty, axle.turns, told, float(most[number]))
+
+    def push(self, poses: Array, middle: Array, force: Array) -> None:
+        """Have the motors push with what comes to these generalized forces (size,), of a ball along its parent's axes,
+        whatever the speed. Axes are taken where they are at the coordinates ``middle``."""
+        here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
+        axes = axes_at(self.joint.joint.dofs, middle) @ here.T
+        pushes = np.array(
+            [self._pushed(axle, kept, poses) for axle, kept in zip(self.motors, self.records(), strict=True)]
+        )
+        told = np.zeros(len(self.motors))
+        for turning in (True, False):
+            own = np.flatnonzero([axle.turns == turning for axle in self.motors])
+            used = own[apart(pushes[own])] if len(own) > 3 else own
+            if len(used):
+                parts = axes[self.turns == turning] @ pushes[used].T
+                told[used] = np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns == turning]
+        for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
+            way = told[number] if axle.child_first else -told[number]
+            self._write(number, kept.empty, axle.turns, math.copysign(NEVER_REACHED, way), float(abs(way)))
 
     def _pushed(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
         """The direction (3,) of a motor's torque or force; zero where it has none."""

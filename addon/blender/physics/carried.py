@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import bpy
@@ -90,6 +91,12 @@ class Carried:
         axes = axes_at(joint.joint.dofs, values) @ frame[:3, :3].T
         kinds = zip(axes, self._turning(joint), strict=True)
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
+
+    def least(self, joint: Undriven) -> float:
+        """The least moment of inertia (of thirteen directions) that a ball has to turn."""
+        point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
+        ways = [np.array(way) for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)]
+        return min(self._moved(joint.parent, joint.child, point, way / np.linalg.norm(way), True) for way in ways)
 
     def _turning(self, joint: Undriven) -> Iterator[bool]:
         for dof in joint.joint.dofs:

@@ -12,7 +12,7 @@ from ..access import record_of
 from ..joint_properties import KnuckleJoint
 from ..records import read_dofs, start_of
 from .anchor import is_held
-from .axles import is_plain
+from .axles import has_axles, is_plain
 from .constraints import turns_too_far
 from .flywheel import LEAST_MASS
 from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
@@ -33,12 +33,6 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
         [empty for empty in joints if record_of(empty).joint.active and _has_speed(record_of(empty).joint)],
         "starts-at-rest",
         "Joints that have a velocity in the file begin at rest under physics",
-        report,
-    )
-    _tell_of_many(
-        [empty for empty in held if _has_lone_damper(record_of(empty).joint)],
-        "weak-damper",
-        "The damper of a ball, without a spring, brakes too little while gravity slows its joint as well",
         report,
     )
     _tell_of_many(
@@ -76,12 +70,6 @@ def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report:
 
 def _has_speed(joint: KnuckleJoint) -> bool:
     return any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
-
-
-def _has_lone_damper(joint: KnuckleJoint) -> bool:
-    if is_plain(read_dofs(joint)):  # it has motors that brake
-        return False
-    return any(dof.damping > 0.0 and not dof.stiffness for dof in [*joint.dofs, *joint.parts])
 
 
 def _has_lost_friction(joint: KnuckleJoint) -> bool:
@@ -129,6 +117,8 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
             if alone
             else "Physics counts no turns: this hinge, whose stops are a turn or more apart, turns freely",
         )
+    if has_axles(read_dofs(joint)):
+        return  # motors push for its springs
     if springs_left_out(joint):
         yield "spring-not-simulated", "Physics ignores springs and dampers on axes that are not at right angles"
     if kinds not in (["rotation"], ["translation"]) and springs_away_from_rest(joint):

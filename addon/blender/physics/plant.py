@@ -268,7 +268,7 @@ def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
 
 def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
     """The empties of all motors of a joint."""
-    found = (joint.motor, joint.preload, *(motor.empty for motor in [*joint.motors, *joint.losses]))
+    found = (joint.motor, joint.preload, *(motor.empty for motor in [*joint.motors, *joint.losses, *joint.pushes]))
     return [empty for empty in found if empty is not None]
 
 

@@ -82,7 +82,7 @@ def _set_aside(motors: Objects) -> None:
             for name in ("motor", "preload"):
                 if getattr(joint, name) in motors:
                     setattr(joint, name, None)
-            for kept in (joint.motors, joint.losses):
+            for kept in (joint.motors, joint.losses, joint.pushes):
                 if any(motor.empty in motors for motor in kept):
                     kept.clear()
     for motor in motors:
