@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from tests.bench.physics_servos import Row, fresh, table
-from tests.blender.physics import test_spring_rest
+from tests.blender.physics import test_restraints, test_spring_rest
 
 
 def springs() -> Iterator[Row]:
@@ -25,7 +27,21 @@ def springs() -> Iterator[Row]:
             yield f"{what}: swing off (share)", abs(wide), 0.05, abs(wide) < 0.05
 
 
-PARTS: dict[str, Callable[[], Iterator[Row]]] = {"springs": springs}
+def restraints() -> Iterator[Row]:
+    """Formulas along a slide and a hinge, and a spring between two bodies, 4 s, against a numerical integration: the
+    worst error as a share of the whole movement."""
+    for name in test_restraints.LAWS:
+        for what, run in (("slide", test_restraints.slide_run), ("hinge", test_restraints.hinge_run)):
+            found, true = run(fresh(), name, 241)
+            error = float(np.abs(found - true).max() / np.ptp(true))
+            yield f"restraint on a {what}, {name}: worst error (share)", error, 0.02, error < 0.02
+    found, true, strayed = test_restraints.pair_run(fresh(), 241)
+    error = float(np.abs(found - true).max() / np.ptp(true))
+    yield "spring between two bodies: worst error (share)", error, 0.02, error < 0.02
+    yield "spring between two bodies: their middle strays by (m)", strayed, 0.001, strayed < 0.001
+
+
+PARTS: dict[str, Callable[[], Iterator[Row]]] = {"springs": springs, "restraints": restraints}
 
 
 def main(arguments: list[str]) -> int:

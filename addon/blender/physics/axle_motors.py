@@ -95,6 +95,10 @@ class AxleMotors:
             at += DOF_SIZE[dof.kind]
         return out
 
+    def short(self, change: float) -> float:
+        """A change of the first coordinate the short way round."""
+        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.turns[0] else change
+
     def tell(self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, exact: bool) -> None:
         """Have the motors do these speeds (size,) with these forces (size,) at most; ``exact``: with their sign, and no
         other. The motors' axes are taken where they are in the middle of the frame."""

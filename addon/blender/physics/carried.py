@@ -98,6 +98,20 @@ class Carried:
         ways = [np.array(way) for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)]
         return min(self._moved(joint.parent, joint.child, point, way / np.linalg.norm(way), True) for way in ways)
 
+    def ease(self, plant: Plant, body: int, point: Array, way: Array, poses: Array) -> float:
+        """How easily (1/kg) a point (3,) of a body goes a way (3,), by the body's place among the poses: as it floats,
+        or as the one joint lets it that holds it to what stands."""
+        at = np.flatnonzero((plant.child == body) | (plant.parent == body))
+        if len(at) == 1 and len(self._beside[body]) == 1 and self._beside[body] <= self._stands:
+            moved = float(self.by_servos(plant)[at[0]])
+            frame = poses[plant.parent[at[0]]] @ np.linalg.inv(plant.frame_parent[at[0]])
+            axis = frame[:3, 2]
+            goes = np.cross(axis, point - frame[:3, 3]) if plant.turns[at[0]] else axis
+            return float(way @ goes) ** 2 / moved
+        turn, middle = poses[body][:3, :3], poses[body][:3, 3]
+        arm = turn.T @ np.cross(point - middle, way)
+        return float(1.0 / max(self._mass[body], _LEAST) + (arm**2 / np.maximum(self._moments[body], _LEAST)).sum())
+
     def _turning(self, joint: Undriven) -> Iterator[bool]:
         for dof in joint.joint.dofs:
             yield from [dof.kind != "translation"] * DOF_SIZE[dof.kind]

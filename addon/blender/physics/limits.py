@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import bpy
 
-from ...model.records import Mechanism
 from ...model.report import Report
 from ..access import record_of
 from ..joint_properties import KnuckleJoint
@@ -47,19 +46,6 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
         "Physics has no inertia of the motors of joints (their armature)",
         report,
     )
-
-
-def report_restraints(mechanism: Mechanism) -> Report:
-    """One warning for the restraints of a file: it does not say which way they push."""
-    report = Report()
-    if mechanism.restraints:
-        names = ", ".join(repr(item.name) for item in mechanism.restraints[:3])
-        report.warn(
-            "restraint-not-simulated",
-            f"Physics leaves restraints out ({len(mechanism.restraints)} here: {names}); they stay in the file",
-            where=mechanism.restraints[0].name,
-        )
-    return report
 
 
 def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report: Report) -> None:

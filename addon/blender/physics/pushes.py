@@ -8,7 +8,7 @@ to in that frame on average. That holds while the spring does not turn far withi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +19,12 @@ from ...model.forces import Force, Held
 from ...model.records import DOF_SIZE, Array, Dof
 from ...model.rotations import rotation_matrix
 from ..access import record_of
-from ..joint_properties import KnuckleJoint
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles
 from .carried import Carried
-from .generic import is_countable, is_exact, is_springy, lines_of, springs_left_out
+from .generic import is_countable, is_exact, lines_of
 from .plant import Plant, Undriven, has_both_ends
+from .restraints import JointLaw
 
 _SUFFIX = " Push"
 #: Springs for which a frame is more of their radian, as dampers that take more of a speed in it, are Blender's own.
@@ -41,7 +41,9 @@ class Pushes:
     motors: AxleMotors
     steady: Array
     brake: Array  # (size,): damping of balls without springs
+    laws: Sequence[JointLaw] = ()
     held: dict[int, Held] = field(default_factory=dict)
+    _place: float = 0.0  # of the first coordinate, its turns counted
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins: share the springs out between Blender's constraint and the motors."""
@@ -50,6 +52,10 @@ class Pushes:
         moved = carried.by_coordinates(joint, start)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
         lines = _lines(joint, start)
+        if self.laws:
+            self.held[0] = Held(_sum(self.laws, True), _sum(self.laws, False), float(moved[0]), substeps)
+            self._place = float(start[0])
+            return
         for numbers, dofs in _blocks(joint.joint.dofs):
             pairs = list(zip(numbers, dofs, strict=True))
             ball, springy = len(numbers) > 1, any(dof.stiffness > 0.0 for dof in dofs)
@@ -94,7 +100,10 @@ class Pushes:
             return
         force = self.steady.copy()
         for number, held in self.held.items():
-            force[number] = held.force(float(actual[number]), 1.0 / rate)
+            place = float(actual[number])
+            if self.laws:
+                place = self._place = self._place + self.motors.short(place - self._place)
+            force[number] = held.force(place, 1.0 / rate)
         if len(actual) >= 3 and self.motors.joint.joint.dofs[-1].kind == "ball":  # of the child's axes, in the parent's
             force[-3:] = rotation_matrix(actual[-3:]) @ force[-3:]
         self.motors.push(poses, actual + 0.5 * (course.speed + course.change) / rate, force)
@@ -103,6 +112,11 @@ class Pushes:
 def _is_strong(dof: Dof, inertia: float, rate: float) -> bool:
     """Whether a spring or damper does too much within a frame for motors that are told once in it."""
     return dof.stiffness / inertia > (_WEAK * rate) ** 2 or dof.damping / inertia > _WEAK * rate
+
+
+def _sum(laws: Sequence[JointLaw], spring: bool) -> Force | None:
+    own = [each.law for each in laws if each.spring == spring]
+    return (lambda x: -sum(law(x) for law in own)) if own else None
 
 
 def _oscillator(dof: Dof) -> tuple[Force | None, Force | None]:
@@ -134,24 +148,15 @@ def _lines(joint: Undriven, start: Array) -> dict[int, bool]:
     return {int(first[line.number]): plain for line in lines_of(record)}
 
 
-def is_pushed(joint: KnuckleJoint) -> bool:
-    """Whether a joint of several degrees has springs, which motors help to be at rest where they are."""
-    kinds = [dof.kind for dof in joint.dofs]
-    if kinds in (["rotation"], ["translation"]) or "free" in kinds or "screw" in kinds:
-        return False
-    if "ball" in kinds or springs_left_out(joint):
-        return is_springy(joint)
-    return any(dof.stiffness > 0.0 for dof in joint.dofs)
-
-
 def pushes_of(scene: bpy.types.Scene, plant: Plant) -> list[Pushes]:
     """The joints of a model that are pushed, with motors for it."""
     out = []
-    for item in plant.undriven:
+    for item in plant.pushed:
         record = record_of(item.empty).joint
-        if not (is_pushed(record) and has_axles(item.joint.dofs) and has_both_ends(plant, record)):
+        laws = [law for law in plant.laws.get(item.empty, ()) if not law.brakes]
+        if not (laws or has_axles(item.joint.dofs)) or not has_both_ends(plant, record):
             continue
         ensure_axle_motors(scene, plant, item, "pushes", _SUFFIX)
         turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
-        out.append(Pushes(scene, AxleMotors(item, "pushes", turns), np.zeros(len(turns)), np.zeros(len(turns))))
+        out.append(Pushes(scene, AxleMotors(item, "pushes", turns), np.zeros(len(turns)), np.zeros(len(turns)), laws))
     return out

@@ -23,6 +23,7 @@ from .flywheel import flywheels
 from .laws import Course, commands
 from .losses import Losses, losses_of
 from .lowest import Measured, lowest_point
+from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .pushes import Pushes, pushes_of
 from .several import SeveralServos, has_locked, several_servos
@@ -47,9 +48,9 @@ class ServoRun:
             ensure_motors(scene, self.plant)
             self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
-        self.forces: list[Losses | Pushes] = []
+        self.forces: list[Losses | Pushes | Pair] = []
         if self._ever_physics():
-            self.forces = [*losses_of(scene, self.plant), *pushes_of(scene, self.plant)]
+            self.forces = [*losses_of(scene, self.plant), *pushes_of(scene, self.plant), *pairs_of(scene, self.plant)]
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties

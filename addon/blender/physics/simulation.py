@@ -27,6 +27,7 @@ from .flywheel import (
 )
 from .limits import tell_of_limits
 from .plant import motors_of
+from .restraints import pairs, tell_of_restraints
 from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
 from .world import clear_world, ensure_world, refit_world, reset_cache
 
@@ -65,6 +66,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     _remove_flywheels(scene, *drop_unused(rig))
     model = settings(rig)
     tell_of_limits(joints, report)
+    tell_of_restraints(rig, report)
     held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
     for empty in filter(is_spent, held):
         report.warn(
@@ -74,7 +76,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             where=empty.name,
         )
     held = [empty for empty in held if not is_spent(empty)]
-    if any(record_of(empty).joint.at_world for empty in held):
+    if any(record_of(empty).joint.at_world for empty in held) or pairs(rig):
         ensure_anchor(rig, world)
     for empty in held:
         if empty not in linked:
@@ -111,7 +113,9 @@ def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     needed = [empty for empty, joint in records.items() if _needs_constraint(joint, welded)]
     linked, anchor = set(world.constraints.objects), settings(rig).anchor
     anchored = anchor is not None and anchor.name in world.collection.objects
-    return all(empty in linked and (anchored or not records[empty].at_world) for empty in needed)
+    return (anchored or not pairs(rig)) and all(
+        empty in linked and (anchored or not records[empty].at_world) for empty in needed
+    )
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
@@ -188,11 +192,12 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         return
     part_with_lost(scene)
     heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
-    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
+    bodies, joints, model = parts(rig, "BODY"), parts(rig, "JOINT"), settings(rig)
     for obj in bodies:
         keep_mass(obj)
     records = [record_of(empty).joint for empty in joints]
     motors = [motor for joint in records for motor in motors_of(joint)]
+    motors += [motor.empty for kept in model.restraints for motor in kept.motors if motor.empty is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     if heir is not None and settings(heir).has_ground:
         for ground in grounds:

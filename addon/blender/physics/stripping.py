@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 import bpy
 
-from ..access import record_of
+from ..access import record_of, settings
 from ..model_parts import parts
 from ..workshop import Objects, at_work, workshop
 from .flywheel import is_lost_flywheel
@@ -85,6 +85,9 @@ def _set_aside(motors: Objects) -> None:
             for kept in (joint.motors, joint.losses, joint.pushes):
                 if any(motor.empty in motors for motor in kept):
                     kept.clear()
+        for kept in settings(rig).restraints if rig.data is not None else ():
+            if any(motor.empty in motors for motor in kept.motors):
+                kept.motors.clear()
     for motor in motors:
         record_of(motor).model = None
         for folder in motor.users_collection:
