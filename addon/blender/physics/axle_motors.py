@@ -174,7 +174,7 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
     """Make the motors of a joint that are missing: those of its list ``kept``."""
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, kept)
-    wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)))
+    wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
     if len(motors) != len(wanted):
         motors.clear()
         for _ in wanted:

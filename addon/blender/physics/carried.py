@@ -92,6 +92,10 @@ class Carried:
         kinds = zip(axes, self._turning(joint), strict=True)
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
 
+    def stands(self, body: int) -> bool:
+        """Whether the body at a place among the poses stays where it is."""
+        return body in self._stands
+
     def least(self, joint: Undriven) -> float:
         """The least moment of inertia (of thirteen directions) that a ball has to turn."""
         point = (self._poses[joint.child] @ joint.on_child)[:3, 3]

@@ -87,7 +87,7 @@ def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:
 
 def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
     kinds = [dof.kind for dof in joint.dofs]
-    if "screw" in kinds:
+    if "screw" in kinds and kinds != ["screw"]:
         yield "screw-not-simulated", "Physics lets this screw turn and slide each by itself"
     if has_stops(joint) and kinds not in (["rotation"], ["translation"]):
         start = [number for dof in joint.dofs for number in start_of(dof)]

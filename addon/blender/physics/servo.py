@@ -26,6 +26,7 @@ from .lowest import Measured, lowest_point
 from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .pushes import Pushes, pushes_of
+from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
 from .world import first_frame, frame_rate, stretch
@@ -48,9 +49,14 @@ class ServoRun:
             ensure_motors(scene, self.plant)
             self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
-        self.forces: list[Losses | Pushes | Pair] = []
+        self.forces: list[Losses | Pushes | Pair | Screw] = []
         if self._ever_physics():
-            self.forces = [*losses_of(scene, self.plant), *pushes_of(scene, self.plant), *pairs_of(scene, self.plant)]
+            self.forces = [
+                *losses_of(scene, self.plant),
+                *pushes_of(scene, self.plant),
+                *pairs_of(scene, self.plant),
+                *screws_of(scene, self.plant),
+            ]
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
