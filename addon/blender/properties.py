@@ -23,7 +23,7 @@ from bpy.props import (
 )
 
 from .joint_properties import CLASSES as JOINT_CLASSES
-from .joint_properties import KnuckleJoint, KnuckleShape
+from .joint_properties import KnuckleJoint, KnuckleMotor, KnuckleShape
 from .listeners import body_changed, drive_changed, world_changed
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
@@ -237,6 +237,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     report_index: IntProperty()
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
     restraints: CollectionProperty(type=KnuckleRestraint, description="What pulls on the model besides its joints")
+    throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
     key_bodies: BoolProperty(

@@ -12,7 +12,7 @@ import numpy as np
 from addon.model.records import Dof
 from tests.bench.physics_servos import Row, fresh, table
 from tests.blender.build.test_degrees import Z
-from tests.blender.physics import test_restraints, test_screws, test_spring_rest
+from tests.blender.physics import test_first_speeds, test_restraints, test_screws, test_spring_rest
 
 
 def springs() -> Iterator[Row]:
@@ -60,7 +60,16 @@ def screws() -> Iterator[Row]:
         yield f"screw raises a weight by its servo, {how}: worst slip (m)", slip, bar, slip < bar
 
 
-PARTS: dict[str, Callable[[], Iterator[Row]]] = {"springs": springs, "restraints": restraints, "screws": screws}
+def speeds() -> Iterator[Row]:
+    """A pendulum that begins level at 3 rad/s, 1.5 s, against a numerical integration (rad)."""
+    found, true = test_first_speeds.thrown_pendulum(fresh(), 91)
+    error = float(np.abs(found - true).max())
+    yield "pendulum thrown at 3 rad/s: worst error (rad)", error, 0.02, error < 0.02
+
+
+PARTS: dict[str, Callable[[], Iterator[Row]]] = {
+    "springs": springs, "restraints": restraints, "screws": screws, "speeds": speeds,
+}  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:

@@ -14,7 +14,8 @@ from ..model_parts import parts
 from .anchor import is_held
 from .axles import axes_at
 from .collision import collision_children
-from .inertia import blender_moments
+from .flywheel import whole_mass
+from .inertia import turning_tensor
 from .plant import Plant, Undriven
 
 #: Of a joint that moves nothing: its gains have to be something.
@@ -28,13 +29,11 @@ class Carried:
         self._poses, self._world = poses, len(plant.bodies)
         pieces = collision_children(plant.rig)
         solid = [obj.rigid_body is not None for obj in plant.bodies]
-        self._mass = np.array([obj.rigid_body.mass if it else 0.0 for obj, it in zip(plant.bodies, solid, strict=True)])
-        self._moments = np.array(
-            [
-                blender_moments(obj, pieces.get(obj, ())) if it else np.zeros(3)
-                for obj, it in zip(plant.bodies, solid, strict=True)
-            ]
-        ).reshape(-1, 3)
+        bodies = list(zip(plant.bodies, solid, strict=True))
+        self._mass = np.array([whole_mass(obj, obj.rigid_body.mass) if it else 0.0 for obj, it in bodies])
+        self._tensors = np.array(
+            [turning_tensor(obj, pieces.get(obj, ())) if it else np.zeros((3, 3)) for obj, it in bodies]
+        ).reshape(-1, 3, 3)
         self._stands = {
             number for number, obj in enumerate(plant.bodies) if solid[number] and obj.rigid_body.type == "PASSIVE"
         } | {self._world}
@@ -67,8 +66,8 @@ class Carried:
             return float(self._mass[at].sum())
         arms = self._poses[at][:, :3, 3] - point
         across = arms - np.outer(arms @ axis, axis)
-        own = np.einsum("nji,j->ni", self._poses[at][:, :3, :3], axis) ** 2
-        return float(self._mass[at] @ (across**2).sum(axis=1) + (own * self._moments[at]).sum())
+        own = np.einsum("nji,j->ni", self._poses[at][:, :3, :3], axis)
+        return float(self._mass[at] @ (across**2).sum(axis=1) + np.einsum("ni,nij,nj->", own, self._tensors[at], own))
 
     def _moved(self, parent: int, child: int, point: Array, axis: Array, turns: bool) -> float:
         """What a servo between two bodies moves: its child's side, against the other where that is free to go too."""
@@ -114,7 +113,13 @@ class Carried:
             return float(way @ goes) ** 2 / moved
         turn, middle = poses[body][:3, :3], poses[body][:3, 3]
         arm = turn.T @ np.cross(point - middle, way)
-        return float(1.0 / max(self._mass[body], _LEAST) + (arm**2 / np.maximum(self._moments[body], _LEAST)).sum())
+        turned = np.linalg.pinv(self._tensors[body]) @ arm
+        return float(1.0 / max(self._mass[body], _LEAST) + arm @ turned)
+
+    def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
+        """What it takes to give a body a speed and a spin (3,) in the world: linear and angular momentum."""
+        turn = self._poses[body][:3, :3]
+        return self._mass[body] * speed, turn @ self._tensors[body] @ turn.T @ spin
 
     def _turning(self, joint: Undriven) -> Iterator[bool]:
         for dof in joint.joint.dofs:

@@ -15,6 +15,7 @@ from .axles import has_axles, is_plain
 from .constraints import turns_too_far
 from .flywheel import LEAST_MASS
 from .generic import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out
+from .throws import has_speed
 
 #: Beyond this ratio of masses, joints came apart by more than a hundredth of a body's length, as measured.
 _MASS_RATIO = 100
@@ -29,9 +30,9 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
     held = [empty for empty in joints if is_held(record_of(empty).joint)]
     _tell_of_masses(held, report)
     _tell_of_many(
-        [empty for empty in joints if record_of(empty).joint.active and _has_speed(record_of(empty).joint)],
+        [empty for empty in joints if has_speed(record_of(empty).joint)] if _has_loops(joints) else [],
         "starts-at-rest",
-        "Joints that have a velocity in the file begin at rest under physics",
+        "Joints of a model with loops that have a velocity in the file begin at rest under physics",
         report,
     )
     _tell_of_many(
@@ -54,8 +55,8 @@ def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report:
         report.warn(code, f"{what} ({len(empties)} here)", where=empties[0].name)
 
 
-def _has_speed(joint: KnuckleJoint) -> bool:
-    return any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
+def _has_loops(joints: Sequence[bpy.types.Object]) -> bool:
+    return any(record_of(empty).joint.loop and record_of(empty).joint.active for empty in joints)
 
 
 def _has_lost_friction(joint: KnuckleJoint) -> bool:

@@ -17,6 +17,7 @@ from mathutils import Matrix
 from ...model.forces import Held
 from ...model.records import Array
 from ..access import record_of, settings
+from ..joint_properties import KnuckleMotor
 from ..model_parts import child_collection
 from ..records import unflat
 from ..restraint_properties import KnuckleRestraint
@@ -52,15 +53,12 @@ class Thrusters:
         if axis_of(self.kept) >= 0:
             points[0] = points[1]
         for motor in self.kept.motors:
-            place = np.eye(4)
-            place[:3, :3] = np.roll(_axes(poses), -(motor.number % 3), axis=1)
-            place[:3, 3] = points[motor.number // 3]
-            out[motor.empty] = Matrix(place.tolist())
+            out[motor.empty] = thruster_place(poses, motor.number % 3, points[motor.number // 3])
         return out
 
     def push(self, poses: Array, force: Array) -> None:
         """Push the second body with a force (3,) in the world, and the first with as much against it."""
-        along = _axes(poses).T @ force
+        along = armature_axes(poses).T @ force
         for motor in self.kept.motors:
             told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # counted the other way round
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
@@ -137,17 +135,38 @@ def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestrain
         for number in wanted:
             kept.motors.add().number = number
     for motor in kept.motors:
-        if motor.empty is None or scene not in motor.empty.users_scene:
-            if motor.empty is not None:
-                record_of(motor.empty).model = None
-            motor.empty = _new(rig, kept.name + _SUFFIX)
-        join_world(scene, motor.empty)
-        constraint = motor.empty.rigid_body_constraint
-        constraint.type, constraint.disable_collisions = "MOTOR", False
-        constraint.object1 = settings(rig).anchor
-        constraint.object2 = kept.one if motor.number < 3 else kept.other
-        constraint.use_motor_ang, constraint.use_motor_lin = False, True
-        constraint.motor_lin_max_impulse = 0.0
+        body = kept.one if motor.number < 3 else kept.other
+        assert body is not None
+        ensure_thruster(scene, rig, motor, body, kept.name + _SUFFIX)
+
+
+def ensure_thruster(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    motor: KnuckleMotor,
+    body: bpy.types.Object,
+    name: str,
+    turns: bool = False,
+) -> None:
+    """Make the motor that pushes a body against the anchor, and ``turns`` it about the same axis, if it is missing."""
+    if motor.empty is None or scene not in motor.empty.users_scene:
+        if motor.empty is not None:
+            record_of(motor.empty).model = None
+        motor.empty = _new(rig, name)
+    join_world(scene, motor.empty)
+    constraint = motor.empty.rigid_body_constraint
+    constraint.type, constraint.disable_collisions = "MOTOR", False
+    constraint.object1, constraint.object2 = settings(rig).anchor, body
+    constraint.use_motor_ang, constraint.use_motor_lin = turns, True
+    constraint.motor_lin_max_impulse = constraint.motor_ang_max_impulse = 0.0
+
+
+def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
+    """Where a motor has to stand that pushes at a point (3,) along an axis (0 to 2) of the armature."""
+    place = np.eye(4)
+    place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
+    place[:3, 3] = point
+    return Matrix(place.tolist())
 
 
 def _new(rig: bpy.types.Object, name: str) -> bpy.types.Object:
@@ -160,7 +179,7 @@ def _new(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     return motor
 
 
-def _axes(poses: Array) -> Array:
+def armature_axes(poses: Array) -> Array:
     """The armature's axes (3, 3) in the world, as columns."""
     turn = poses[-1][:3, :3]
     return turn / np.linalg.norm(turn, axis=0)

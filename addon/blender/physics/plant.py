@@ -195,6 +195,15 @@ def gather(rig: bpy.types.Object) -> Plant:
     )
 
 
+def all_joints(rig: bpy.types.Object) -> list[Undriven]:
+    """All joints of a model that hold anything, lone hinges and welds too."""
+    bodies = parts(rig, "BODY")
+    place: _Places = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
+    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
+    return [_undriven(empty, ends[empty], place) for empty in joints if all(end in place for end in ends[empty])]
+
+
 def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
     """The collections of a model, whatever the user calls them now."""
     top = settings(rig).collection

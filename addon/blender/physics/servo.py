@@ -29,6 +29,7 @@ from .pushes import Pushes, pushes_of
 from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
+from .throws import Throws, throws_of
 from .world import first_frame, frame_rate, stretch
 
 
@@ -49,13 +50,14 @@ class ServoRun:
             ensure_motors(scene, self.plant)
             self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
-        self.forces: list[Losses | Pushes | Pair | Screw] = []
+        self.forces: list[Losses | Pushes | Pair | Screw | Throws] = []
         if self._ever_physics():
             self.forces = [
                 *losses_of(scene, self.plant),
                 *pushes_of(scene, self.plant),
                 *pairs_of(scene, self.plant),
                 *screws_of(scene, self.plant),
+                *throws_of(scene, self.plant),
             ]
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None

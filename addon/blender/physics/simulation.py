@@ -29,6 +29,7 @@ from .limits import tell_of_limits
 from .plant import motors_of
 from .restraints import pairs, tell_of_restraints
 from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
+from .throws import is_thrown
 from .world import clear_world, ensure_world, refit_world, reset_cache
 
 #: Juice's friction is a force limit per contact, not a coefficient: this many times its share of the
@@ -76,7 +77,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             where=empty.name,
         )
     held = [empty for empty in held if not is_spent(empty)]
-    if any(record_of(empty).joint.at_world for empty in held) or pairs(rig):
+    if any(record_of(empty).joint.at_world for empty in held) or pairs(rig) or is_thrown(rig):
         ensure_anchor(rig, world)
     for empty in held:
         if empty not in linked:
@@ -113,7 +114,7 @@ def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     needed = [empty for empty, joint in records.items() if _needs_constraint(joint, welded)]
     linked, anchor = set(world.constraints.objects), settings(rig).anchor
     anchored = anchor is not None and anchor.name in world.collection.objects
-    return (anchored or not pairs(rig)) and all(
+    return (anchored or not (pairs(rig) or is_thrown(rig))) and all(
         empty in linked and (anchored or not records[empty].at_world) for empty in needed
     )
 
@@ -197,7 +198,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         keep_mass(obj)
     records = [record_of(empty).joint for empty in joints]
     motors = [motor for joint in records for motor in motors_of(joint)]
-    motors += [motor.empty for kept in model.restraints for motor in kept.motors if motor.empty is not None]
+    thrusters = [*model.throws, *(motor for kept in model.restraints for motor in kept.motors)]
+    motors += [motor.empty for motor in thrusters if motor.empty is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     if heir is not None and settings(heir).has_ground:
         for ground in grounds:

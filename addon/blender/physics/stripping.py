@@ -85,9 +85,10 @@ def _set_aside(motors: Objects) -> None:
             for kept in (joint.motors, joint.losses, joint.pushes):
                 if any(motor.empty in motors for motor in kept):
                     kept.clear()
-        for kept in settings(rig).restraints if rig.data is not None else ():
-            if any(motor.empty in motors for motor in kept.motors):
-                kept.motors.clear()
+        model = settings(rig)
+        for kept in (model.throws, *(each.motors for each in model.restraints)):
+            if any(motor.empty in motors for motor in kept):
+                kept.clear()
     for motor in motors:
         record_of(motor).model = None
         for folder in motor.users_collection:

@@ -233,14 +233,3 @@ def test_a_spring_that_is_at_rest_where_the_run_begins_stays_there(blank: Any) -
     key(rig, "j", [(1, 0.2)])
     rig.data.knuckle.drive = "LIMP"
     assert play(blank.scene, 60, lambda: moved(rig)[1, 3])[-1] == pytest.approx(0.2, abs=1e-4)
-
-
-def test_a_speed_at_the_start_is_told_once(blank: Any) -> None:
-    mechanism = hung(Dof("ball", damping=0.3, start_rates=(2.0, 0.0, 0.0)))
-    put(mechanism, physics=True)
-    told = {entry.code: entry.message for entry in mechanism.report.entries if entry.severity == "warning"}
-    assert told.keys() == {"starts-at-rest"}
-    assert "(1 here)" in told["starts-at-rest"]
-    quiet = hung(Dof("rotation", X, damping=0.3))
-    put(quiet, physics=True)
-    assert "starts-at-rest" not in warnings(quiet)
