@@ -148,6 +148,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     far_stops: CollectionProperty(
         type=KnuckleMotor, description="Stops (0 lower, 1 upper) with constraints of their own"
     )
+    pushes: CollectionProperty(type=KnuckleMotor, description="The motors that push for its springs")
 
 
 CLASSES = (KnuckleShape, KnuckleDof, KnuckleMotor, KnuckleJoint)

@@ -23,10 +23,12 @@ from bpy.props import (
 )
 
 from .joint_properties import CLASSES as JOINT_CLASSES
-from .joint_properties import KnuckleJoint, KnuckleShape
+from .joint_properties import KnuckleJoint, KnuckleMotor, KnuckleShape
 from .listeners import body_changed, drive_changed, world_changed
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
+from .restraint_properties import CLASSES as RESTRAINT_CLASSES
+from .restraint_properties import KnuckleRestraint
 from .truth_properties import CLASSES as TRUTH_CLASSES
 from .truth_properties import KnuckleTruth
 
@@ -239,6 +241,8 @@ class KnuckleModel(bpy.types.PropertyGroup):
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
+    restraints: CollectionProperty(type=KnuckleRestraint, description="What pulls on the model besides its joints")
+    throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
     key_bodies: BoolProperty(
@@ -257,6 +261,7 @@ CLASSES = (
     *MOTION_CLASSES,
     *TRUTH_CLASSES,
     *JOINT_CLASSES,
+    *RESTRAINT_CLASSES,
     KnuckleObject,
     KnuckleBone,
     KnuckleControls,

@@ -114,16 +114,21 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
 }  # fmt: skip
 
 
-def main(arguments: list[str]) -> int:
-    """Print the table; 1 where a bar is missed."""
-    parser = argparse.ArgumentParser(prog="build.py bench physics_servos", description="Servos under physics.")
-    parser.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS), help="default: everything")
+def table(name: str, description: str, parts: dict[str, Callable[[], Iterator[Row]]], arguments: list[str]) -> int:
+    """Print the rows of the parts that are asked for; 1 where a bar is missed."""
+    parser = argparse.ArgumentParser(prog=f"build.py bench {name}", description=description)
+    parser.add_argument("--only", choices=parts, nargs="+", default=list(parts), help="default: everything")
     options = parser.parse_args(arguments)
     print(f"Blender {bpy.app.version_string}")
     print(f"{'what':84} {'value':>10} {'bar':>8}")
     missed = 0
     for part in options.only:
-        for what, value, bar, kept in PARTS[part]():
+        for what, value, bar, kept in parts[part]():
             missed += not kept
             print(f"{what:84} {value:10.5f} {bar:8.3f}{'' if kept else '  MISSED'}", flush=True)
     return 1 if missed else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 where a bar is missed."""
+    return table("physics_servos", "Servos under physics.", PARTS, arguments)

@@ -24,7 +24,6 @@ from ..document import keep_document
 from ..physics import hooks
 from ..physics.apart import APART
 from ..physics.inertia import report_inertia
-from ..physics.limits import report_restraints
 from ..physics.simulation import build_physics
 from ..physics.world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
@@ -35,6 +34,7 @@ from .joints import make_joints
 from .mesh_files import MeshFiles
 from .meshes import MeshShelf
 from .plan import Plan, UpAxis, plan
+from .restraints import keep_restraints
 from .rig import Hook, make_rig, pose_bones
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ def build(
             if options.physics:
                 report.extend(build_physics(scene, rig))
                 report.extend(report_inertia(rig, mechanism))
-                report.extend(report_restraints(mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)
@@ -119,7 +118,7 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
         shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
         bodies = make_bodies(decided, hook, folders, shelf)
         settings(rig).has_collision = make_collision(decided, bodies, shelf, folders)
-    make_joints(decided, hook, bodies, folders)
+    keep_restraints(rig, mechanism, bodies, make_joints(decided, hook, bodies, folders))
     make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
     return rig, folders, bone_names

@@ -17,6 +17,7 @@ from ..access import record_of, settings
 from ..joint_properties import KnuckleMotor
 from .anchor import ends_of
 from .axles import Axle, apart, axes_at, axles, pushed
+from .constraints import NEVER_REACHED
 from .laws import Course
 from .plant import Plant, Undriven, join_world, new_motor
 
@@ -94,6 +95,10 @@ class AxleMotors:
             at += DOF_SIZE[dof.kind]
         return out
 
+    def short(self, change: float) -> float:
+        """A change of the first coordinate the short way round."""
+        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.turns[0] else change
+
     def tell(self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, exact: bool) -> None:
         """Have the motors do these speeds (size,) with these forces (size,) at most; ``exact``: with their sign, and no
         other. The motors' axes are taken where they are in the middle of the frame."""
@@ -113,6 +118,26 @@ class AxleMotors:
             sign = 1.0 if axle.child_first else -1.0
             told = sign * float((turn if axle.turns else slide) @ pushes[number])
             self._write(number, kept.empty, axle.turns, told, float(most[number]))
+
+    def push(self, poses: Array, middle: Array, force: Array) -> None:
+        """Have the motors push with what comes to these generalized forces (size,), of a ball along its parent's axes,
+        whatever the speed. Axes are taken where they are at the coordinates ``middle``."""
+        here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
+        axes = axes_at(self.joint.joint.dofs, middle) @ here.T
+        across = np.array(
+            [self._across(axle, kept, poses) for axle, kept in zip(self.motors, self.records(), strict=True)]
+        )
+        pushes = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        told = np.zeros(len(self.motors))
+        for turning in (True, False):
+            own = np.flatnonzero([axle.turns == turning for axle in self.motors])
+            used = own[apart(across[own])] if len(own) > 3 else own
+            if len(used):
+                parts = axes[self.turns == turning] @ pushes[used].T
+                told[used] = np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns == turning]
+        for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
+            way = told[number] if axle.child_first else -told[number]
+            self._write(number, kept.empty, axle.turns, math.copysign(NEVER_REACHED, way), float(abs(way)))
 
     def _across(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
         """Along the direction (3,) of a motor's torque or force; the shorter the nearer it is to having none."""
@@ -156,7 +181,7 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
     """Make the motors of a joint that are missing: those of its list ``kept``."""
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, kept)
-    wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)))
+    wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
     if len(motors) != len(wanted):
         motors.clear()
         for _ in wanted:

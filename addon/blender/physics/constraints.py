@@ -41,7 +41,7 @@ _ALL_ROUND = 2.0 * math.pi - 0.05
 #: A stop that its constraint knows from less before it (rad) could be reached from farther off in a frame.
 _ROOM = 0.7
 #: A speed (per second) that a motor with a limited force does not come to.
-_NEVER_REACHED = 1e4
+NEVER_REACHED = 1e4
 
 
 def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
@@ -228,7 +228,7 @@ def put_preload(joint: KnuckleJoint, start: float) -> None:
     dof = joint.dofs[0]
     push = dof.stiffness * (dof.rest - start)
     kind = "ang" if dof.kind == "rotation" else "lin"
-    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(_NEVER_REACHED, push))
+    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
     setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
 

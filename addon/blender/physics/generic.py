@@ -233,3 +233,13 @@ def springs_away_from_rest(joint: KnuckleJoint) -> bool:
         for pair in zip(dof.parts or [dof] * DOF_SIZE[dof.kind], start_of(record), strict=True)
     )
     return any(part.stiffness > 0.0 and abs(part.rest - start) > _SMALL for part, start in pairs)
+
+
+def is_pushed(joint: KnuckleJoint) -> bool:
+    """Whether a joint of several degrees has springs, which motors help to be at rest where they are."""
+    kinds = [dof.kind for dof in joint.dofs]
+    if kinds in (["rotation"], ["translation"]) or "free" in kinds or "screw" in kinds:
+        return False
+    if "ball" in kinds or springs_left_out(joint):
+        return is_springy(joint)
+    return any(dof.stiffness > 0.0 for dof in joint.dofs)

@@ -21,8 +21,9 @@ from ..records import read_dofs, unflat
 from .anchor import ends_of, is_held
 from .constraints import put_motor
 from .coordinates import closed_form
-from .generic import is_lossy
+from .generic import is_lossy, is_pushed
 from .laws import Servos
+from .restraints import JointLaw, joint_laws
 
 _MOTOR_SUFFIX = " Motor"
 _PRELOAD_SUFFIX = " Spring"
@@ -52,6 +53,8 @@ class Plant:
     balls: Balls
     undriven: list[Undriven]
     lossy: list[Undriven]
+    pushed: list[Undriven]
+    laws: Mapping[bpy.types.Object, Sequence[JointLaw]]  # what pushes joints besides, by their empties
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
     _buffer: NDArray[np.float32]
     # of the hinges (h): which those are, their parents and then their children, X and Y of their frames on these
@@ -180,6 +183,14 @@ def gather(rig: bpy.types.Object) -> Plant:
     servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
     balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
     dofs = [record_of(empty).joint.dofs[0] for empty in servos]
+    laws = joint_laws(rig)
+
+    def brakes(empty: bpy.types.Object) -> bool:
+        return any(law.brakes for law in laws.get(empty, ()))
+
+    def drives(empty: bpy.types.Object) -> bool:
+        return any(not law.brakes for law in laws.get(empty, ()))
+
     sides, frames = _sides(servos, ends, place), _frames(servos, ends)
     ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls, ends)
     return Plant(
@@ -199,10 +210,21 @@ def gather(rig: bpy.types.Object) -> Plant:
             for empty in held
             if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
         ],
-        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint)],
+        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint) or brakes(empty)],
+        [_undriven(empty, ends[empty], place) for empty in held if is_pushed(record_of(empty).joint) or drives(empty)],
+        laws,
         next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
+
+
+def all_joints(rig: bpy.types.Object) -> list[Undriven]:
+    """All joints of a model that hold anything, lone hinges and welds too."""
+    bodies = parts(rig, "BODY")
+    place: _Places = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
+    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
+    return [_undriven(empty, ends[empty], place) for empty in joints if all(end in place for end in ends[empty])]
 
 
 def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
@@ -291,7 +313,8 @@ def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
 
 def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
     """The empties of all motors of a joint, and of stops that have their own."""
-    found = (joint.motor, joint.preload, *(motor.empty for motor in [*joint.motors, *joint.losses, *joint.far_stops]))
+    several = [*joint.motors, *joint.losses, *joint.pushes, *joint.far_stops]
+    found = (joint.motor, joint.preload, *(motor.empty for motor in several))
     return [empty for empty in found if empty is not None]
 
 

@@ -24,10 +24,14 @@ from .flywheel import flywheels
 from .laws import Course, commands, steady
 from .losses import Losses, losses_of
 from .lowest import lowest_point
+from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
+from .pushes import Pushes, pushes_of
 from .reach import Measured
+from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
+from .throws import Throws, throws_of
 from .world import first_frame, frame_rate, stretch
 
 #: What a motor of a hinge and of a slide is told.
@@ -52,7 +56,15 @@ class ServoRun:
             ensure_motors(scene, self.plant)
             self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
-        self.losses: list[Losses] = losses_of(scene, self.plant) if self._ever_physics() else []
+        self.forces: list[Losses | Pushes | Pair | Screw | Throws] = []
+        if self._ever_physics():
+            self.forces = [
+                *losses_of(scene, self.plant),
+                *pushes_of(scene, self.plant),
+                *pairs_of(scene, self.plant),
+                *screws_of(scene, self.plant),
+                *throws_of(scene, self.plant),
+            ]
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
@@ -164,11 +176,11 @@ class ServoRun:
     def start(self) -> Beginning:
         """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
         poses = self.plant.poses()
-        carried = Carried(self.plant, poses) if self.losses else None
-        for loss in self.losses:
+        carried = Carried(self.plant, poses) if self.forces else None
+        for force in self.forces:
             assert carried is not None
-            loss.mark(carried, poses, self._rate())
-        motors = [each.motors for each in self.several] + [loss.motors for loss in self.losses]
+            force.mark(carried, poses, self._rate())
+        motors = [each.motors for each in (*self.several, *self.forces)]
         marked = [each.mark(poses) for each in motors]
         places = {empty: place for each in marked for empty, place in each.items()}
         self._start, self._last = self.plant.coordinates(poses), None
@@ -185,8 +197,8 @@ class ServoRun:
         self.set_drive(self.drive_at(self.on_scale(frame)))
         self.told, self.told_for = np.full(len(self.motors), np.nan), frame
         poses = self.plant.poses()
-        for loss in self.losses:
-            loss.command(poses, self._rate())
+        for force in self.forces:
+            force.command(poses, self._rate())
         if self.counted:
             actual = self.plant.coordinates(poses)
             for stop in self.counted:

@@ -17,6 +17,7 @@ from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles
 from .laws import Servos, commands, steady
 from .plant import Plant, has_both_ends
+from .screws import as_cylinder, is_screw
 
 _SUFFIX = " Motor"
 _Curves = Mapping[tuple[str, int], bpy.types.FCurve]
@@ -37,7 +38,9 @@ class SeveralServos:
         motors = self.motors
         actual = motors.look(poses, rate)
         assert motors.course is not None
-        wanted = np.full((4, len(actual)), math.nan) if told is None else told
+        wanted = np.full((4, len(actual)), math.nan)
+        if told is not None:
+            wanted[:, : told.shape[1]] = told
         wanted = np.where(self.servos.locked, motors.start, wanted)
         last, ahead, after = (motors.difference(wanted[k + 1], wanted[k]) for k in range(3))
         error, course = motors.difference(wanted[1], actual), motors.course
@@ -69,12 +72,15 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
     """The servos of a model's joints of several degrees, with motors for those that have any force."""
     channels, format_ = servo_channels(plant.rig), settings(plant.rig).format
     out = []
-    for item in plant.undriven:
+    for joint in plant.undriven:
+        item, screw = (as_cylinder(joint), 1) if is_screw(joint) else (joint, 0)
         record = record_of(item.empty).joint
         if item.joint.id not in channels or not has_axles(item.joint.dofs) or not has_both_ends(plant, record):
             continue
-        per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind])]
-        servos = Servos.of(per_coordinate, [dof.kind != "translation" for dof in per_coordinate], format_)
+        per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind] + screw)]
+        kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
+        servos = Servos.of(per_coordinate, [kind != "translation" for kind in kinds], format_)
+        servos.free[1:] |= bool(screw)  # the slide of a screw goes where its turn leads it
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
             continue  # in Juice, balls have no motors, whatever force is written to them
         ensure_axle_motors(scene, plant, item, "motors", _SUFFIX)

@@ -28,7 +28,9 @@ from .flywheel import (
 )
 from .limits import tell_of_limits
 from .plant import motors_of
+from .restraints import pairs, tell_of_restraints
 from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
+from .throws import is_thrown
 from .world import clear_world, ensure_world, refit_world, reset_cache
 
 #: Juice's friction is a force limit per contact, not a coefficient: this many times its share of the
@@ -66,6 +68,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     _remove_flywheels(scene, *drop_unused(rig))
     model = settings(rig)
     tell_of_limits(joints, report)
+    tell_of_restraints(rig, report)
     held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
     for empty in filter(is_spent, held):
         report.warn(
@@ -75,7 +78,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             where=empty.name,
         )
     held = [empty for empty in held if not is_spent(empty)]
-    if any(record_of(empty).joint.at_world for empty in held):
+    if any(record_of(empty).joint.at_world for empty in held) or pairs(rig) or is_thrown(rig):
         ensure_anchor(rig, world)
     for empty in held:
         if empty not in linked:
@@ -114,7 +117,9 @@ def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     anchored = anchor is not None and anchor.name in world.collection.objects
     if any(record_of(obj).flywheel_share and own_flywheel(obj) is None for obj in parts(rig, "BODY")):
         return False  # a copy, whose bodies are welded to its original's flywheels
-    return all(empty in linked and (anchored or not records[empty].at_world) for empty in needed)
+    return (anchored or not (pairs(rig) or is_thrown(rig))) and all(
+        empty in linked and (anchored or not records[empty].at_world) for empty in needed
+    )
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
@@ -193,11 +198,13 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         return
     part_with_lost(scene)
     heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
-    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
+    bodies, joints, model = parts(rig, "BODY"), parts(rig, "JOINT"), settings(rig)
     for obj in bodies:
         keep_mass(obj)
     records = [record_of(empty).joint for empty in joints]
     motors = [motor for joint in records for motor in motors_of(joint)]
+    thrusters = [*model.throws, *(motor for kept in model.restraints for motor in kept.motors)]
+    motors += [motor.empty for motor in thrusters if motor.empty is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     if heir is not None and settings(heir).has_ground:
         for ground in grounds:

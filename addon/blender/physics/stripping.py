@@ -26,7 +26,7 @@ from contextlib import contextmanager
 
 import bpy
 
-from ..access import record_of
+from ..access import record_of, settings
 from ..model_parts import parts
 from ..workshop import Objects, at_work, workshop
 from .flywheel import is_lost_flywheel
@@ -93,9 +93,13 @@ def _set_aside(motors: Objects) -> None:
             for name in ("motor", "preload"):
                 if getattr(joint, name) in motors:
                     setattr(joint, name, None)
-            for kept in (joint.motors, joint.losses, joint.far_stops):
+            for kept in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
                 if any(motor.empty in motors for motor in kept):
                     kept.clear()
+        model = settings(rig)
+        for kept in (model.throws, *(each.motors for each in model.restraints)):
+            if any(motor.empty in motors for motor in kept):
+                kept.clear()
     for motor in motors:
         record_of(motor).model = None
         for folder in motor.users_collection:
