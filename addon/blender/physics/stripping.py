@@ -12,7 +12,7 @@ The user deletes in any order, and what is hidden or cannot be selected stays be
 ``part_with_lost`` is what makes that safe before Blender takes another step:
 
 * A constraint that a script removed is freed, and its bodies know it no more, but the simulation would take its next
-  step with it. It is built anew.
+  step with it. It is built anew. (In Blender 4.2 the bodies still know it, which crashes that: nothing is to be done.)
 * A constraint whose body was deleted still points at it, and asks it something when it is freed. So it is not: it
   leaves the world, which is built anew without it, and stays until the file is closed. Blender frees it then, and
   crashes where it has used the body's memory for something else meanwhile (9 times in 20). It does so without us, and

@@ -152,7 +152,9 @@ bpy.ops.wm.read_factory_settings(use_empty=True)
 
 def test_a_script_may_remove_constraints_in_a_run() -> None:
     """Blender alone takes its next step with a constraint that is gone."""
-    pytest.importorskip("bpy", reason="Blender is not here")
+    bpy = pytest.importorskip("bpy", reason="Blender is not here")
+    if bpy.app.version < (5, 0):
+        pytest.skip("Blender 4 frees a constraint that its bodies still point at")
     env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "MALLOC_PERTURB_": "165"}
     command = [sys.executable, "-c", REMOVALS]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
