@@ -39,7 +39,7 @@ _EASY_RATIO, _GROWTH = 5.0, 0.3
 _STOP_STEPS, _STOP_ITERATIONS = (0.6, 4.0), (0.15, 1.6)
 _STEPS_PER_RADIAN = 4.0
 #: More brings nothing that 32-bit places could tell.
-_MOST_STEPS, _MOST_ITERATIONS = 15000, 400
+_MOST_STEPS, _MOST_ITERATIONS = 24000, 400
 
 
 @dataclass(frozen=True)
