@@ -184,13 +184,8 @@ def gather(rig: bpy.types.Object) -> Plant:
     balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
     dofs = [record_of(empty).joint.dofs[0] for empty in servos]
     laws = joint_laws(rig)
-
-    def brakes(empty: bpy.types.Object) -> bool:
-        return any(law.brakes for law in laws.get(empty, ()))
-
-    def drives(empty: bpy.types.Object) -> bool:
-        return any(not law.brakes for law in laws.get(empty, ()))
-
+    braked = {empty for empty, own in laws.items() if any(law.brakes for law in own)}
+    driven = {empty for empty, own in laws.items() if not all(law.brakes for law in own)}
     sides, frames = _sides(servos, ends, place), _frames(servos, ends)
     ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls, ends)
     return Plant(
@@ -210,8 +205,12 @@ def gather(rig: bpy.types.Object) -> Plant:
             for empty in held
             if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
         ],
-        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint) or brakes(empty)],
-        [_undriven(empty, ends[empty], place) for empty in held if is_pushed(record_of(empty).joint) or drives(empty)],
+        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint) or empty in braked],
+        [
+            _undriven(empty, ends[empty], place)
+            for empty in held
+            if is_pushed(record_of(empty).joint) or empty in driven
+        ],
         laws,
         next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),

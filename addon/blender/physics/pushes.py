@@ -22,7 +22,7 @@ from ..access import record_of
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles
 from .carried import Carried
-from .generic import is_countable, is_exact, lines_of
+from .generic import is_countable, is_exact, lines_of, springs_of
 from .plant import Plant, Undriven, has_both_ends
 from .restraints import JointLaw
 
@@ -43,11 +43,12 @@ class Pushes:
     brake: Array  # (size,): damping of balls without springs
     laws: Sequence[JointLaw] = ()
     held: dict[int, Held] = field(default_factory=dict)
+    is_marked: bool = False
     _place: float = 0.0  # of the first coordinate, its turns counted
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins: share the springs out between Blender's constraint and the motors."""
-        joint = self.motors.joint
+        joint, self.is_marked = self.motors.joint, True
         start, substeps = joint.now(poses), self.scene.rigidbody_world.substeps_per_frame
         moved = carried.by_coordinates(joint, start)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
@@ -80,17 +81,19 @@ class Pushes:
     def _put(self, joint: Undriven, numbers: list[int], by_blender: bool) -> None:
         """Have Blender's constraint have the spring of some coordinates, or not."""
         constraint: Any = joint.empty.rigid_body_constraint
-        names = ["ang_x", "ang_y", "ang_z"]
+        record, names = record_of(joint.empty).joint, ["ang_x", "ang_y", "ang_z"]
+        known = dict(springs_of(record))
         if len(numbers) == 1:
-            record = record_of(joint.empty).joint
             names = [line.spring for line in lines_of(record) if line.number == _dof_of(joint.joint.dofs, numbers[0])]
         for name in names:
-            wanted = by_blender and getattr(constraint, f"spring_stiffness_{name}") > 0.0
+            wanted = by_blender and name in known
             if constraint.type == "GENERIC_SPRING" and getattr(constraint, f"use_spring_{name}") != wanted:
                 setattr(constraint, f"use_spring_{name}", wanted)
 
     def command(self, poses: Array, rate: float) -> None:
         """Push for the frame to come."""
+        if not self.is_marked:
+            return  # an undo in the middle of a run: it goes on with what it was told
         actual = self.motors.look(poses, rate)
         course = self.motors.course
         assert course is not None

@@ -34,7 +34,7 @@ class Screw:
     scene: bpy.types.Scene
     motors: AxleMotors
     pitch: float
-    ease: float = 1.0
+    ease: float = 0.0  # per kg: how far a force along the slide, and the turn's against it, drive the two apart
     first: float = 0.0  # what pulls the slide when a run begins: its weight
     _turned: float | None = None
     _apart: tuple[float, ...] = ()
@@ -53,6 +53,8 @@ class Screw:
 
     def command(self, poses: Array, rate: float) -> None:
         """Push for the frame to come."""
+        if not self.ease:
+            return  # an undo in the middle of a run: it goes on with what it was told
         actual = self.motors.look(poses, rate)
         if self._turned is None:  # the nearest to where the slide has it: it may begin several turns in
             turns = (actual[1] / self.pitch - actual[0]) / (2.0 * math.pi) if self.pitch else 0.0
