@@ -501,7 +501,8 @@ def test(options: argparse.Namespace) -> int:
 
 def bench(options: argparse.Namespace) -> int:
     python, script = blender_python(options.blender), str(ROOT / "tests/bench/run.py")
-    return call(python, script, *options.rest, variables=references(make=not options.rest))
+    whole = not options.rest or options.rest == ["physics"]
+    return call(python, script, *options.rest, variables=references(make=whole))
 
 
 def make_zips(options: argparse.Namespace) -> int:
@@ -545,6 +546,8 @@ EXAMPLES = """examples:
   python3 build.py test --blender 4.2
   python3 build.py bench
   python3 build.py bench conversions
+  python3 build.py bench physics --blender 4.2
+  python3 build.py bench physics --only pendulums double overhead
   python3 build.py bench contact_sheet my_models/ --meshes my_meshes/ --out sheets/
   python3 build.py zip --platform linux-x64
   python3 build.py check

@@ -148,6 +148,10 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
     motors: CollectionProperty(type=KnuckleMotor, description="The motors of a joint of several degrees")
     losses: CollectionProperty(type=KnuckleMotor, description="The motors that brake for its friction and dampers")
+    far_stops: CollectionProperty(
+        type=KnuckleMotor, description="Stops (0 lower, 1 upper) with constraints of their own"
+    )
+    pushes: CollectionProperty(type=KnuckleMotor, description="The motors that push for its springs")
 
 
 CLASSES = (KnuckleShape, KnuckleDof, KnuckleMotor, KnuckleJoint)

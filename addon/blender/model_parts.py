@@ -33,11 +33,23 @@ def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    """The models of a scene. Looks through the armatures, which are few, and not the objects."""
+    """The models of a scene that can be worked on: those linked from other files are theirs. Looks through the
+    armatures, which are few, and not the objects."""
     for armature in bpy.data.armatures:
         rig = armature_settings(armature).rig
-        if rig is not None and rig.data == armature and scene in rig.users_scene:
+        if rig is not None and rig.data == armature and not is_foreign(rig) and is_in(scene, rig):
             yield rig
+
+
+def is_foreign(rig: bpy.types.Object) -> bool:
+    """Whether a model is linked from another file, overridden or not: nothing of it can be set."""
+    return any(each is not None and (each.library or each.override_library) for each in (rig, rig.data))
+
+
+def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Whether a scene has a model. Its layers know by name; only where they exclude it are all objects looked
+    through, which is too slow for frames."""
+    return any(layer.objects.get(rig.name) == rig for layer in scene.view_layers) or scene in rig.users_scene
 
 
 def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
@@ -56,9 +68,13 @@ def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
     collection = settings(rig).collection
-    if collection is None:
-        return []
-    return [obj for obj in collection.all_objects if record_of(obj).role == role and record_of(obj).model == rig]
+    return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
+
+
+def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
+    """Whether an object is a model's, in a role."""
+    record = record_of(obj)
+    return record.role == role and record.model == rig
 
 
 def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:

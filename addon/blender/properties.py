@@ -23,10 +23,12 @@ from bpy.props import (
 )
 
 from .joint_properties import CLASSES as JOINT_CLASSES
-from .joint_properties import KnuckleJoint, KnuckleShape
+from .joint_properties import KnuckleJoint, KnuckleMotor, KnuckleShape
 from .listeners import body_changed, drive_changed, symmetry_changed, world_changed
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
+from .restraint_properties import CLASSES as RESTRAINT_CLASSES
+from .restraint_properties import KnuckleRestraint
 from .truth_properties import CLASSES as TRUTH_CLASSES
 from .truth_properties import KnuckleTruth
 
@@ -183,7 +185,11 @@ class KnuckleModel(bpy.types.PropertyGroup):
             ("AUTO", "Automatic", "Juice's law for a gait, Track for keys"),
             ("JUICE", "Juice", "Speed in proportion to the error times the servo's Gain, as Juice does"),
             ("TRACK", "Track", "As tightly as the solver allows, with the speed of the keys fed forward"),
-            ("PD", "PD", "Torque in proportion to the error and its speed, as springs and dampers have it"),
+            (
+                "PD",
+                "PD",
+                "Torque k (q* - q) + d (dq* - dq), as springs and dampers have it; a jump of the keys has no speed",
+            ),
         ],
     )
     speed_factor: FloatProperty(name="Speed", description="Speed of the gait, 1 is the file's standard", default=1.0)
@@ -191,6 +197,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
     gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=world_changed)
+    upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
     friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=world_changed)
     erp: FloatProperty(
         name="ERP",
@@ -242,6 +249,8 @@ class KnuckleModel(bpy.types.PropertyGroup):
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
+    restraints: CollectionProperty(type=KnuckleRestraint, description="What pulls on the model besides its joints")
+    throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
     key_bodies: BoolProperty(
@@ -260,6 +269,7 @@ CLASSES = (
     *MOTION_CLASSES,
     *TRUTH_CLASSES,
     *JOINT_CLASSES,
+    *RESTRAINT_CLASSES,
     KnuckleObject,
     KnuckleBone,
     KnuckleControls,

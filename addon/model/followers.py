@@ -9,11 +9,12 @@ is come to, it is the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .follower_stops import FollowerStops
 from .kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
 from .loops import LoopSystem, Positions, least_change
 from .records import DOF_SIZE, Array, Body, Mechanism
@@ -24,8 +25,8 @@ CLOSED = 2e-6
 REDUNDANT = 3e-6
 #: The longest way, in radians or characteristic lengths, from one closed position to the next.
 _STEP = 0.2
-#: A step that fails is halved so often before the loop is said not to close.
-_HALVINGS = 6
+#: A step that fails is halved so often before the loop is said not to close, or to go no further.
+_HALVINGS, _HELD_HALVINGS = 6, 13
 _ROUNDS = 12
 #: How many positions are kept, and how far apart they are at least.
 _KEPT, _APART = 512, 0.15
@@ -116,13 +117,28 @@ def _rank(slope: Array) -> int:
     return int((strengths > REDUNDANT * max(strengths.max(), 1e-300)).sum())
 
 
+@dataclass(frozen=True)
+class Followed:
+    """Where a linkage is: the positions of all its moving joints, by how much its loops stay open (characteristic
+    lengths or radians; below ``CLOSED`` they are closed), whether the given joints were held short of where they were
+    told to be, and the joint whose stop is in the way and whether that is its upper one; None: the loops would open."""
+
+    positions: Positions
+    opening: float
+    held: bool = False
+    stop: tuple[str, bool] | None = None
+
+
 class Follower:
-    """Keeps a linkage closed from a closed position (joint id -> coordinates) on."""
+    """Keeps a linkage closed from a closed position (joint id -> coordinates) on, and its joints within ``stops``."""
 
     def __init__(self, linkage: Linkage, start: Mapping[str, Array]) -> None:
         self.linkage, self._system = linkage, linkage.system
         self._last = self._system.vector(start)
         self._kept = [self._last]
+        self.stops = FollowerStops(self._system, self._last)
+        #: Where a way was held last, and which way that was.
+        self._held_at, self._held_way = self._last, np.zeros_like(self._last)
 
     def adopt(self, positions: Mapping[str, Array]) -> bool:
         """Go on from another closed position, told for all moving joints but the chords; nothing is done, and False
@@ -138,22 +154,36 @@ class Follower:
         self._keep(at)
         return True
 
-    def follow(self, given: Mapping[str, Array]) -> tuple[Positions, float]:
-        """The positions of all moving joints of the linkage for those that are ``given``, and by how much the loops
-        stay open (characteristic lengths or radians; below ``CLOSED`` they are closed).
+    def follow(self, given: Mapping[str, Array], hold: bool = False) -> Followed:
+        """Go to where all moving joints of the linkage are for those that are ``given``.
 
-        Where they cannot close, the others come as near to it as they can, and the given ones stay where they are told
-        to be."""
+        Where the loops cannot close there, the others come as near to it as they can, and the given ones stay where
+        they are told to be. With ``hold`` the given ones go only as far as the loops close and all joints are within
+        their stops."""
         system = self._system
         free, wanted = np.ones(len(self._last), dtype=bool), self._last.copy()
         for name, value in given.items():
             columns = system.columns[name]
             free[columns] = False
             wanted[columns] = np.asarray(value, dtype=np.float64) / system.scales[columns]
-        at, residual = self._walk(self._nearest(wanted, free), wanted, free)
+        start = self._nearest(wanted, free)
+        if hold and self._is_held(start, wanted, free):
+            at, residual = start, system.residual(start)
+        else:
+            at, residual = self._walk(start, wanted, free, hold)
         values = at * system.scales
         opening = float(np.abs(residual).max(initial=0.0))
-        return {name: values[columns] for name, columns in system.columns.items()}, opening
+        positions = {name: values[columns] for name, columns in system.columns.items()}
+        held = bool((at != wanted)[~free].any())
+        self._held_at, self._held_way = at, np.where(free | (not held), 0.0, wanted - at)
+        return Followed(positions, opening, held, self.stops.touched(at, wanted, free) if held else None)
+
+    def _is_held(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> bool:
+        """Whether a way is known to be held where it sets out."""
+        way = np.where(free, 0.0, wanted - at)
+        along = float(way @ self._held_way)
+        same = along > (1.0 - 1e-12) * float(np.linalg.norm(way) * np.linalg.norm(self._held_way))
+        return along > 0.0 and same and np.array_equal(at, self._held_at)
 
     def _nearest(self, wanted: Array, free: NDArray[np.bool_]) -> Array:
         """The closed position to set out from: the last, if it is near, else the nearest that there was."""
@@ -163,32 +193,39 @@ class Follower:
 
         return self._last if away(self._last) <= _STEP else min(self._kept, key=away)
 
-    def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
         """From a closed position to the wanted values of what is not free, through closed positions."""
         system, residual = self._system, np.zeros(0)
         share = 1.0 / max(np.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / _STEP), 1.0)
         if share < 1.0 / _MOST_STEPS:
             return self._as_near_as_can_be(at, wanted, free)
-        done, shortest, first = 0.0, share / 2**_HALVINGS, at
+        done, shortest, first = 0.0, share / 2 ** (_HELD_HALVINGS if hold else _HALVINGS), at
         while done < 1.0 - 1e-9:
             share = min(share, 1.0 - done)
             target = np.where(free, at, first + (wanted - first) * (done + share))
-            slope = system.slope(at)
-            ahead = target.copy()
-            ahead[free] += least_change(slope[:, free], -slope[:, ~free] @ (target - at)[~free], redundant=REDUNDANT)
-            near = np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * _STEP
-            there, residual = _corrected(system, ahead, free) if near else (at, np.full(1, np.inf))
-            if np.abs(residual).max(initial=0.0) < CLOSED and np.abs((there - at)[free]).max(initial=0.0) < 4.0 * _STEP:
-                at, done = there, done + share
+            there, opening = self._step(at, target, free)
+            if np.abs(opening).max(initial=0.0) < CLOSED and not (hold and self.stops.are_passed(at, there)):
+                at, residual, done = there, opening, done + share
                 self._keep(at)
             elif share / 2.0 < shortest:
-                return self._as_near_as_can_be(at, wanted, free)
+                return (at, system.residual(at)) if hold else self._as_near_as_can_be(at, wanted, free)
             else:
                 share /= 2.0
         at = np.where(free, at, wanted)
         if np.abs(at - self._kept[0]).max(initial=0.0) < _SAME and not (at - self._kept[0])[~free].any():
             at = self._last = self._kept[0]  # where it all began, to the last digit
         return at, residual if len(residual) else system.residual(at)
+
+    def _step(self, at: Array, target: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """From a closed position to the next, and how far the loops are open there; infinitely where that is not near
+        enough to be in the same assembly."""
+        slope, ahead = self._system.slope(at), target.copy()
+        ahead[free] += least_change(slope[:, free], -slope[:, ~free] @ (target - at)[~free], redundant=REDUNDANT)
+        if np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * _STEP:
+            there, residual = _corrected(self._system, ahead, free)
+            if np.abs((there - at)[free]).max(initial=0.0) < 4.0 * _STEP:
+                return there, residual
+        return at, np.full(1, np.inf)
 
     def _keep(self, at: Array) -> None:
         self._last = at

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -144,7 +144,8 @@ class Gait:
 
     ``controls``: the inputs that change what some joint is told, in the order of ``CONTROLS``;
     ``feedback_bodies``: ids of the bodies whose orientation does; ``joints``: ids of the joints that get
-    commands, in the order of the mechanism."""
+    commands, in the order of the mechanism; ``held`` and ``spun``: those of them that are told positions and those that
+    are told velocities."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
@@ -264,7 +265,11 @@ class Gait:
         self._velocity_sum = _Sum([joint for joint, _ in self._motor_nodes[True]])
         positioned = [*engine_motors, *self._input_motors, *self._motor_nodes[False]]
         self._position_sum = _Sum([joint for joint, _ in positioned])
-        self._to_joint = {joint: _Servo.of(dof) for joint, dof in self._dofs.items() if dof is not None}
+        self.spun = self._velocity_sum.joints
+        self.held = [joint for joint in self._position_sum.joints if joint not in self.spun]
+        self._kept = np.array([joint not in self.spun for joint in self._position_sum.joints], dtype=bool)
+        self._to_held = _Servos.of([self._dofs[joint] for joint in self.held])
+        self._to_spun = _Servos.of([self._dofs[joint] for joint in self.spun])
         commanded = {*self._position_sum.joints, *self._velocity_sum.joints}
         self.joints = [joint for joint in dict.fromkeys(j.id for j in self.mechanism.joints) if joint in commanded]
 
@@ -293,19 +298,17 @@ class Gait:
                 f"There is no control {unknown[0]!r}. The controls are {', '.join(CONTROLS)}; "
                 f"this model listens to {', '.join(self.controls) or 'none of them'}."
             )
-        angle = np.atleast_1d(np.asarray(phase, dtype=np.float64))
+        position, velocity = self.rows(np.atleast_1d(np.asarray(phase, dtype=np.float64)), controls, feedback)
+        return Commands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
+
+    def rows(self, angle: Array, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> tuple[Array, Array]:
+        """The same as rows, positions of the joints ``held`` and velocities of those ``spun``: (joints, n) each."""
         state = self._signals(angle, controls, feedback)
         for run in self._run:
             run(state)
-        velocity = self._velocity_sum(state[self._velocity_rows])
         wanted = self._engine_commands(state, angle), self._input_commands(state), state[self._position_rows]
-        position = self._position_sum(np.concatenate(wanted))
-        spinning = dict(zip(self._velocity_sum.joints, velocity, strict=True))
-        held = dict(zip(self._position_sum.joints, position, strict=True))
-        return Commands(
-            {joint: self._to_joint[joint].position(value) for joint, value in held.items() if joint not in spinning},
-            {joint: self._to_joint[joint].sign * value for joint, value in spinning.items()},
-        )
+        position = self._to_held.position(self._position_sum(np.concatenate(wanted))[self._kept])
+        return position, self._to_spun.sign * self._velocity_sum(state[self._velocity_rows])
 
     def _signals(self, angle: Array, controls: Controls, feedback: Feedback) -> Array:
         state = np.repeat(np.array(self._begin)[:, None], len(angle), axis=1)
@@ -374,22 +377,28 @@ def _motor_dof(joint: Joint) -> Dof | None:
 
 
 @dataclass(frozen=True)
-class _Servo:
-    """From the file's count of a joint to the coordinate of its degree of freedom."""
+class _Servos:
+    """From the file's count of joints to the coordinates of their degrees of freedom; columns (joints, 1)."""
 
-    sign: float
-    unit: float
-    low: float
-    high: float
+    sign: Array
+    unit: Array
+    low: Array
+    high: Array
 
     @staticmethod
-    def of(dof: Dof) -> _Servo:
+    def of(dofs: Sequence[Dof | None]) -> _Servos:
+        rows = [_Servos._row(dof) for dof in dofs if dof is not None]
+        return _Servos(*np.array(rows, dtype=np.float64).reshape(-1, 4).T[..., None])
+
+    @staticmethod
+    def _row(dof: Dof) -> tuple[float, float, float, float]:
         low = -math.inf if dof.lower is None else dof.lower
         high = math.inf if dof.upper is None else dof.upper
         if dof.file_sign < 0.0:
             low, high = -high, -low
-        return _Servo(math.copysign(1.0, dof.file_sign), math.pi / 180.0 if dof.kind == "rotation" else 1.0, low, high)
+        return math.copysign(1.0, dof.file_sign), math.pi / 180.0 if dof.kind == "rotation" else 1.0, low, high
 
-    def position(self, value: Array) -> Array:
-        """Clamped as the program does, in the file's sense: the low stop first, then the high one."""
-        return self.sign * np.minimum(np.maximum(self.unit * value, self.low), self.high)
+    def position(self, values: Array) -> Array:
+        """Values (joints, n), clamped as the program does, in the file's sense: the low stop first, then the high
+        one."""
+        return self.sign * np.minimum(np.maximum(self.unit * values, self.low), self.high)

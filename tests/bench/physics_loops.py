@@ -79,6 +79,21 @@ def chains(seconds: float) -> Iterator[Row]:
             yield Row(f"chain, links {long:g} m, tip {ratio:g}: gap", 100 * gap / long, "%", bar, settings_told())
 
 
+def stopped_chains(seconds: float) -> Iterator[Row]:
+    """The same with stops at 0.3 rad either way, into which all of them fall."""
+    for long, ratio in ((1.0, 1.0), (1.0, 10.0), (1.0, 100.0), (1.0, 1000.0), (0.02, 100.0), (0.02, 1000.0)):
+        fresh()
+        mechanism = chain(long, ratio)
+        for joint in mechanism.joints:
+            joint.dofs[0].lower, joint.dofs[0].upper = -0.3, 0.3
+        plant = gather(put_world(mechanism, "LIMP", min(seconds, 1.5)))
+        gap = max(stepped(min(seconds, 1.5), lambda plant=plant: float(plant.gaps(plant.poses()).max())))
+        bar = 0.1 if ratio <= 100.0 else 1.0
+        yield Row(
+            f"chain with stops, links {long:g} m, tip {ratio:g}: gap", 100 * gap / long, "%", bar, settings_told()
+        )
+
+
 def pendulums(seconds: float) -> Iterator[Row]:
     for long in (1.0, 0.1, 0.02):
         for amplitude in (0.5, 2.0):
@@ -196,12 +211,13 @@ def posed_loops(seconds: float) -> Iterator[Row]:
 
 PARTS: dict[str, Callable[[float], Iterator[Row]]] = {
     "chains": chains,
+    "stopped": stopped_chains,
     "pendulums": pendulums,
     "posed": posed_loops,
     "loops": driven_loops,
     "inertia": turning,
 }
-SECONDS = {"chains": 4.0, "pendulums": 10.0, "posed": 1.5, "loops": 6.0, "inertia": 2.0}
+SECONDS = {"chains": 4.0, "stopped": 1.5, "pendulums": 10.0, "posed": 1.5, "loops": 6.0, "inertia": 2.0}
 
 
 def main(arguments: list[str]) -> int:

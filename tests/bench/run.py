@@ -29,7 +29,7 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.model.kinematics import spanning_tree
 from addon.model.records import Source
-from tests.bench import conversions, motion, reading
+from tests.bench import conversions, motion, physics, reading
 
 KEYS = 20
 PARTS = ("import", "reading", "kinematics", "motion")
@@ -252,7 +252,7 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 #: Parts with words of their own.
-OWN_WORDS = ("conversions", "contact_sheet", "physics_servos", "physics_loops", "physics_truth")
+OWN_WORDS = ("conversions", "contact_sheet", "physics", *physics.modules())
 
 
 def main(arguments: list[str]) -> int:

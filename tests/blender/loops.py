@@ -57,22 +57,26 @@ def planar(
     return Mechanism(name, World(gravity=np.array([0.0, 0.0, -9.81 * scale])), bodies=bodies, joints=joints)
 
 
-def crank_rocker(crank: float = 0.8, scale: float = 1.0) -> Mechanism:
-    """Grashof's crank-rocker, drawn at a crank angle (rad)."""
-    tip, knee = crank_rocker_points(crank)
-    points = {"A": np.zeros(2), "B": tip, "C": knee, "D": np.array([GROUND, 0.0])}
+Bars = tuple[float, float, float, float]
+
+
+def crank_rocker(crank: float = 0.8, scale: float = 1.0, bars: Bars = (GROUND, CRANK, COUPLER, ROCKER)) -> Mechanism:
+    """Grashof's crank-rocker, or a four-bar of other bars, drawn at a crank angle (rad)."""
+    tip, knee = crank_rocker_points(crank, bars)
+    points = {"A": np.zeros(2), "B": tip, "C": knee, "D": np.array([bars[0], 0.0])}
     ends = {"A": (None, "crank"), "B": ("crank", "coupler"), "C": ("coupler", "rocker"), "D": (None, "rocker")}
     return planar("crank-rocker", ends, points, scale)
 
 
-def crank_rocker_points(crank: float) -> tuple[Array, Array]:
+def crank_rocker_points(crank: float, bars: Bars = (GROUND, CRANK, COUPLER, ROCKER)) -> tuple[Array, Array]:
     """Where the crank's tip and the rocker's are for a crank angle, from the law of cosines (elbow up)."""
-    tip = CRANK * np.array([math.cos(crank), math.sin(crank)])
-    away = np.array([GROUND, 0.0]) - tip
+    ground, first, second, third = bars
+    tip = first * np.array([math.cos(crank), math.sin(crank)])
+    away = np.array([ground, 0.0]) - tip
     distance = float(np.hypot(*away))
-    inner = math.acos((COUPLER**2 + distance**2 - ROCKER**2) / (2 * COUPLER * distance))
+    inner = math.acos((second**2 + distance**2 - third**2) / (2 * second * distance))
     coupler = math.atan2(away[1], away[0]) + inner
-    return tip, tip + COUPLER * np.array([math.cos(coupler), math.sin(coupler)])
+    return tip, tip + second * np.array([math.cos(coupler), math.sin(coupler)])
 
 
 def rocker_angle(crank: float) -> float:

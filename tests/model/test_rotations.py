@@ -23,6 +23,15 @@ def test_rotation_vectors_there_and_back(length: float) -> None:
         np.testing.assert_allclose(rotation_matrix(back), matrix, atol=1e-9)
 
 
+@pytest.mark.parametrize("short", [1.5, 0.1, 1e-3, 1e-5, 1e-7, 0.0])
+def test_rotations_of_32_bit_numbers_keep_their_axis_towards_half_a_turn(short: float) -> None:
+    rng = np.random.default_rng(5)
+    for axis in rng.normal(size=(50, 3)):
+        matrix = turning(axis / np.linalg.norm(axis) * (math.pi - short))[:3, :3]
+        back = rotation_vector(matrix.astype(np.float32))
+        np.testing.assert_allclose(rotation_matrix(back), matrix, atol=5e-7)
+
+
 @pytest.mark.parametrize("axis", [[0, 0, 1], [0, 0, -1], [1, 0, 0], [0, -5, 0], [0.1, 0.2, -0.3], [0, 1e-9, 1.0]])
 def test_a_frame_on_an_axis_is_a_rotation_with_the_axis_as_z(axis: list[float]) -> None:
     frame = frame_with_z(np.array(axis))
@@ -35,3 +44,19 @@ def test_inverses_of_many_poses() -> None:
     rng = np.random.default_rng(2)
     poses = np.array([some_pose(rng) for _ in range(20)])
     np.testing.assert_allclose(inverse(poses), np.linalg.inv(poses), atol=1e-13)
+
+
+def test_one_rotation_is_as_it_is_among_many() -> None:
+    rng = np.random.default_rng(7)
+    lengths = [0.0, 1e-12, 1e-7, 0.3, 2.0, 2.2, math.pi - 1e-10, math.pi, 7.0]
+    vectors = np.array(
+        [axis / np.linalg.norm(axis) * n for n in lengths for axis in [*np.eye(3), *rng.normal(size=(9, 3))]]
+    )
+    matrices = rotation_matrix(vectors)
+    np.testing.assert_allclose([rotation_matrix(vector) for vector in vectors], matrices, atol=1e-15)
+    back = rotation_vector(matrices)
+    alone = np.array([rotation_vector(matrix) for matrix in matrices])
+    np.testing.assert_allclose(rotation_matrix(alone), rotation_matrix(back), atol=1e-9)
+    short = np.linalg.norm(vectors, axis=1) < 3.0  # beyond, the axis may be told the other way round
+    np.testing.assert_allclose(alone[short], back[short], atol=1e-9)
+    assert np.isnan(rotation_matrix(np.full(3, np.nan))[0, 1])

@@ -16,14 +16,15 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.followers import CLOSED, Follower, Linkage, driver_order, linkages
+from ...model.followers import CLOSED, Followed, Follower, Linkage, driver_order, linkages
 from ...model.kinematics import CLOSES_LOOP, spanning_tree
-from ...model.loops import joint_initial
+from ...model.loops import Positions, joint_initial
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..blocks import block_pose, coordinates_of
+from ..bone_limits import is_stop
 from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
 from ..follower_marks import set_follows
@@ -36,6 +37,8 @@ from ..reporting import add_to_report
 _loops: dict[int, list[LiveLoop]] = {}
 #: What tells that a loop does not close at the present pose.
 _CODE = "loop-open"
+#: And that its drivers are held where it does.
+_HELD = "loop-held"
 
 
 class LiveLoop:
@@ -52,12 +55,16 @@ class LiveLoop:
         }
         self.size = linkage.system.length
         self.chord = linkage.chords[0]
-        self.follower = Follower(linkage, {joint.id: joint_initial(joint) for joint in mechanism.joints})
+        start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+        self.follower = Follower(linkage, start)
         self._seen: dict[str, Array] | None = None
+        #: Where drivers were told to be that were held short of it, and where everything is held.
+        self._wanted: dict[str, Array] = {}
+        self._held: Positions = {}
         now = {joint: self._read(rig, joint) for joint in self.channels}
         if self.follower.adopt(now):
             self._seen = self._given(now)
-        self._was_open = False
+        self._told = ""
 
     def before_frame(self, frame: float) -> None:
         """Follow where curves will have the drivers at a frame, as far as nothing else tells."""
@@ -93,37 +100,59 @@ class LiveLoop:
         found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
         return next((curve for curve in found if curve is not None and not curve.mute), None)
 
+    def _unstopped(self) -> Iterator[str]:
+        """The joints whose stops the user has switched off on their bones."""
+        for joint, channels in self.channels.items():
+            limits = [c for each in channels for c in self.rig.pose.bones[each.bone].constraints if is_stop(c)]
+            if any(limit.mute or limit.influence == 0.0 for limit in limits):
+                yield joint
+
     def _follow(self, given: dict[str, Array]) -> None:
-        seen, self._seen = self._seen, given
-        known = seen is not None and given.keys() == seen.keys()
-        if known and all(np.array_equal(value, seen[joint]) for joint, value in given.items()):
+        if _same(given, self._seen):
             return
+        self._seen = given
         if len(given) == len(self.channels):
             return  # keys say it all
-        positions, opening = self.follower.follow(given)
-        for joint in self.channels.keys() - given.keys():
+        if not _same(given, self._wanted):
+            self.follower.stops.leave_out(set(self._unstopped()))
+            # what keys say of more joints than drive the loops is not for the loops to mend
+            found = self.follower.follow(given, hold=len(given) == len(self.drivers))
+            self._wanted, self._held = (given, found.positions) if found.held else ({}, {})
+            self._tell(found)
+            positions = found.positions
+        else:
+            positions = self._held
+        for joint in self.channels.keys() - (given.keys() - self._wanted.keys()):
             self._write(joint, positions[joint])
-        self._tell(opening)
+        if self._wanted:
+            self._seen = {joint: positions[joint].astype(np.float32).astype(np.float64) for joint in given}
 
-    def _tell(self, opening: float) -> None:
-        """Say in the model's report that the loop does not close at the present pose; no more when it does again."""
-        is_open = opening > 2.0 * CLOSED
-        if not is_open and not self._was_open:
-            return
-        self._was_open = is_open
-        if is_open:
-            report = Report()
+    def _tell(self, found: Followed) -> None:
+        """Say in the model's report that the loop does not close at the present pose, or that its drivers are held
+        where it does; no more when they are where they should be again."""
+        message, code = "", _CODE
+        if found.held and found.stop is not None:
+            joint, upper = found.stop
+            message = f"Joint {joint!r} is at its {'upper' if upper else 'lower'} stop: its loop is held there"
+            code = _HELD
+        elif found.held:
+            message, code = "A loop closes no further than here: its drivers are held where it does", _HELD
+        elif found.opening > 2.0 * CLOSED:
             message = (
                 "A loop cannot close where its drivers are now: the others are as near to it as they can be, which "
-                f"leaves it open by {opening * self.size:.3g} (length, or as much at an arm of {self.size:.3g})"
+                f"leaves it open by {found.opening * self.size:.3g} (length, or as much at an arm of {self.size:.3g})"
             )
-            report.warn(_CODE, message, where=self.chord)
-            add_to_report(self.rig, report)
+        if message == self._told:
             return
         lines = settings(self.rig).report
         for number, line in reversed(list(enumerate(lines))):
-            if (line.code, line.where) == (_CODE, self.chord):
+            if line.code in {_CODE, _HELD} and line.where == self.chord:
                 lines.remove(number)
+        self._told = message
+        if message:
+            report = Report()
+            report.warn(code, message, where=self.chord)
+            add_to_report(self.rig, report)
 
     def _read(self, rig: bpy.types.Object, joint: str) -> Array:
         """The coordinates (size,) that the channels of a joint's bones say."""
@@ -154,6 +183,14 @@ class LiveLoop:
                 pose.rotation_quaternion = turns[0]
                 if size == 6:
                     pose.location = places[0]
+
+
+def _same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
+    return (
+        other is not None
+        and one.keys() == other.keys()
+        and all(np.array_equal(value, other[joint]) for joint, value in one.items())
+    )
 
 
 # ---------------------------------------------------------------- from Blender's objects

@@ -22,8 +22,8 @@ from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
 from ..physics import hooks
+from ..physics.apart import APART
 from ..physics.inertia import report_inertia
-from ..physics.limits import report_restraints
 from ..physics.simulation import build_physics
 from ..physics.world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
@@ -34,6 +34,7 @@ from .joints import make_joints
 from .mesh_files import MeshFiles
 from .meshes import MeshShelf
 from .plan import Plan, UpAxis, plan
+from .restraints import keep_restraints
 from .rig import Hook, make_rig, pose_bones
 
 if TYPE_CHECKING:
@@ -95,7 +96,6 @@ def build(
             if options.physics:
                 report.extend(build_physics(scene, rig))
                 report.extend(report_inertia(rig, mechanism))
-                report.extend(report_restraints(mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)
@@ -118,7 +118,7 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
         shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
         bodies = make_bodies(decided, hook, folders, shelf)
         settings(rig).has_collision = make_collision(decided, bodies, shelf, folders)
-    make_joints(decided, hook, bodies, folders)
+    keep_restraints(rig, mechanism, bodies, make_joints(decided, hook, bodies, folders))
     make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
     return rig, folders, bone_names
@@ -132,6 +132,7 @@ def _keep_settings(
     record_of(rig).model = rig
     model = settings(rig)
     model.collection, model.rig, model.version = collection, rig, properties.VERSION
+    model.upright = rig.matrix_basis.to_quaternion()
     source = mechanism.source
     model.format, model.dialect = source.format, source.dialect
     model.path = os.path.abspath(source.path) if source.path else ""  # meshes beside it are found from anywhere
@@ -144,6 +145,7 @@ def _keep_settings(
     model.erp = world.erp if world.erp is not None else 0.0
     model.cfm = world.cfm if world.cfm is not None else 0.0
     model.time_step = world.time_step or 0.0
+    model.self_collide = source.format not in APART
     model.has_ground = options.ground and world.ground is not None
     behaviours: Behaviours | None = mechanism.behaviours
     if behaviours is not None:

@@ -69,9 +69,16 @@ def is_anchor(obj: bpy.types.Object) -> bool:
     return rig is not None and rig.data is not None and settings(rig).anchor == obj
 
 
+def own_anchor(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """The model's anchor, None where it has none. A copy of a model points at its original's: nobody can select that
+    and copy it along."""
+    anchor = settings(rig).anchor
+    return anchor if anchor is not None and record_of(anchor).model == rig else None
+
+
 def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
     """The model's anchor, made or put back where it is missing."""
-    anchor = settings(rig).anchor
+    anchor = own_anchor(rig)
     if anchor is None or not anchor.users_collection:
         anchor = settings(rig).anchor = bpy.data.objects.new(rig.name + _SUFFIX, _cross(rig.name + _SUFFIX))
         anchor.parent = rig

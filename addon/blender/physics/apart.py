@@ -5,9 +5,7 @@ on), and the program of x_xy knows no contacts at all; their models overlap as t
 collections cannot say that a body collides with everything but its own kind: whatever shares none of them with its
 neighbours shares none with the user's floor either. A constraint that holds nothing can: its two bodies do not collide.
 
-The user asks for it by switching self-collision off. It is not so from the start: where a body of such a model was
-deleted in the middle of a run, by Blender's own operator, Blender crashed in two of five cases; beside joints alone it
-did in none of three.
+It is so from the start where the file's own program has it so; Self-Collision in the World panel switches it.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: R
     """Make the constraints that keep bodies of a model from colliding, and take away those that do so no more."""
     model = settings(rig)
     wanted = set() if model.self_collide else set(_pairs(rig))
-    if model.self_collide and model.format in APART and next(_pairs(rig), None) is not None:
+    if wanted and len(wanted) <= _MOST:
         report.info(
             "self-collision",
-            "Under physics all bodies of the model collide that no joint joins; in its own program those of one "
-            "skeleton or system do not. Self-Collision in the World panel switches that",
+            "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own "
+            "program. Self-Collision in the World panel switches that",
         )
     if len(wanted) > _MOST:
         report.warn(

@@ -17,11 +17,12 @@ from ..access import record_of, settings
 from ..joint_properties import KnuckleMotor
 from .anchor import ends_of
 from .axles import Axle, apart, axes_at, axles, pushed
+from .constraints import NEVER_REACHED
 from .laws import Course
 from .plant import Plant, Undriven, join_world, new_motor
 
 #: Of its own coordinate's axis a motor has at least this: near a joint's locked pose its force does not grow further.
-_LEAST_SHARE = 0.1
+_LEAST_SHARE = 0.05
 
 
 @dataclass
@@ -94,6 +95,10 @@ class AxleMotors:
             at += DOF_SIZE[dof.kind]
         return out
 
+    def short(self, change: float) -> float:
+        """A change of the first coordinate the short way round."""
+        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.turns[0] else change
+
     def tell(self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, exact: bool) -> None:
         """Have the motors do these speeds (size,) with these forces (size,) at most; ``exact``: with their sign, and no
         other. The motors' axes are taken where they are in the middle of the frame."""
@@ -103,30 +108,56 @@ class AxleMotors:
         turn, slide = velocity[turning] @ axes[turning], velocity[~turning] @ axes[~turning]
         half = poses.copy()
         half[self.joint.child, :3, :3] = rotation_matrix(0.5 * turn / rate) @ half[self.joint.child, :3, :3]
-        pushes = np.array(
-            [self._pushed(axle, kept, half) for axle, kept in zip(self.motors, self.records(), strict=True)]
+        across = np.array(
+            [self._across(axle, kept, half) for axle, kept in zip(self.motors, self.records(), strict=True)]
         )
-        most = self._most(pushes, axes, force, exact)
+        pushes = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        most = self._most(across, pushes, axes, force, exact)
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
             # counted as the first body moves against the second, slides the other way round
             sign = 1.0 if axle.child_first else -1.0
             told = sign * float((turn if axle.turns else slide) @ pushes[number])
             self._write(number, kept.empty, axle.turns, told, float(most[number]))
 
-    def _pushed(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
-        """The direction (3,) of a motor's torque or force; zero where it has none."""
+    def push(self, poses: Array, middle: Array, force: Array) -> None:
+        """Have the motors push with what comes to these generalized forces (size,), of a ball along its parent's axes,
+        whatever the speed. Axes are taken where they are at the coordinates ``middle``."""
+        here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
+        axes = axes_at(self.joint.joint.dofs, middle) @ here.T
+        across = np.array(
+            [self._across(axle, kept, poses) for axle, kept in zip(self.motors, self.records(), strict=True)]
+        )
+        pushes = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        told = np.zeros(len(self.motors))
+        for turning in (True, False):
+            own = np.flatnonzero([axle.turns == turning for axle in self.motors])
+            used = own[apart(across[own])] if len(own) > 3 else own
+            if len(used):
+                parts = axes[self.turns == turning] @ pushes[used].T
+                told[used] = np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns == turning]
+        for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
+            way = told[number] if axle.child_first else -told[number]
+            self._write(number, kept.empty, axle.turns, math.copysign(NEVER_REACHED, way), float(abs(way)))
+
+    def _across(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
+        """Along the direction (3,) of a motor's torque or force; the shorter the nearer it is to having none."""
         on_x, on_z = self._carriers(axle, poses)
         x = on_x @ np.array(kept.x)
         return pushed(x, on_z @ np.array(kept.z)) if axle.turns else x
 
-    def _most(self, pushes: Array, axes: Array, force: Array, exact: bool) -> Array:
+    def _most(self, across: Array, pushes: Array, axes: Array, force: Array, exact: bool) -> Array:
         """The most that each motor may push with, its direction being a row of ``pushes``. Limits are each
-        coordinate's own; of a force that is to be there, the motors that turn get the parts that add up to it."""
+        coordinate's own: of turns, against what moves that coordinate while the other motors hold. Of a force that is
+        to be there, the motors that turn get the parts that add up to it. Of more than three, those are used that are
+        far from one plane and from losing their axis, which turns fast there."""
         own = np.array([axle.number for axle in self.motors])
         share = np.abs(np.einsum("ni,ni->n", pushes, axes[own]))
-        out = np.where(share > 0.0, np.abs(force[own]) / np.maximum(share, _LEAST_SHARE), 0.0)
         turning = np.flatnonzero([axle.turns for axle in self.motors])
-        used = turning[apart(pushes[turning])] if len(turning) > 3 else turning
+        used = turning[apart(across[turning])] if len(turning) > 3 else turning
+        if 1 < len(turning) <= 3:
+            moved = np.linalg.pinv(pushes[used] @ axes[own[used]].T, rcond=0.1 * _LEAST_SHARE)
+            share[used] = 1.0 / np.maximum(np.abs(np.diagonal(moved)), 1.0)
+        out = np.where(np.any(pushes, axis=1), np.abs(force[own]) / np.maximum(share, _LEAST_SHARE), 0.0)
         out[np.setdiff1d(turning, used)] = 0.0
         if exact and len(used) > 1:
             parts = axes[self.turns] @ pushes[used].T
@@ -150,7 +181,7 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
     """Make the motors of a joint that are missing: those of its list ``kept``."""
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, kept)
-    wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)))
+    wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
     if len(motors) != len(wanted):
         motors.clear()
         for _ in wanted:

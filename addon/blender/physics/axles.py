@@ -4,15 +4,17 @@ Blender's motor (Bullet's ``btGeneric6DofConstraint``) turns about X of the empt
 to Z of the empty on its first: that axis goes with both bodies, as measured. With X on the first axis of a joint, held
 by the parent, and Z on its last, held by the child, the motor is at right angles to all axes but its own, and so moves
 nothing but its own coordinate, like a motor between two rings of a gimbal; and the other way round for the last
-axis. The middle one of three has no such motor, and is told what the wanted rotation has about its axis. So are those
-of a ball. It has two about each axis of its frame, of which three are used at a time: of six there are always three
-that are far from being in one plane (their axes span at least 0.63 of a unit cube), of three or four not.
+axis. X and Z of an empty are at right angles: where those axes are not when a run begins, it is X that gives. The
+middle one of three has no such motor, and is told what the wanted rotation has about its axis. So are those of a ball.
+It has two about each axis of its frame, of which three are used at a time: those that are farthest from one plane and
+from losing their axis.
 
 A motor slides along X of the empty on its first body.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -44,10 +46,14 @@ class Axle:
         return self.by_child != self.turns
 
     def frame(self) -> Array:
-        """The axes (3, 3) of its empty as columns: X where it has to be, Z as near as that allows."""
-        x = self.x / np.linalg.norm(self.x)
-        z = self.z - (self.z @ x) * x
-        z = frame_with_z(x)[:, 0] if np.linalg.norm(z) < 1e-3 else z / np.linalg.norm(z)
+        """The axes (3, 3) of its empty as columns: of a motor that turns, Z where it has to be and X as near as that
+        allows, so that it is at right angles to the other axis wherever the joint goes; of one that slides, X."""
+        kept, other = (self.z, self.x) if self.turns else (self.x, self.z)
+        kept = kept / np.linalg.norm(kept)
+        across = other - (other @ kept) * kept
+        long = float(np.linalg.norm(across))
+        across = frame_with_z(kept)[:, 0] if long < 1e-3 else across / long
+        x, z = (across, kept) if self.turns else (kept, across)
         return np.stack([x, np.cross(z, x), z], axis=1)
 
 
@@ -77,9 +83,10 @@ def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
             out += list(turned)
         else:
             axis = np.asarray(dof.axis, dtype=np.float64)
-            out.append(turned @ (axis / np.linalg.norm(axis)))
+            axis = axis / math.sqrt(axis @ axis)
+            out.append(turned @ axis)
         if dof.kind == "rotation":
-            turned = turned @ rotation_matrix(axis / np.linalg.norm(axis) * values[at])
+            turned = turned @ rotation_matrix(axis * values[at])
         at += DOF_SIZE[dof.kind]
     return np.array(out)
 
@@ -110,7 +117,7 @@ def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
 
 
 def apart(pushes: Array) -> list[int]:
-    """Which three of some directions (n, 3) are farthest from being in one plane."""
+    """Which three of some directions (n, 3) are farthest from being in one plane, and long."""
     return list(max(_threes(len(pushes)), key=lambda three: abs(float(np.linalg.det(pushes[list(three)])))))
 
 
@@ -120,7 +127,7 @@ def _threes(count: int) -> tuple[tuple[int, ...], ...]:
 
 
 def pushed(x: Array, z: Array) -> Array:
-    """The axis (3,) about which a motor turns whose X and Z are there now; zero where they are along each other."""
+    """Along the axis (3,) about which a motor turns whose X and Z are there now, with the sine of the angle between
+    them; zero where they are along each other."""
     across = x - (x @ z) * z
-    length = float(np.linalg.norm(across))
-    return np.zeros(3) if length < _LOCKED else across / length
+    return np.zeros(3) if np.linalg.norm(across) < _LOCKED else across

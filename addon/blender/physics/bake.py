@@ -17,9 +17,9 @@ from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
 from ..channels import servo_channels, servo_names
 from . import progress as runs
-from .anchor import stands
 from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
+from .others import has_other_animation
 from .plant import design_pose, gather
 from .recording import Recording, quaternions
 from .simulation import build_physics, is_simulated
@@ -92,16 +92,12 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
 
 
 def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
-    """How often servos are to be controlled within a frame of a slow scene. Bodies that follow keys, this model's
-    for a part of the run or anybody else's, need the scene's own frames."""
+    """How often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and not
+    we by the time that a step stands for, needs the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
-    held = scene.rigidbody_world.collection
-    others = any(
-        obj.rigid_body.kinematic and record_of(obj).model != rig and not stands(obj)
-        for obj in held.objects
-        if obj.rigid_body
-    )
-    return 1 if keyed or others else math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
+    if keyed or has_other_animation(scene, rig):
+        return 1
+    return math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
 @contextmanager

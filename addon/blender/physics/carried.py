@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import bpy
@@ -13,7 +14,8 @@ from ..model_parts import parts
 from .anchor import is_held
 from .axles import axes_at
 from .collision import collision_children
-from .inertia import blender_moments
+from .flywheel import whole_mass
+from .inertia import turning_tensor
 from .plant import Plant, Undriven
 
 #: Of a joint that moves nothing: its gains have to be something.
@@ -27,13 +29,11 @@ class Carried:
         self._poses, self._world = poses, len(plant.bodies)
         pieces = collision_children(plant.rig)
         solid = [obj.rigid_body is not None for obj in plant.bodies]
-        self._mass = np.array([obj.rigid_body.mass if it else 0.0 for obj, it in zip(plant.bodies, solid, strict=True)])
-        self._moments = np.array(
-            [
-                blender_moments(obj, pieces.get(obj, ())) if it else np.zeros(3)
-                for obj, it in zip(plant.bodies, solid, strict=True)
-            ]
-        ).reshape(-1, 3)
+        bodies = list(zip(plant.bodies, solid, strict=True))
+        self._mass = np.array([whole_mass(obj, obj.rigid_body.mass) if it else 0.0 for obj, it in bodies])
+        self._tensors = np.array(
+            [turning_tensor(obj, pieces.get(obj, ())) if it else np.zeros((3, 3)) for obj, it in bodies]
+        ).reshape(-1, 3, 3)
         self._stands = {
             number for number, obj in enumerate(plant.bodies) if solid[number] and obj.rigid_body.type == "PASSIVE"
         } | {self._world}
@@ -66,8 +66,8 @@ class Carried:
             return float(self._mass[at].sum())
         arms = self._poses[at][:, :3, 3] - point
         across = arms - np.outer(arms @ axis, axis)
-        own = np.einsum("nji,j->ni", self._poses[at][:, :3, :3], axis) ** 2
-        return float(self._mass[at] @ (across**2).sum(axis=1) + (own * self._moments[at]).sum())
+        own = np.einsum("nji,j->ni", self._poses[at][:, :3, :3], axis)
+        return float(self._mass[at] @ (across**2).sum(axis=1) + np.einsum("ni,nij,nj->", own, self._tensors[at], own))
 
     def _moved(self, parent: int, child: int, point: Array, axis: Array, turns: bool) -> float:
         """What a servo between two bodies moves: its child's side, against the other where that is free to go too."""
@@ -90,6 +90,36 @@ class Carried:
         axes = axes_at(joint.joint.dofs, values) @ frame[:3, :3].T
         kinds = zip(axes, self._turning(joint), strict=True)
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
+
+    def stands(self, body: int) -> bool:
+        """Whether the body at a place among the poses stays where it is."""
+        return body in self._stands
+
+    def least(self, joint: Undriven) -> float:
+        """The least moment of inertia (of thirteen directions) that a ball has to turn."""
+        point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
+        ways = [np.array(way) for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)]
+        return min(self._moved(joint.parent, joint.child, point, way / np.linalg.norm(way), True) for way in ways)
+
+    def ease(self, plant: Plant, body: int, point: Array, way: Array, poses: Array) -> float:
+        """How easily (1/kg) a point (3,) of a body goes a way (3,), by the body's place among the poses: as it floats,
+        or as the one joint lets it that holds it to what stands."""
+        at = np.flatnonzero((plant.child == body) | (plant.parent == body))
+        if len(at) == 1 and len(self._beside[body]) == 1 and self._beside[body] <= self._stands:
+            moved = float(self.by_servos(plant)[at[0]])
+            frame = poses[plant.parent[at[0]]] @ np.linalg.inv(plant.frame_parent[at[0]])
+            axis = frame[:3, 2]
+            goes = np.cross(axis, point - frame[:3, 3]) if plant.turns[at[0]] else axis
+            return float(way @ goes) ** 2 / moved
+        turn, middle = poses[body][:3, :3], poses[body][:3, 3]
+        arm = turn.T @ np.cross(point - middle, way)
+        turned = np.linalg.pinv(self._tensors[body]) @ arm
+        return float(1.0 / max(self._mass[body], _LEAST) + arm @ turned)
+
+    def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
+        """What it takes to give a body a speed and a spin (3,) in the world: linear and angular momentum."""
+        turn = self._poses[body][:3, :3]
+        return self._mass[body] * speed, turn @ self._tensors[body] @ turn.T @ spin
 
     def _turning(self, joint: Undriven) -> Iterator[bool]:
         for dof in joint.joint.dofs:

@@ -38,8 +38,10 @@ SOFT_ABOVE = 5e-5
 LOCK_TILT_BELOW = 0.008
 #: Stops of a hinge that are farther apart than this, a little less than a turn, cannot be told from each other.
 _ALL_ROUND = 2.0 * math.pi - 0.05
+#: A stop that its constraint knows from less before it (rad) could be reached from farther off in a frame.
+_ROOM = 0.7
 #: A speed (per second) that a motor with a limited force does not come to.
-_NEVER_REACHED = 1e4
+NEVER_REACHED = 1e4
 
 
 def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
@@ -134,7 +136,7 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
     at = 0.0 if start is None else start[0]
     low, high = (None if stop is None else stop - at for stop in (lower, upper))
     if kind == "rotation":
-        window = hinge_window(low, high)
+        window = None if len(joint.far_stops) and is_counted(joint, at) else hinge_window(low, high)
         if not (is_springy(joint) or _is_soft(joint, settings(record_of(empty).model).cfm)):
             _put_type(constraint, "HINGE" if window is None or _is_wide(window) else "GENERIC_SPRING")
         elif window is not None:
@@ -146,6 +148,38 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
         put_limit(
             constraint, "lin_x", (-FAR if low is None else max(low, -FAR), FAR if high is None else min(high, FAR))
         )
+
+
+def is_far_round(joint: KnuckleJoint, start: float) -> bool:
+    """Whether a lone hinge has stops for which its constraint has no room in a run that begins at a coordinate: they
+    get constraints of their own (``counted_stops``)."""
+    return any(far > HALF_TURN for far in _ahead(joint, start)) and min(_ahead(joint, start)) < math.inf
+
+
+def is_counted(joint: KnuckleJoint, start: float) -> bool:
+    """Whether those constraints know all stops from far enough to hold them without the hinge's own limits."""
+    return is_far_round(joint, start) and all(
+        far == math.inf or room_before(far) >= _ROOM for far in _ahead(joint, start)
+    )
+
+
+def _ahead(joint: KnuckleJoint, start: float) -> list[float]:
+    """How far the stops of a lone hinge are from where a run begins; infinite where there is none."""
+    if [dof.kind for dof in joint.dofs] != ["rotation"]:
+        return [0.0]
+    lower, upper = stops(joint.dofs[0])
+    return [math.inf if stop is None else way * (stop - start) for stop, way in ((lower, -1.0), (upper, 1.0))]
+
+
+def room_before(ahead: float) -> float:
+    """From how far before a stop (rad) a constraint within half a turn of its start knows it, ``ahead`` being how far
+    the stop is from there."""
+    return wrapped(ahead) + HALF_TURN
+
+
+def wrapped(angle: float) -> float:
+    """An angle within half a turn."""
+    return (angle + math.pi) % (2.0 * math.pi) - math.pi
 
 
 def hinge_window(low: float | None, high: float | None) -> tuple[float, float] | None:
@@ -175,9 +209,10 @@ def _put_type(constraint: bpy.types.RigidBodyConstraint, kind: Any) -> None:
         constraint.type = kind
 
 
-def turns_too_far(joint: KnuckleJoint) -> bool:
-    """Whether a lone hinge has stops that only who counts its turns can know: a turn or more apart, or one alone."""
-    if [dof.kind for dof in joint.dofs] != ["rotation"]:
+def turns_too_far(joint: KnuckleJoint, start: float) -> bool:
+    """Whether a lone hinge has stops that do not hold in a run that begins at a coordinate: a turn or more apart, or
+    one alone, and not counted."""
+    if [dof.kind for dof in joint.dofs] != ["rotation"] or is_counted(joint, start):
         return False
     lower, upper = stops(joint.dofs[0])
     if lower is None or upper is None:
@@ -193,7 +228,7 @@ def put_preload(joint: KnuckleJoint, start: float) -> None:
     dof = joint.dofs[0]
     push = dof.stiffness * (dof.rest - start)
     kind = "ang" if dof.kind == "rotation" else "lin"
-    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(_NEVER_REACHED, push))
+    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
     setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
 

@@ -135,7 +135,7 @@ def put_flywheel(
 
 def _ensure(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
     record = record_of(obj)
-    wheel = record.flywheel
+    wheel = own_flywheel(obj)
     if wheel is None or not wheel.users_collection:
         name = obj.name + _SUFFIX
         wheel = record.flywheel = bpy.data.objects.new(name, bpy.data.meshes.new(name))
@@ -155,10 +155,10 @@ def _ensure(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types
 
 def _ensure_weld(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
     record = record_of(obj)
-    weld = record.weld
+    weld = own_weld(obj)
     if weld is None or not weld.users_collection:
         weld = record.weld = bpy.data.objects.new(obj.name + _SUFFIX + " Weld", None)
-        record_of(weld).model = record.model
+        record_of(weld).model, record_of(weld).flywheel_of = record.model, obj
         weld.empty_display_type, weld.empty_display_size = "PLAIN_AXES", 1e-3
         weld.rotation_mode = "QUATERNION"
         weld.parent, weld.parent_type, weld.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
@@ -170,15 +170,29 @@ def _ensure_weld(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.
     return weld
 
 
+def own_flywheel(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The flywheel of a body, None where it has none. A copy of a body points at its original's."""
+    wheel = record_of(obj).flywheel
+    return wheel if wheel is not None and record_of(wheel).flywheel_of == obj else None
+
+
+def own_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """What holds a body's own flywheel, None where it has none."""
+    weld, record = record_of(obj).weld, record_of(obj)
+    if weld is None or record_of(weld).model != record.model:
+        return None
+    return weld if record_of(weld).flywheel_of in {None, obj} else None
+
+
 def flywheels(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The flywheels of a model's bodies."""
-    found = (record_of(obj).flywheel for obj in parts(rig, "BODY"))
+    found = (own_flywheel(obj) for obj in parts(rig, "BODY"))
     return [wheel for wheel in found if wheel is not None]
 
 
 def welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The empties with the constraints that hold the flywheels of a model."""
-    found = (record_of(obj).weld for obj in parts(rig, "BODY"))
+    found = (own_weld(obj) for obj in parts(rig, "BODY"))
     return [weld for weld in found if weld is not None]
 
 
@@ -193,9 +207,9 @@ def is_lost_flywheel(obj: bpy.types.Object) -> bool:
 def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
     """Flywheels that their bodies do not need any more and their welds, forgotten by them: to be taken out of the world
     and removed."""
-    unused = [record_of(obj) for obj in parts(rig, "BODY") if not record_of(obj).flywheel_share]
-    wheels = [record.flywheel for record in unused if record.flywheel is not None]
-    held = [record.weld for record in unused if record.weld is not None]
-    for record in unused:
-        record.flywheel = record.weld = None
+    unused = [obj for obj in parts(rig, "BODY") if not record_of(obj).flywheel_share]
+    wheels = [wheel for obj in unused if (wheel := own_flywheel(obj)) is not None]
+    held = [weld for obj in unused if (weld := own_weld(obj)) is not None]
+    for obj in unused:
+        record_of(obj).flywheel = record_of(obj).weld = None
     return wheels, held

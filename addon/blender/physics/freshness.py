@@ -19,6 +19,7 @@ _NUMBERS = {"FLOAT", "INT", "BOOLEAN", "ENUM", "STRING"}
 _ASIDE = {"name", "lift", "report_index", "show_collision", "servo_name_index", "key_bodies", "rna_type"}
 #: What a run itself writes to rigid bodies.
 _WRITTEN = {"kinematic", "rna_type"}
+_PLACE = ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "rotation_mode", "scale")
 _WORLD = ("substeps_per_frame", "solver_iterations", "use_split_impulse", "time_scale")
 
 
@@ -47,6 +48,10 @@ def _tell_object(told: Any, obj: bpy.types.Object) -> None:
         _tell(told, *_plain(obj.rigid_body, _WRITTEN))
     if obj.animation_data is None and not obj.constraints:
         _tell(told, _rounded(obj))
+    elif record_of(obj).model is None:  # an obstacle of the user's
+        for each in (obj, obj.parent):
+            if each is not None:
+                _course_of(told, each)
 
 
 def _tell_model(told: Any, rig: bpy.types.Object) -> None:
@@ -62,16 +67,31 @@ def _tell_model(told: Any, rig: bpy.types.Object) -> None:
         _tell(told, record_of(body).mass)
     curves = [*keyed.values(), *_pose_curves(told, rig)]
     moved = {curve.data_path for curve in curves}
-    for name in ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "rotation_mode", "scale"):
+    for name in _PLACE:
         if name not in moved:
             _tell(told, getattr(rig, name)[:])
+    _tell(told, (*rig.delta_location[:2], round(rig.delta_location[2] - model.lift, 6)), rig.delta_scale[:])
+    _tell(told, rig.delta_rotation_euler[:], rig.delta_rotation_quaternion[:])
+    parent = rig.parent
+    _tell(told, "" if parent is None else (parent.name, rig.parent_type, rig.parent_bone, *rig.matrix_parent_inverse))
+    if parent is not None:
+        _tell(told, _rounded(parent))
+        _course_of(told, parent)
     for curve in curves:
         _tell_curve(told, curve)
     for bone in armature_of(rig).bones:
         pose = rig.pose.bones[bone.name]
-        for name in ("rotation_euler", "location"):
+        for name in ("rotation_quaternion" if pose.rotation_mode == "QUATERNION" else "rotation_euler", "location"):
             if pose.path_from_id(name) not in moved:
                 _tell(told, tuple(getattr(pose, name)))
+
+
+def _course_of(told: Any, obj: bpy.types.Object) -> None:
+    """Tell of the curves that move an object, and of what it is held by."""
+    for curve in _pose_curves(told, obj):
+        _tell_curve(told, curve)
+    for constraint in obj.constraints:
+        _tell(told, *_plain(constraint, {"rna_type", "error_location", "error_rotation", "is_valid"}))
 
 
 def _pose_curves(told: Any, rig: bpy.types.Object) -> list[bpy.types.FCurve]:
@@ -90,7 +110,9 @@ def _tell_curve(told: Any, curve: bpy.types.FCurve) -> None:
     points = curve.keyframe_points
     pairs = np.empty(2 * len(points), dtype=np.float32)
     points.foreach_get("co", pairs)
-    _tell(told, curve.data_path, curve.array_index, curve.mute, curve.extrapolation, len(curve.modifiers))
+    _tell(told, curve.data_path, curve.array_index, curve.mute, curve.extrapolation)
+    for modifier in curve.modifiers:
+        _tell(told, *_plain(modifier, {"rna_type", "is_valid", "active", "show_expanded", "name"}))
     told.update(pairs.tobytes())
     if any(point.interpolation == "BEZIER" for point in points):
         for side in ("handle_left", "handle_right"):

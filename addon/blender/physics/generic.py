@@ -181,7 +181,7 @@ def is_lossy(joint: KnuckleJoint) -> bool:
 
 def put_springs(constraint: Any, joint: KnuckleJoint, keep: bool = False) -> None:
     """Set a joint's own springs and dampers (per m or rad). ``keep``: those of other axes are somebody else's."""
-    told = dict(_springs(joint)) if is_springy(joint) else {}
+    told = dict(springs_of(joint)) if is_springy(joint) else {}
     for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):
         if name in told:
             setattr(constraint, f"use_spring_{name}", True)
@@ -200,7 +200,7 @@ def springs_left_out(joint: KnuckleJoint) -> bool:
     )
 
 
-def _springs(joint: KnuckleJoint) -> Iterator[tuple[str, tuple[float, float]]]:
+def springs_of(joint: KnuckleJoint) -> Iterator[tuple[str, tuple[float, float]]]:
     """Stiffness and damping by Blender's name for the axis."""
     for line in lines_of(joint):
         dof = joint.dofs[line.number]
@@ -233,3 +233,13 @@ def springs_away_from_rest(joint: KnuckleJoint) -> bool:
         for pair in zip(dof.parts or [dof] * DOF_SIZE[dof.kind], start_of(record), strict=True)
     )
     return any(part.stiffness > 0.0 and abs(part.rest - start) > _SMALL for part, start in pairs)
+
+
+def is_pushed(joint: KnuckleJoint) -> bool:
+    """Whether a joint of several degrees has springs, which motors help to be at rest where they are."""
+    kinds = [dof.kind for dof in joint.dofs]
+    if kinds in (["rotation"], ["translation"]) or "free" in kinds or "screw" in kinds:
+        return False
+    if "ball" in kinds or springs_left_out(joint):
+        return is_springy(joint)
+    return any(dof.stiffness > 0.0 for dof in joint.dofs)

@@ -28,7 +28,7 @@ _runs: dict[str, ServoRun] = {}
 _last: dict[str, int] = {}
 _holds: list[Standstill | Beginning] = []
 #: How many bodies and constraints the worlds of scenes had, and whether one is being looked after now.
-_sizes: dict[str, tuple[int, int]] = {}
+_sizes: dict[str, tuple[int, ...]] = {}
 #: The models that physics moves at the present frame of scenes, and the scenes whose run has just taken a step.
 _led: dict[str, list[bpy.types.Object]] = {}
 _stepped: set[str] = set()
@@ -110,9 +110,13 @@ def _look_after(scene: bpy.types.Scene) -> None:
     _sizes[scene.name] = _size(world)
 
 
-def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, int]:
-    bodies, constraints = (0 if c is None else len(c.objects) for c in (world.collection, world.constraints))
-    return bodies, constraints
+def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
+    """Of bodies, then of constraints, how many there are and which came last: what goes or comes changes it."""
+    out: list[int] = []
+    for held in (world.collection, world.constraints):
+        objects = () if held is None else held.objects
+        out += [len(objects), objects[-1].session_uid if len(objects) else 0]
+    return tuple(out)
 
 
 def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
@@ -143,7 +147,8 @@ def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
 def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
     second, once Blender has built its simulation: poses and joints are let go."""
-    _release()
+    if _release():
+        live_loops.before_frame(scene)  # what drives loops goes on now
     if scene.name in _busy:
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
@@ -165,10 +170,13 @@ def _tell(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     progress.judge_frame(scene, places, scene.name in _stepped)
 
 
-def _release() -> None:
+def _release() -> bool:
+    """Let go what was held still; whether anything was."""
     progress.release()
+    held = bool(_holds)
     while _holds:
         _holds.pop().release()
+    return held
 
 
 def handed_over(scene: bpy.types.Scene) -> None:

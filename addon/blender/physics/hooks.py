@@ -11,8 +11,8 @@ from .edits import body_changed, drive_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, before_frame, forget
 
 _HANDLERS: Handlers = (
-    ("frame_change_pre", live_loops.before_frame),  # servos chase what follows in the same frame
     ("frame_change_pre", before_frame),
+    ("frame_change_pre", live_loops.before_frame),  # what drives a loop may be held still: so is what follows
     ("frame_change_post", live_loops.after_frame),
     ("frame_change_post", after_frame),
     ("depsgraph_update_post", live_loops.after_update),

@@ -76,12 +76,15 @@ def force_limit(dof: KnuckleDof, format_: str) -> float:
     return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
 
 
-def commands(law: str, servos: Servos, ahead: Array, error: Array, course: Course, rate: float) -> tuple[Array, Array]:
+def commands(
+    law: str, servos: Servos, ahead: Array, error: Array, course: Course, rate: float, steady: Array | None = None
+) -> tuple[Array, Array]:
     """Speeds and force limits (n,) for the frame to come, under JUICE, TRACK or PD. Under PD the limit is the force
     itself, with its sign.
 
     ``error`` is by how much each coordinate is behind its target now, ``ahead`` by how much the target goes on within
-    the frame, ``course`` how it moved, ``rate`` frames per second. nan where nothing is wanted: free."""
+    the frame (``steady``: without jumps, which a damper is not to feel), ``course`` how it moved, ``rate`` frames per
+    second. nan where nothing is wanted: free."""
     velocity = rate * (ahead + TRACK_SHARE * error)
     force = servos.limit
     if law == "JUICE":
@@ -89,16 +92,24 @@ def commands(law: str, servos: Servos, ahead: Array, error: Array, course: Cours
         told = (ahead + error) * np.minimum(gain, JUICE_SHARE * rate)
         velocity = np.where(servos.prescribed, velocity, told)
     elif law == "PD":
-        told, push = _pd(servos, ahead, error, course, rate)
+        told, push = _pd(servos, ahead if steady is None else steady, error, course, rate)
         velocity = np.where(servos.prescribed, velocity, told)
         force = np.where(servos.prescribed, force, np.clip(push, -force, force))
     idle = np.isnan(velocity) | servos.free
     return np.where(idle, 0.0, velocity), np.where(idle, 0.0, force)
 
 
+def steady(before: Array, within: Array, after: Array) -> Array:
+    """By how much targets (n,) go on within a frame, of which one that jumps in it goes on as in the frames before and
+    after: the middle one of the three. Keys that take two frames or more are no jump."""
+    low, high = np.minimum(before, within), np.maximum(before, within)
+    return np.maximum(low, np.minimum(high, after))
+
+
 def _pd(servos: Servos, ahead: Array, error: Array, course: Course, rate: float) -> tuple[Array, Array]:
-    """The torque of the spring and damper in the middle of the frame, after the speed at which it would be
-    nothing at the frame's end, beyond which no torque drives: stiff gains arrive, and never shake."""
+    """The torque k (q* - q) + d (dq* - dq) in the middle of the frame, after the speed at which it would be nothing at
+    the frame's end, beyond which no torque drives: stiff gains arrive, and never shake. Where the target jumps, dq* is
+    what it is before and after: the spring feels the jump, from the key on, and the damper none of it."""
     stiffness, damping = servos.pd_gains()
     gone = (0.5 * course.speed + 7.0 / 24.0 * course.change) / rate  # in half a frame, on the last three's parabola
     push = stiffness * (error + 0.5 * ahead - gone) + damping * (ahead * rate - course.speed - course.change)

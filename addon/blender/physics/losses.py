@@ -7,12 +7,14 @@ as well, it hardly brakes. It is stable at any strength, though, and stays where
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import bpy
 import numpy as np
 
+from ...model.forces import Held
 from ...model.records import Array
 from ..access import record_of
 from .axle_motors import AxleMotors, ensure_axle_motors
@@ -20,6 +22,7 @@ from .axles import is_plain
 from .carried import Carried
 from .generic import lines_of
 from .plant import Plant, Undriven, has_both_ends
+from .restraints import JointLaw
 
 _SUFFIX = " Losses"
 #: A motor brakes the speed of half a frame ago: well, where a damper takes less than this share of it per frame.
@@ -30,9 +33,12 @@ _WEAK = 0.3
 class Losses:
     """What a joint loses. ``damping`` (size,) is that of the dampers that have no spring of Blender's."""
 
+    scene: bpy.types.Scene
     motors: AxleMotors
     friction: Array
     damping: Array
+    laws: Sequence[JointLaw] = ()
+    held: Held | None = None
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins: have the dampers be motors where they are weak enough, else Blender's."""
@@ -46,6 +52,10 @@ class Losses:
                 if getattr(constraint, f"use_spring_{line.spring}") != strong:
                     setattr(constraint, f"use_spring_{line.spring}", bool(strong))
         self.damping = _by_motors(joint)
+        smooth = [each.law for each in self.laws if not each.holds]
+        if smooth:
+            substeps = self.scene.rigidbody_world.substeps_per_frame
+            self.held = Held(None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0]), substeps)
 
     def command(self, poses: Array, rate: float) -> None:
         """Brake for the frame to come."""
@@ -53,6 +63,10 @@ class Losses:
         course = self.motors.course
         assert course is not None
         force = self.friction + self.damping * np.abs(course.speed + course.change)
+        speed = float(course.speed[0] + course.change[0])
+        force[0] += sum(abs(each.law(speed)) if speed else each.holds for each in self.laws if each.holds)
+        if self.held is not None:
+            force[0] += abs(self.held.force(float(actual[0]), 1.0 / rate, self.motors.short))
         self.motors.tell(poses, actual, np.zeros(len(actual)), force, rate, False)
 
 
@@ -65,7 +79,8 @@ def losses_of(scene: bpy.types.Scene, plant: Plant) -> list[Losses]:
         ensure_axle_motors(scene, plant, item, "losses", _SUFFIX)
         turns = np.array([dof.kind == "rotation" for dof in item.joint.dofs], dtype=bool)
         friction = np.array([max(dof.friction, 0.0) for dof in item.joint.dofs])
-        out.append(Losses(AxleMotors(item, "losses", turns), friction, _by_motors(item)))
+        laws = [law for law in plant.laws.get(item.empty, ()) if law.brakes]
+        out.append(Losses(scene, AxleMotors(item, "losses", turns), friction, _by_motors(item), laws))
     return out
 
 

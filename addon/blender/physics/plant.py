@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
@@ -21,8 +21,9 @@ from ..records import read_dofs, unflat
 from .anchor import ends_of, is_held
 from .constraints import put_motor
 from .coordinates import closed_form
-from .generic import is_lossy
+from .generic import is_lossy, is_pushed
 from .laws import Servos
+from .restraints import JointLaw, joint_laws
 
 _MOTOR_SUFFIX = " Motor"
 _PRELOAD_SUFFIX = " Spring"
@@ -52,8 +53,22 @@ class Plant:
     balls: Balls
     undriven: list[Undriven]
     lossy: list[Undriven]
+    pushed: list[Undriven]
+    laws: Mapping[bpy.types.Object, Sequence[JointLaw]]  # what pushes joints besides, by their empties
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
     _buffer: NDArray[np.float32]
+    # of the hinges (h): which those are, their parents and then their children, X and Y of their frames on these
+    _hinges: NDArray[np.intp] = field(init=False)
+    _slides: NDArray[np.intp] = field(init=False)
+    _ends: NDArray[np.intp] = field(init=False)  # (2 h,)
+    _across: Array = field(init=False)  # (2 h, 3, 2)
+
+    def __post_init__(self) -> None:
+        hinges = self._hinges = np.flatnonzero(self.turns)
+        self._slides = np.flatnonzero(~self.turns)
+        self._ends = np.concatenate([self.parent[hinges], self.child[hinges]])
+        on_parent, on_child = np.swapaxes(self.frame_parent[hinges, :2, :3], 1, 2), self.frame_child[hinges, :3, :2]
+        self._across = np.concatenate([on_parent, on_child])
 
     def poses(self) -> Array:
         """World poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
@@ -67,9 +82,20 @@ class Plant:
 
     def coordinates(self, poses: Array) -> Array:
         """Servo values of body poses, (n,); angles in (-pi, pi]."""
-        local = self.frame_parent @ _inverse(poses[self.parent]) @ poses[self.child] @ self.frame_child
-        angle = np.arctan2(local[:, 1, 0] - local[:, 0, 1], local[:, 0, 0] + local[:, 1, 1])
-        return np.where(self.turns, angle, local[:, 2, 3])
+        out = np.empty(len(self.turns))
+        out[self._hinges] = self._angles(poses)
+        if len(self._slides):
+            parent, child, frame = poses[self.parent[self._slides]], poses[self.child[self._slides]], self._slides
+            out[frame] = (self.frame_parent[frame] @ _inverse(parent) @ child @ self.frame_child[frame])[:, 2, 3]
+        return out
+
+    def _angles(self, poses: Array) -> Array:
+        """Those of the hinges (h,), by X and Y of their two sides alone: this is asked every frame."""
+        sides = poses[:, :3, :3] / np.sqrt((poses[:, :3, :3] ** 2).sum(axis=1))[:, None]
+        axes = sides[self._ends] @ self._across
+        half = len(self._hinges)
+        local = np.einsum("nki,nkj->ijn", axes[:half], axes[half:])
+        return np.arctan2(local[1, 0] - local[0, 1], local[0, 0] + local[1, 1])
 
     def gaps(self, poses: Array) -> Array:
         """Distances by which the two sides of each joint have come apart, hinges and slides (n,) and then the balls;
@@ -157,6 +183,9 @@ def gather(rig: bpy.types.Object) -> Plant:
     servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
     balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
     dofs = [record_of(empty).joint.dofs[0] for empty in servos]
+    laws = joint_laws(rig)
+    braked = {empty for empty, own in laws.items() if any(law.brakes for law in own)}
+    driven = {empty for empty, own in laws.items() if not all(law.brakes for law in own)}
     sides, frames = _sides(servos, ends, place), _frames(servos, ends)
     ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls, ends)
     return Plant(
@@ -176,10 +205,25 @@ def gather(rig: bpy.types.Object) -> Plant:
             for empty in held
             if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
         ],
-        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint)],
+        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint) or empty in braked],
+        [
+            _undriven(empty, ends[empty], place)
+            for empty in held
+            if is_pushed(record_of(empty).joint) or empty in driven
+        ],
+        laws,
         next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
+
+
+def all_joints(rig: bpy.types.Object) -> list[Undriven]:
+    """All joints of a model that hold anything, lone hinges and welds too."""
+    bodies = parts(rig, "BODY")
+    place: _Places = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
+    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
+    return [_undriven(empty, ends[empty], place) for empty in joints if all(end in place for end in ends[empty])]
 
 
 def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
@@ -267,8 +311,9 @@ def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
 
 
 def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
-    """The empties of all motors of a joint."""
-    found = (joint.motor, joint.preload, *(motor.empty for motor in [*joint.motors, *joint.losses]))
+    """The empties of all motors of a joint, and of stops that have their own."""
+    several = [*joint.motors, *joint.losses, *joint.pushes, *joint.far_stops]
+    found = (joint.motor, joint.preload, *(motor.empty for motor in several))
     return [empty for empty in found if empty is not None]
 
 

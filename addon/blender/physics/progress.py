@@ -45,29 +45,30 @@ class Progress:
         return then is not None and then.shape == places.shape and bool(np.abs(then - places).max(initial=0.0) < _SAME)
 
 
-_progress: dict[str, Progress] = {}
-_notes: dict[str, str] = {}
+#: By the scene's ``session_uid``, which a new name does not change.
+_progress: dict[int, Progress] = {}
+_notes: dict[int, str] = {}
 _read: list[bpy.types.Scene] = []
 
 
 def begin(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """A run starts anew."""
-    _progress[scene.name] = Progress(fingerprint(scene, rigs), now=first_frame(scene))
+    _progress[scene.session_uid] = Progress(fingerprint(scene, rigs), now=first_frame(scene))
 
 
 def progress_of(scene: bpy.types.Scene) -> Progress | None:
     """The scene's present run."""
-    return _progress.get(scene.name)
+    return _progress.get(scene.session_uid)
 
 
 def end(scene: bpy.types.Scene) -> None:
     """What the scene's cache holds, and its simulation, is nothing that can be gone on from."""
-    _progress[scene.name] = Progress(b"")
+    _progress[scene.session_uid] = Progress(b"")
 
 
 def rewound(scene: bpy.types.Scene) -> None:
     """Blender has gone back to the first frame, from where it goes on."""
-    run = _progress.get(scene.name)
+    run = _progress.get(scene.session_uid)
     if run is not None:
         run.now = first_frame(scene)
 
@@ -75,7 +76,7 @@ def rewound(scene: bpy.types.Scene) -> None:
 def replay(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> bool:
     """Before a frame that the present run had: have Blender show it from its cache, or where that is old nothing of
     it. Whether it was one."""
-    run = _progress.get(scene.name)
+    run = _progress.get(scene.session_uid)
     if run is None or frame > run.reach:
         return False
     if run.mark != fingerprint(scene, rigs):
@@ -119,13 +120,13 @@ def forget() -> None:
 
 def note(scene: bpy.types.Scene) -> str:
     """Why what is shown is not what physics does at this frame; empty where it is."""
-    return _notes.get(scene.name, "")
+    return _notes.get(scene.session_uid, "")
 
 
 def judge_frame(scene: bpy.types.Scene, places: Array, stepped: bool) -> None:
     """After a frame: ``stepped``, the run came to it, with bodies at these places (n, 3); else tell whether they show
     what it did there."""
-    frame, run = scene.frame_current, _progress.get(scene.name)
+    frame, run = scene.frame_current, _progress.get(scene.session_uid)
     if run is not None and stepped and frame <= last_frame(scene):
         run.came_to(frame, places)
     tell(scene, "" if run is not None and run.shows(frame, places) else _why(scene, run))
@@ -136,16 +137,16 @@ def _why(scene: bpy.types.Scene, run: Progress | None) -> str:
         return (
             f"Physics ends at frame {last_frame(scene)}: bring the scene's end beyond it and play from the first frame"
         )
-    if run is None or run.reach < 0:
+    if run is None or run.reach == _NOWHERE:
         return "Bake first, or play from the first frame: physics has not run to this frame as things are now"
     return f"Bake first, or play from the first frame: physics has run to frame {run.reach} only"
 
 
 def tell(scene: bpy.types.Scene, text: str) -> None:
     """Keep a note for the panel, and show it in the status bar."""
-    if _notes.get(scene.name, "") == text:
+    if _notes.get(scene.session_uid, "") == text:
         return
-    _notes[scene.name] = text
+    _notes[scene.session_uid] = text
     manager = bpy.context.window_manager
     for window in manager.windows if manager is not None else ():
         if window.scene == scene:

@@ -38,6 +38,6 @@ class Recording:
 def quaternions(turns: Array) -> Array:
     """Quaternions (n, 4) of rotations (n, 3, 3), without jumps: of its two, each is the nearer to the one before."""
     out = np.array([Matrix(turn.tolist()).to_quaternion() for turn in turns])
-    flips = np.cumprod(np.sign(np.einsum("ni,ni->n", out[1:], out[:-1])))
+    flips = np.cumprod(np.where(np.einsum("ni,ni->n", out[1:], out[:-1]) < 0.0, -1.0, 1.0))
     out[1:] *= flips[:, None]
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import bpy
 import numpy as np
@@ -16,17 +15,28 @@ from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..model_parts import parts
 from ..properties import DRIVES
+from ..records import start_of
 from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
+from .counted_stops import counted_stops
 from .flywheel import flywheels
-from .laws import Course, commands
+from .laws import Course, commands, steady
 from .losses import Losses, losses_of
-from .lowest import Measured, lowest_point
+from .lowest import lowest_point
+from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
+from .pushes import Pushes, pushes_of
+from .reach import Measured
+from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
+from .throws import Throws, throws_of
 from .world import first_frame, frame_rate, stretch
+
+#: What a motor of a hinge and of a slide is told.
+_TURNING = "motor_ang_target_velocity", "motor_ang_max_impulse"
+_SLIDING = "motor_lin_target_velocity", "motor_lin_max_impulse"
 
 
 class ServoRun:
@@ -46,20 +56,31 @@ class ServoRun:
             ensure_motors(scene, self.plant)
             self.several = several_servos(scene, self.plant)
         ensure_preloads(scene, self.plant)
-        self.losses: list[Losses] = losses_of(scene, self.plant) if self._ever_physics() else []
+        self.forces: list[Losses | Pushes | Pair | Screw | Throws] = []
+        if self._ever_physics():
+            self.forces = [
+                *losses_of(scene, self.plant),
+                *pushes_of(scene, self.plant),
+                *pairs_of(scene, self.plant),
+                *screws_of(scene, self.plant),
+                *throws_of(scene, self.plant),
+            ]
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
         ]
         self.gait: Gait | None = self._gait()
         self._feel = self._feedback_places()
+        self._held, self._spun = (self._gait_places(velocity) for velocity in (False, True))
         self._curves = gaits.pose_curves(rig)
         self._keys = self._key_sources()
-        self._told: tuple[float, Array] | None = None
+        self._told: dict[float, Array] = {}
+        self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
         self._start: Array | None = None
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
         self._written = np.full((len(self.motors), 2), np.nan)
+        self._names = [_TURNING if turns else _SLIDING for turns in self.plant.turns]
         #: What each servo was last told to be at, and the frame of that; nan where nothing.
         self.told, self.told_for = np.full(len(self.motors), np.nan), self.first
 
@@ -89,6 +110,13 @@ class ServoRun:
             return {}
         place = {record_of(obj).source_id: number for number, obj in enumerate(self.plant.bodies)}
         return {body: place[body] for body in self.gait.feedback_bodies if body in place}
+
+    def _gait_places(self, velocity: bool) -> tuple[list[int], list[int]]:
+        """Which of our joints the gait tells positions, or velocities; and which rows of what it tells they are."""
+        told = [] if self.gait is None else self.gait.spun if velocity else self.gait.held
+        row = {joint: number for number, joint in enumerate(told)}
+        ours = [number for number, joint in enumerate(self.plant.joints) if joint in row]
+        return ours, [row[self.plant.joints[number]] for number in ours]
 
     def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
         out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
@@ -148,17 +176,20 @@ class ServoRun:
     def start(self) -> Beginning:
         """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
         poses = self.plant.poses()
-        carried = Carried(self.plant, poses) if self.losses else None
-        for loss in self.losses:
+        carried = Carried(self.plant, poses) if self.forces else None
+        for force in self.forces:
             assert carried is not None
-            loss.mark(carried, poses, self._rate())
-        motors = [each.motors for each in self.several] + [loss.motors for loss in self.losses]
+            force.mark(carried, poses, self._rate())
+        motors = [each.motors for each in (*self.several, *self.forces)]
         marked = [each.mark(poses) for each in motors]
         places = {empty: place for each in marked for empty, place in each.items()}
         self._start, self._last = self.plant.coordinates(poses), None
         self._course = Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
-        beginning.hold(poses, places)
+        turned = self._turned(self._start)
+        for stop in self.counted:
+            stop.mark(float(turned[stop.number]))
+        beginning.hold(poses, turned, places)
         return beginning
 
     def step(self, frame: int) -> None:
@@ -166,17 +197,31 @@ class ServoRun:
         self.set_drive(self.drive_at(self.on_scale(frame)))
         self.told, self.told_for = np.full(len(self.motors), np.nan), frame
         poses = self.plant.poses()
-        for loss in self.losses:
-            loss.command(poses, self._rate())
+        for force in self.forces:
+            force.command(poses, self._rate())
+        if self.counted:
+            actual = self.plant.coordinates(poses)
+            for stop in self.counted:
+                stop.look(float(actual[stop.number]))
         if not self.several and all(motor is None for motor in self.motors):
             return
         if self._law() == "PD" and self.plant.servos.inertia is None:
             self._choose_gains(poses)
         self._command(frame, poses)
-        places = self.on_scale(frame - 1), self.on_scale(frame)
+        places = [self.on_scale(frame + step) for step in (-2, -1, 0, 1)]
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
             each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+
+    def _turned(self, actual: Array | None = None) -> Array:
+        """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
+        whole turns that bones have."""
+        told = self._key_targets(self.on_scale(self.first))
+        if actual is None:
+            begun = [start_of(record_of(empty).joint.dofs[0])[0] for empty in self.plant.empties]
+            return np.where(np.isnan(told), begun, told)
+        turns = np.where(self.plant.turns & ~np.isnan(told), np.round((told - actual) / (2.0 * math.pi)), 0.0)
+        return actual + 2.0 * math.pi * turns
 
     def _choose_gains(self, poses: Array) -> None:
         carried = Carried(self.plant, poses)
@@ -209,9 +254,9 @@ class ServoRun:
         if self._last is not None:
             self._course.go_on(self._error(actual, self._last), rate)
         self._last = actual
-        velocity, force = commands(
-            self._law(), servos, self._error(wanted, before), self._error(before, actual), self._course, rate
-        )
+        law, ahead = self._law(), self._error(wanted, before)
+        going = self._steady(frame, ahead) if law == "PD" and self.drive == "SERVO" else None
+        velocity, force = commands(law, servos, ahead, self._error(before, actual), self._course, rate, going)
         self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
         self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
 
@@ -219,27 +264,35 @@ class ServoRun:
         error = wanted - actual
         return np.where(self.plant.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
 
+    def _steady(self, frame: int, ahead: Array) -> Array:
+        """By how much keys go on within a frame, without their jumps."""
+        if self.gait is not None:
+            return ahead
+        places = [self._key_targets(self.on_scale(frame + step)) for step in (-2, -1, 0, 1)]
+        last, _, after = (self._error(places[k + 1], places[k]) for k in range(3))
+        return np.where(self.plant.servos.locked, 0.0, steady(last, ahead, after))
+
     def _gait_targets(self, frame: int, poses: Array) -> tuple[Array, Array, Array]:
         """Wanted positions (nan: not told), wanted speeds, and which joints are told a speed."""
         assert self.gait is not None
         frames = np.array([self.on_scale(frame)])
         controls = gaits.control_values(self.gait, self.rig, frames)
         feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feel.items()}
-        commands = self.gait.evaluate(gaits.engine_phase(self.gait, self.rig, self.scene, frames), controls, feedback)
-        return (
-            self._spread(commands.position, math.nan),
-            self._spread(commands.velocity, 0.0),
-            np.array([joint in commands.velocity for joint in self.plant.joints], dtype=bool),
-        )
-
-    def _spread(self, values: Mapping[str, Array], missing: float) -> Array:
-        return np.array([float(values[j][0]) if j in values else missing for j in self.plant.joints])
+        phase = gaits.engine_phase(self.gait, self.rig, self.scene, frames)
+        position, velocity = self.gait.rows(phase, controls, feedback)
+        count = len(self.motors)
+        wanted, speed, spin = np.full(count, math.nan), np.zeros(count), np.zeros(count, dtype=bool)
+        ours, theirs = self._held
+        wanted[ours] = position[theirs, 0]
+        ours, theirs = self._spun
+        speed[ours], spin[ours] = velocity[theirs, 0], True
+        return wanted, speed, spin
 
     def _key_targets(self, frame: float) -> Array:
-        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frame,
-        which begins where this one ends."""
-        if self._told is not None and self._told[0] == frame:
-            return self._told[1]
+        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frames,
+        which begin where this one ends."""
+        if frame in self._told:
+            return self._told[frame]
         values = np.array(
             [
                 curve.evaluate(frame)
@@ -250,28 +303,19 @@ class ServoRun:
                 for curve, bone, channel in self._keys
             ]
         )
-        self._told = frame, values
+        self._told = dict([*self._told.items()][-3:]) | {frame: values}
         return values
 
     def _write(self, velocity: Array, force: Array) -> None:
         """Set the motors whose command changed: each write costs."""
         pairs = np.stack([velocity, force], axis=1)
         changed = ~(self._written == pairs)
-        for number in np.flatnonzero(changed.any(axis=1)):
-            motor = self.motors[number]
-            if motor is None:
-                continue
-            if self.plant.turns[number]:
-                if changed[number, 0]:
-                    motor.motor_ang_target_velocity = velocity[number]
-                if changed[number, 1]:
-                    motor.motor_ang_max_impulse = force[number]
-            else:
-                if changed[number, 0]:
-                    motor.motor_lin_target_velocity = velocity[number]
-                if changed[number, 1]:
-                    motor.motor_lin_max_impulse = force[number]
         self._written = pairs
+        for column, values in enumerate((velocity, force)):
+            for number in np.flatnonzero(changed[:, column]).tolist():
+                motor = self.motors[number]
+                if motor is not None:
+                    setattr(motor, self._names[number][column], values.item(number))
 
 
 def lift(rig: bpy.types.Object, height: float) -> None:

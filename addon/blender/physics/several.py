@@ -15,8 +15,9 @@ from ..animation.block_curves import coordinates
 from ..channels import Channel, servo_channels
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles
-from .laws import Servos, commands
+from .laws import Servos, commands, steady
 from .plant import Plant, has_both_ends
+from .screws import as_cylinder, is_screw
 
 _SUFFIX = " Motor"
 _Curves = Mapping[tuple[str, int], bpy.types.FCurve]
@@ -32,15 +33,18 @@ class SeveralServos:
     servos: Servos
 
     def command(self, poses: Array, told: Array | None, law: str, rate: float) -> None:
-        """Tell the motors what to do in the frame to come. ``told``: the coordinates (2, size) that are wanted at the
-        frame's begin and end; None: let go, but for what is locked."""
+        """Tell the motors what to do in the frame to come. ``told``: the coordinates (4, size) that are wanted at the
+        frame's begin and end, and a frame before and after; None: let go, but for what is locked."""
         motors = self.motors
         actual = motors.look(poses, rate)
         assert motors.course is not None
-        wanted = np.full((2, len(actual)), math.nan) if told is None else told
+        wanted = np.full((4, len(actual)), math.nan)
+        if told is not None:
+            wanted[:, : told.shape[1]] = told
         wanted = np.where(self.servos.locked, motors.start, wanted)
-        ahead, error = motors.difference(wanted[1], wanted[0]), motors.difference(wanted[0], actual)
-        velocity, force = commands(law, self.servos, ahead, error, motors.course, rate)
+        last, ahead, after = (motors.difference(wanted[k + 1], wanted[k]) for k in range(3))
+        error, course = motors.difference(wanted[1], actual), motors.course
+        velocity, force = commands(law, self.servos, ahead, error, course, rate, steady(last, ahead, after))
         motors.tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
 
     def key_targets(self, curves: _Curves, frames: Sequence[float]) -> Array:
@@ -68,12 +72,15 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
     """The servos of a model's joints of several degrees, with motors for those that have any force."""
     channels, format_ = servo_channels(plant.rig), settings(plant.rig).format
     out = []
-    for item in plant.undriven:
+    for joint in plant.undriven:
+        item, screw = (as_cylinder(joint), 1) if is_screw(joint) else (joint, 0)
         record = record_of(item.empty).joint
         if item.joint.id not in channels or not has_axles(item.joint.dofs) or not has_both_ends(plant, record):
             continue
-        per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind])]
-        servos = Servos.of(per_coordinate, [dof.kind != "translation" for dof in per_coordinate], format_)
+        per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind] + screw)]
+        kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
+        servos = Servos.of(per_coordinate, [kind != "translation" for kind in kinds], format_)
+        servos.free[1:] |= bool(screw)  # the slide of a screw goes where its turn leads it
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
             continue  # in Juice, balls have no motors, whatever force is written to them
         ensure_axle_motors(scene, plant, item, "motors", _SUFFIX)

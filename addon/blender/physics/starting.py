@@ -41,11 +41,12 @@ class Beginning:
         self._scene, self._plant = scene, plant
         self._moved: list[tuple[bpy.types.Object, _Channels]] = []
 
-    def hold(self, poses: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
-        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4), and put everything in its place,
-        some objects in ``places`` of their own. It is there when ``evaluate_first`` was called."""
-        for empty, value in zip(self._plant.empties, self._plant.coordinates(poses), strict=True):
-            put_stops(empty, [value])
+    def hold(self, poses: Array, values: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
+        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4) and the plant's coordinates (n,),
+        whose whole turns count, and put everything in its place, some objects in ``places`` of their own. It is there
+        when ``evaluate_first`` was called."""
+        for empty, value in zip(self._plant.empties, values, strict=True):
+            put_stops(empty, [float(value)])
             preload = record_of(empty).joint.preload
             if preload is not None and preload.rigid_body_constraint is not None:
                 put_preload(record_of(empty).joint, float(value))
@@ -53,9 +54,9 @@ class Beginning:
         for joint in self._plant.undriven:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and is_countable(record):
-                values = joint.coordinates(poses[None])[0].tolist()
-                put_stops(joint.empty, values)
-                turned[joint.empty] = self._axes_at(joint, poses, values)
+                begun = joint.coordinates(poses[None])[0].tolist()
+                put_stops(joint.empty, begun)
+                turned[joint.empty] = self._axes_at(joint, poses, begun)
         try:
             for obj in self._simulated():
                 self._place(obj, turned.get(obj))

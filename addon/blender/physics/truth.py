@@ -19,8 +19,10 @@ from ..records import read_dofs, unflat
 from .anchor import is_held, stands
 from .collision import collision_children
 from .inertia import blender_moments
-from .lowest import Measured, lowest_points
+from .lowest import lowest_points
+from .overlaps import overlaps_of
 from .plant import design_pose
+from .reach import Measured
 from .recording import Recording
 from .world import frame_rate
 
@@ -52,7 +54,7 @@ def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
         np.array(moments, dtype=np.float64).reshape(-1, 3),
         _gravity(scene),
         set(recording.drives[1:]) == {"LIMP"},
-        _sunk(scene, recording, pieces),
+        [*_sunk(scene, recording, pieces), *_in_each_other(scene, recording, pieces)],
     )
 
 
@@ -131,6 +133,13 @@ def _sunk(
         for number, obj in enumerate(recording.plant.bodies)
     )
     return [Overlap(number, GROUND, np.maximum(depth, 0.0)) for number, depth in enumerate(depths)]
+
+
+def _in_each_other(
+    scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]]
+) -> list[Overlap]:
+    world = scene.rigidbody_world
+    return [] if world is None else overlaps_of(world, recording.plant.bodies, pieces, recording.poses[:, :-1])
 
 
 # ------------------------------------------------------------------------------------ kept, and told

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
-from mathutils import Vector
+from mathutils import Quaternion, Vector
 
 from ...model.report import Report
 from ..access import settings
@@ -55,6 +55,12 @@ def ensure_world(
         before.made_constraints = True
     cache.frame_start = min(cache.frame_start, scene.frame_start)
     cache.frame_end = max(cache.frame_end, scene.frame_end)
+    if scene.frame_start < cache.frame_start:
+        report.warn(
+            "negative-frames",
+            f"Blender's physics knows no frames below 0: the scene begins at {scene.frame_start}, physics at "
+            f"{cache.frame_start}",
+        )
     return world
 
 
@@ -102,7 +108,8 @@ def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Non
         put_fit(scene, together([fit_of(rig) for rig in rigs]), settings(keeper).before)
 
 
-_stretch: dict[str, int] = {}
+#: By the scene's ``session_uid``, which a new name does not change.
+_stretch: dict[int, int] = {}
 
 
 @contextmanager
@@ -111,20 +118,20 @@ def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
     many times as often: frame ``first + k * steps`` then stands for what frame ``first + k`` is otherwise."""
     world = scene.rigidbody_world
     kept = world.time_scale
-    _stretch[scene.name] = steps
+    _stretch[scene.session_uid] = steps
     try:
         if steps != 1:
             world.time_scale = kept / steps
         yield
     finally:
-        del _stretch[scene.name]
+        del _stretch[scene.session_uid]
         if steps != 1:
             world.time_scale = kept
 
 
 def stretch(scene: bpy.types.Scene) -> int:
     """How many frames the present run takes for each frame of the scene."""
-    return _stretch.get(scene.name, 1)
+    return _stretch.get(scene.session_uid, 1)
 
 
 def frame_rate(scene: bpy.types.Scene) -> float:
@@ -143,8 +150,11 @@ def last_frame(scene: bpy.types.Scene) -> int:
 
 
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
-    """The model's gravity in the scene's axes: the file's, turned as the model was stood upright."""
-    turned = rig.matrix_basis.to_quaternion() @ Vector(settings(rig).gravity)
+    """The model's gravity in the scene's axes: the file's, turned as the model was stood upright at import. However the
+    user turns it since, down stays down. Of models of before, nobody kept that turn."""
+    upright = Quaternion(settings(rig).upright)
+    turn = upright if upright.magnitude > 0.5 else rig.matrix_basis.to_quaternion()
+    turned = turn @ Vector(settings(rig).gravity)
     return (turned[0], turned[1], turned[2])
 
 

@@ -11,7 +11,7 @@ from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..access import record_of
-from ..model_parts import active_rig, parts, rigs_in
+from ..model_parts import active_rig, is_foreign, parts, rigs_in
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
@@ -39,6 +39,13 @@ def why_no_model(context: bpy.types.Context) -> str:
     return "There is no mechanism in the scene: import one with File > Import > Mechanism"
 
 
+def why_foreign(rig: bpy.types.Object) -> str:
+    """What to do where a model is of another file."""
+    if not is_foreign(rig):
+        return ""
+    return f"{rig.name!r} is linked from another file: make it local first (Object > Relations > Make Local > All)"
+
+
 class NeedsModel(bpy.types.Operator):
     """Base of the operators that work on the active model. Not registered itself."""
 
@@ -48,7 +55,7 @@ class NeedsModel(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         rig = model_in(context)
-        reason = why_no_model(context) if rig is None else cls.why_not(context, rig)
+        reason = why_no_model(context) if rig is None else why_foreign(rig) or cls.why_not(context, rig)
         if reason:
             cls.poll_message_set(reason)
         return not reason

@@ -182,7 +182,9 @@ def test_nothing_is_solved_while_no_driver_moves(blank: Any, monkeypatch: pytest
     rig = put(loops.crank_rocker())
     calls = []
     follow = Follower.follow
-    monkeypatch.setattr(Follower, "follow", lambda self, given: calls.append(given) or follow(self, given))
+    monkeypatch.setattr(
+        Follower, "follow", lambda self, given, **how: calls.append(given) or follow(self, given, **how)
+    )
     live(rig)
     for frame in (1, 2, 3):
         blank.scene.frame_set(frame)
@@ -259,32 +261,121 @@ def test_what_drives_by_other_ways_than_keys_is_followed_too(blank: Any) -> None
         assert off(rocker(rig), loops.rocker_angle(0.8)) > 1e-3  # it has moved
 
 
-def test_a_pose_that_cannot_be_closed_is_the_nearest_and_said(blank: Any) -> None:
-    """A rocker that is told to go beyond its dead centre: its loop stays open by as little as can be."""
+def codes(rig: Any) -> set[str]:
+    """What the model's report says of loops."""
+    return {line.code for line in rig.data.knuckle.report if line.code.startswith("loop-")}
+
+
+def test_what_more_keys_than_drive_a_loop_leave_open_is_the_nearest_and_said(blank: Any) -> None:
+    """Crank and rocker keyed, each elsewhere: what is between them is as near to both as can be."""
+    from addon.blender.animation.keys import LINEAR, key_servos
+
     mechanism = loops.crank_rocker(0.8)
     rig = put(mechanism)
     pivots = Pivots(mechanism, rig)
-    import bpy
-
-    assert bpy.ops.knuckle.drive_loop(joint="D") == {"FINISHED"}
-    assert {empty.name for empty in followers(rig)} == {"A", "B"}
-    pose_driver(rig, 0.05)
-    assert pivots.gap() < WITHIN
-    assert "loop-open" not in {line.code for line in rig.data.knuckle.report}
-    pose_driver(rig, -2.0)
+    frames = np.array([1.0, 11.0])
+    key_servos(rig, "two", {name: (frames, np.array([0.0, far]), LINEAR) for name, far in {"A": 0.5, "D": 0.5}.items()})
+    blank.scene.frame_set(11)
+    assert [rig.pose.bones[name].rotation_euler.z for name in "AD"] == pytest.approx([0.5, 0.5])
     open_by = pivots.gap()
     assert open_by > 0.01
-    assert "loop-open" in {line.code for line in rig.data.knuckle.report}
+    assert codes(rig) == {"loop-open"}
     joints = {joint.id: joint for joint in mechanism.joints}
-    for bone in ("A", "B"):  # no other pose is nearer
-        for nudge in (-0.02, 0.02):
-            rig.pose.bones[bone].rotation_euler.z += nudge
-            bpy.context.view_layer.update()
-            assert pivots._gap(joints["C"]) > 0.95 * open_by
-            rig.pose.bones[bone].rotation_euler.z -= nudge
-    pose_driver(rig, 0.05)
+    for nudge in (-0.02, 0.02):  # no other pose is nearer
+        rig.pose.bones["B"].rotation_euler.z += nudge
+        blank.view_layer.update()
+        assert pivots._gap(joints["C"]) > 0.95 * open_by
+        rig.pose.bones["B"].rotation_euler.z -= nudge
+    blank.scene.frame_set(1)
     assert pivots.gap() < WITHIN
-    assert "loop-open" not in {line.code for line in rig.data.knuckle.report}
+    assert not codes(rig)
+
+
+def crank(rig: Any) -> float:
+    """The crank's angle: from the ground's pivot through the middle of its bar."""
+    middle = world_of(objects_of(rig, "BODY")["crank"])[:3, 3]
+    return math.atan2(middle[2], middle[0])
+
+
+def test_a_loop_is_held_at_its_dead_centre_and_comes_back_the_way_it_went(blank: Any) -> None:
+    """Bars of 4, 2, 2 and 3, of which none goes round: coupler and rocker are straight where the crank is at
+    acos((4^2 + 2^2 - 5^2) / (2 * 4 * 2)), either way. Keyed, and posed by hand."""
+    mechanism = loops.crank_rocker(0.8, bars=(4.0, 2.0, 2.0, 3.0))
+    rig = put(mechanism)
+    pivots, end = Pivots(mechanism, rig), math.acos(-5.0 / 16.0)
+    key_driver(rig, {1.0: 0.0, 31.0: 3.0, 91.0: -3.0, 121.0: 0.0})
+    found, knees = [], {}
+    for frame in range(1, 122, 5):
+        blank.scene.frame_set(frame)
+        assert pivots.gap() < WITHIN
+        found.append(crank(rig))
+        knees[frame] = pivots.body("rocker")
+        if frame in (31, 91):
+            assert abs(rig.pose.bones["A"].rotation_euler.z) < 2.9
+            assert codes(rig) == {"loop-held"}
+    assert max(found) == pytest.approx(end, abs=1e-3)
+    assert min(found) == pytest.approx(-end, abs=1e-3)
+    assert not codes(rig)
+    assert found[-1] == pytest.approx(0.8, abs=1e-5)
+    assert knees[121] == pytest.approx(knees[1], abs=1e-5)
+    assert np.abs(np.diff(found)).max() < 0.51  # no jump: 0.1 rad a frame
+    rig.animation_data_clear()
+    for value in (2.9, -2.9):
+        pose_driver(rig, value)
+        assert pivots.gap() < WITHIN
+        assert abs(crank(rig)) == pytest.approx(end, abs=1e-3)
+        assert abs(rig.pose.bones["A"].rotation_euler.z) < 2.8, "the driver's channel is where it is held"
+    pose_driver(rig, 0.0)
+    assert not codes(rig)
+    assert pivots.body("rocker") == pytest.approx(knees[1], abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["A", "B", "C", "D"])
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_loop_is_held_where_any_of_its_joints_is_at_its_stop(blank: Any, name: str, way: int) -> None:
+    """The driver, a follower, and the joint that closes the loop. What the others do is measured without stops."""
+    from addon.blender.animation.keys import LINEAR, key_servos
+
+    def turned(pivots: Pivots) -> float:
+        joint = next(joint for joint in mechanism.joints if joint.id == name)
+        one, other = pivots.body(joint.parent) @ joint.frame_parent, pivots.body(joint.child) @ joint.frame_child
+        turn = one[:3, :3].T @ other[:3, :3]
+        return math.atan2(turn[1, 0], turn[0, 0])
+
+    mechanism = loops.crank_rocker(0.8)
+    rig = put(mechanism)
+    pose_driver(rig, 0.4 * way)
+    stop = turned(Pivots(mechanism, rig))
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    dof = next(joint for joint in mechanism.joints if joint.id == name).dofs[0]
+    dof.lower, dof.upper = (stop, 1.5) if stop < 0 else (-1.5, stop)
+    rig = put(mechanism)
+    pivots = Pivots(mechanism, rig)
+    key_servos(rig, "on", {"A": (np.array([1.0, 11.0]), np.array([0.0, 0.5 * way]), LINEAR)})
+    for frame, held in ((8, False), (11, True), (6, False), (10, True)):
+        bpy.context.scene.frame_set(frame)
+        assert pivots.gap() < WITHIN
+        assert (codes(rig) == {"loop-held"}) == held
+        reached = 0.4 if held else 0.05 * (frame - 1)
+        assert rig.pose.bones["A"].rotation_euler.z == pytest.approx(reached * way, abs=1e-4)
+    lines = [line.message for line in rig.data.knuckle.report if line.code == "loop-held"]
+    assert len(lines) == 1
+    assert repr(name) in lines[0]
+    assert ("upper" if stop > 0 else "lower") in lines[0]
+
+
+def test_stops_that_are_switched_off_hold_nothing(blank: Any) -> None:
+    mechanism = loops.crank_rocker(0.8)
+    mechanism.joints[3].dofs[0].lower, mechanism.joints[3].dofs[0].upper = -0.01, 0.01
+    rig = put(mechanism)
+    for limit in rig.pose.bones["D"].constraints:
+        limit.mute = True
+    pose_driver(rig, 0.5)
+    assert rig.pose.bones["A"].rotation_euler.z == pytest.approx(0.5)
+    assert abs(rig.pose.bones["D"].rotation_euler.z) > 0.02
+    assert Pivots(mechanism, rig).gap() < WITHIN
 
 
 def test_a_joint_that_cannot_drive_is_refused(blank: Any) -> None:

@@ -210,14 +210,14 @@ CHAINS: dict[str, tuple[list[Dof], int, int]] = {
 # ---------------------------------------------------------------- in Blender
 
 
-def put(mechanism: Mechanism, physics: bool = False, assemble: bool = True) -> Any:
+def put(mechanism: Mechanism, physics: bool = False, **options: Any) -> Any:
     """Build a mechanism: its armature."""
     import bpy
 
     from addon.blender.build import BuildOptions, build
     from addon.blender.model_parts import rig_in
 
-    return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, assemble=assemble)))
+    return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, **options)))
 
 
 def release_stops(rig: Any) -> None:

@@ -31,6 +31,33 @@ def test_chains_hold_together(blank: Any, long: float, ratio: float, bar: float)
     assert min(heights) < -3.0 * long  # it has fallen
 
 
+@pytest.mark.parametrize(("long", "ratio", "bar"), [(1.0, 10.0, 1e-3)])
+def test_chains_that_fall_into_their_stops_hold_together(blank: Any, long: float, ratio: float, bar: float) -> None:
+    mechanism = chain(long, ratio)
+    for joint in mechanism.joints:
+        joint.dofs[0].lower, joint.dofs[0].upper = -0.3, 0.3
+    plant = plant_of(put_world(mechanism, "LIMP", 1.0))
+    look = lambda: (float(plant.gaps(plant.poses()).max()), np.abs(plant.coordinates(plant.poses())).max())  # noqa: E731
+    gaps, turns = zip(*play(blank.scene, 60, look), strict=True)
+    assert max(gaps) < bar * long
+    assert max(turns) == pytest.approx(0.3, abs=0.01)
+
+
+@pytest.mark.parametrize("ratio", [10.0, 100.0])
+def test_servos_hold_small_chains_together(blank: Any, ratio: float) -> None:
+    """Links of 2 cm that swing by their keys."""
+    from addon.blender.animation.keys import LINEAR, key_servos
+
+    rig = put_world(chain(0.02, ratio), "SERVO", 0.5)
+    plant, frames = plant_of(rig), np.arange(1.0, 32.0)
+    tracks = {
+        joint: (frames, 0.4 * np.sin(math.pi * (frames - 1) / 15 + k), LINEAR) for k, joint in enumerate(plant.joints)
+    }
+    key_servos(rig, "swing", tracks)
+    gaps = play(blank.scene, 31, lambda: float(plant.gaps(plant.poses()).max()))
+    assert max(gaps) < 1e-3 * 0.02
+
+
 @pytest.mark.parametrize(("long", "amplitude"), [(1.0, 2.0), (0.1, 1.0)])
 def test_a_pendulum_keeps_its_period_and_its_amplitude(blank: Any, long: float, amplitude: float) -> None:
     rig = put_world(chain(long, links=1, lean=amplitude), "LIMP", 10.0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array, Dof, Restraint
+from addon.model.records import Array, Dof
 from tests.blender.build.test_degrees import X, Z, put, rotations, slides
 from tests.blender.mechanisms import key, objects_of, play
 from tests.blender.physics.test_several_servos import beside, motion
@@ -110,6 +110,3 @@ def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
 def test_what_has_no_motor_is_told(blank: Any) -> None:
     assert warnings(hung(Dof("ball", friction=1.0))) == {"friction-not-simulated"}
     assert warnings(hung(Dof("rotation", X, friction=1.0, armature=0.1))) == {"armature-not-simulated"}
-    mechanism = hung(*rotations(X))
-    mechanism.restraints = [Restraint("spring", joint="j", knots=[0.0], coefficients=[[1.0, 0.0], [0.0]])]
-    assert warnings(mechanism) == {"restraint-not-simulated"}

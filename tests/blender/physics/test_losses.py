@@ -126,6 +126,41 @@ def test_a_run_takes_no_step_with_what_points_at_deleted_bodies(what: str, told:
     assert done.stdout.splitlines()[-2:] == ["True", told]
 
 
+#: What is freed is overwritten, so that whoever still looks at it crashes, and at every time.
+REMOVALS = """
+import bpy
+import addon
+from tests.blender.physics import test_losses as losses
+bpy.ops.wm.read_factory_settings(use_empty=True)
+addon.register()
+rig = losses.put(losses.compound(), physics=True)
+rig.data.knuckle.self_collide = False
+rig.data.knuckle.drive = "SERVO"
+scene = bpy.context.scene
+for what in ("motor", "weld", "joint"):
+    losses.play(scene, 6, lambda: None)
+    joint = losses.objects_of(rig, "JOINT")["s/b"]
+    held = {"motor": joint.knuckle.joint.motor, "joint": joint, "weld": losses.named(rig, "one").knuckle.weld}
+    bpy.data.objects.remove(held[what])
+    for frame in range(7, 10):
+        scene.frame_set(frame)
+    print(what, flush=True)
+losses.play(scene, 6, lambda: None)
+bpy.ops.wm.read_factory_settings(use_empty=True)
+"""
+
+
+def test_a_script_may_remove_constraints_in_a_run() -> None:
+    """Blender alone takes its next step with a constraint that is gone."""
+    bpy = pytest.importorskip("bpy", reason="Blender is not here")
+    if bpy.app.version < (5, 0):
+        pytest.skip("Blender 4 frees a constraint that its bodies still point at")
+    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "MALLOC_PERTURB_": "165"}
+    command = [sys.executable, "-c", REMOVALS]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()[-3:]) == (0, ["motor", "weld", "joint"]), done.stderr
+
+
 @pytest.mark.parametrize("switch", ["before", "after"])
 def test_an_anchor_that_was_deleted_comes_back_with_the_run(blank: Any, switch: str) -> None:
     """Nobody builds physics again, and no frame was simulated yet."""

@@ -28,13 +28,28 @@ def response(scene: Any, stiffness: float, damping: float, limit: float = 0.0, f
     return np.array(play(scene, frames, lambda: float(moved(rig)[2, 3])))
 
 
-def deviation(values: Array, stiffness: float, damping: float) -> float:
-    """How far a response is, as a share of the sag s, from q = s (1 - exp(-zwt) (cos wd t + zw / wd sin wd t))."""
-    sag, time = MASS * PULL / stiffness, np.arange(len(values)) / 60
+def stepped(scene: Any, stiffness: float, damping: float, interpolation: str = "CONSTANT", rate: int = 60) -> Array:
+    """Where that mass is, without a pull, from the frame on in which its keys jump to 1, for a second."""
+    scene.render.fps = rate
+    rig = put(hung(*slides(Z)), physics=True, adapt_scene=False)
+    record = objects_of(rig, "JOINT")["j"].knuckle.joint.dofs[0]
+    record.servo_stiffness, record.servo_damping = stiffness, damping
+    key(rig, "j", [(1, 0.0), (10, 0.0), (11, 1.0)], interpolation)
+    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
+    return np.array(play(scene, rate + 11, lambda: float(moved(rig)[2, 3])))[10:]
+
+
+def answer(stiffness: float, damping: float, time: Array) -> Array:
+    """What a damped oscillator does to a step: 1 - exp(-zwt) (cos wd t + zw / wd sin wd t)."""
     decay = damping / (2 * MASS)
-    free = math.sqrt(stiffness / MASS - decay**2)
-    expected = sag * (1 - np.exp(-decay * time) * (np.cos(free * time) + decay / free * np.sin(free * time)))
-    return float(np.abs(values - expected).max() / sag)
+    free = np.sqrt(complex(stiffness / MASS - decay**2))
+    return np.real(1 - np.exp(-decay * time) * (np.cos(free * time) + decay / free * np.sin(free * time)))
+
+
+def deviation(values: Array, stiffness: float, damping: float) -> float:
+    """How far a response to the pull is, as a share of the sag."""
+    sag, time = MASS * PULL / stiffness, np.arange(len(values)) / 60
+    return float(np.abs(values - sag * answer(stiffness, damping, time)).max() / sag)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +57,37 @@ def deviation(values: Array, stiffness: float, damping: float) -> float:
 )
 def test_a_servo_is_a_spring_and_damper(blank: Any, stiffness: float, damping: float, within: float) -> None:
     assert deviation(response(blank.scene, stiffness, damping), stiffness, damping) < within
+
+
+@pytest.mark.parametrize("interpolation", ["CONSTANT", "LINEAR"])
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "rate", "within"),
+    [(50, 2, 60, 0.015), (200, 16, 60, 0.02), (200, 44, 60, 0.02), (2000, 126, 60, 0.06), (200, 44, 24, 0.08)],
+)
+def test_keys_that_jump_do_not_kick(
+    blank: Any, stiffness: float, damping: float, rate: int, within: float, interpolation: str
+) -> None:
+    """The damper is against the speed of the mass; a jump of the keys has none. Over a frame or within none."""
+    values = stepped(blank.scene, stiffness, damping, interpolation, rate)
+    expected = answer(stiffness, damping, np.arange(len(values)) / rate)
+    assert np.abs(values - expected).max() < within
+    assert values.max() < expected.max() + 0.005
+
+
+def test_a_jump_does_not_kick_joints_of_several_degrees(blank: Any) -> None:
+    """Chosen gains are damped critically: without a kick, nothing goes past the target."""
+    from addon.blender.animation.keys import LINEAR, key_servos
+
+    arm = np.zeros(3)
+    rig = put(beside(rotations(Z, np.eye(3)[0]), arm, np.zeros(3)), physics=True)
+    values = np.outer(np.arange(61) > 10, [0.5, -0.4])
+    key_servos(rig, "Motion", {"j": (np.arange(1.0, 62.0), values, LINEAR)})
+    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
+    found = np.array([m[0, 2] for m in play(blank.scene, 61, lambda: motion(rig, arm))])
+    wanted = math.sin(0.5) * math.sin(-0.4)  # J = Rz(a) Rx(b), of which this is sin a sin b
+    assert found[-1] == pytest.approx(wanted, abs=2e-3)
+    assert np.abs(found).max() < abs(wanted) * 1.01
+    assert abs(found[13]) < 0.1 * abs(wanted), "not there within three frames"
 
 
 @pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 250), (1e6, 0), (1e6, 1e3), (1e9, 1e6)])

@@ -1,0 +1,57 @@
+"""What moves in a scene beside a model's own keys: it plays by the scene's frames, whatever a step stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ..access import record_of
+from .anchor import stands
+
+
+def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Whether anything but the model's own Action and settings moves what takes part in the scene's physics: strips and
+    drivers of the model, the scene's gravity, bodies that follow keys, animated force fields."""
+    if is_mixed(rig) or _is_animated(scene):
+        return True
+    held = scene.rigidbody_world.collection
+    for obj in held.objects if held is not None else ():
+        if record_of(obj).model == rig or stands(obj) or obj.rigid_body is None:
+            continue
+        if obj.rigid_body.kinematic or _is_animated(obj):
+            return True
+    return any(obj.field is not None and obj.field.type != "NONE" and _moves(obj) for obj in scene.objects)
+
+
+def is_mixed(rig: bpy.types.Object) -> bool:
+    """Whether more than the curves of its Action tells the bones of a model where to be: strips, or drivers of the
+    user's."""
+    data = rig.animation_data
+    if data is None:
+        return False
+    strips = data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
+    return strips or any(not _is_of_screw(curve) for curve in data.drivers)
+
+
+def _is_of_screw(curve: bpy.types.FCurve) -> bool:
+    """Whether a driver is one that has a screw's bone slide as another turns."""
+    names = [variable.name for variable in curve.driver.variables]
+    return names == ["angle"] and curve.driver.expression.startswith("angle * ")
+
+
+def _moves(obj: bpy.types.Object) -> bool:
+    """Whether an object moves, or what it is a part of."""
+    while obj is not None:
+        if _is_animated(obj) or len(obj.constraints):
+            return True
+        obj = obj.parent
+    return False
+
+
+def _is_animated(block: Any) -> bool:
+    data = block.animation_data
+    if data is None:
+        return False
+    strips = data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
+    return data.action is not None or strips or bool(len(data.drivers))

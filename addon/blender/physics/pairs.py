@@ -1,0 +1,185 @@
+"""Restraints between two places on bodies, as forces: three motors on each body that moves, against the anchor.
+
+A motor between the two bodies would push each of them where it had the other when the run began. Against the anchor,
+which stands, every body is pushed where its place is, and what one gets the other gets as well. Along an axis of the
+first place, the first body is pushed where the second place was when the run began.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.forces import Held
+from ...model.records import Array
+from ..access import record_of, settings
+from ..joint_properties import KnuckleMotor
+from ..model_parts import child_collection
+from ..records import unflat
+from ..restraint_properties import KnuckleRestraint
+from .carried import Carried
+from .constraints import NEVER_REACHED
+from .plant import Plant, join_world
+from .restraints import axis_of, law_of, pairs
+
+_SUFFIX = " Push"
+
+
+@dataclass
+class Thrusters:
+    """The motors of a restraint: three along the armature's axes on each of the bodies that move. ``ends`` are the
+    places of both bodies among the poses, ``places`` (2, 4, 4) where the restraint is on them."""
+
+    rig: bpy.types.Object
+    kept: KnuckleRestraint
+    ends: tuple[int, int]
+    moves: tuple[bool, bool]
+    places: Array
+    _written: dict[int, float] = field(default_factory=dict)
+
+    def where(self, poses: Array) -> Array:
+        """The two places (2, 4, 4) in the world."""
+        return np.array([poses[end] @ place for end, place in zip(self.ends, self.places, strict=True)])
+
+    def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
+        """Where the motors' empties have to stand for a run that begins with these poses."""
+        self._written = {}
+        out = {}
+        points = self.where(poses)[:, :3, 3]
+        if axis_of(self.kept) >= 0:
+            points[0] = points[1]
+        for motor in self.kept.motors:
+            out[motor.empty] = thruster_place(poses, motor.number % 3, points[motor.number // 3])
+        return out
+
+    def push(self, poses: Array, force: Array) -> None:
+        """Push the second body with a force (3,) in the world, and the first with as much against it."""
+        along = armature_axes(poses).T @ force
+        for motor in self.kept.motors:
+            told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # counted the other way round
+            constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
+            if constraint is not None and self._written.get(motor.number) != told:
+                self._written[motor.number] = told
+                constraint.motor_lin_target_velocity = math.copysign(NEVER_REACHED, told)
+                constraint.motor_lin_max_impulse = abs(told)
+
+
+@dataclass
+class Pair:
+    """A restraint between two places."""
+
+    scene: bpy.types.Scene
+    plant: Plant
+    motors: Thrusters
+    held: Held | None = None
+    _carried: Carried | None = None
+
+    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+        """When a run begins."""
+        law = law_of(self.motors.kept)
+        substeps = self.scene.rigidbody_world.substeps_per_frame
+        spring = self.motors.kept.kind == "spring"
+
+        def pull(x: float) -> float:
+            return -law(x)
+
+        self.held = Held(pull if spring else None, None if spring else pull, 1.0, substeps)
+        self._carried = carried
+
+    def command(self, poses: Array, rate: float) -> None:
+        """Push for the frame to come."""
+        if self.held is None or self._carried is None:
+            return  # an undo in the middle of a run: it goes on with what it was told
+        one, other = self.motors.where(poses)
+        apart = other[:3, 3] - one[:3, 3]
+        axis = axis_of(self.motors.kept)
+        way = one[:3, axis] if axis >= 0 else apart / max(float(np.linalg.norm(apart)), 1e-9)
+        way = way / max(float(np.linalg.norm(way)), 1e-9)
+        ease = sum(
+            self._carried.ease(self.plant, end, place[:3, 3], way, poses)
+            for end, place, moves in zip(self.motors.ends, (one, other), self.motors.moves, strict=True)
+            if moves
+        )
+        self.held.inertia = 1.0 / max(ease, 1e-9)
+        self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate))
+
+
+def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
+    """The restraints of a model between two places, with motors for it."""
+    number = {obj: place for place, obj in enumerate(plant.bodies)}
+    anchor = settings(plant.rig).anchor
+    out = []
+    for kept in pairs(plant.rig):
+        sides = (kept.one, kept.other)
+        if anchor is None or any(end is not None and end not in number for end in sides):
+            continue
+        moves = tuple(
+            end is not None and end.rigid_body is not None and end.rigid_body.type == "ACTIVE" for end in sides
+        )
+        wanted = [3 * side + axis for side in (0, 1) for axis in range(3) if moves[side]]
+        _ensure(scene, plant.rig, kept, wanted)
+        ends = tuple(len(plant.bodies) if end is None else number[end] for end in sides)
+        places = np.array([unflat(kept.at_one), unflat(kept.at_other)])
+        out.append(Pair(scene, plant, Thrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
+    return out
+
+
+def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestraint, wanted: list[int]) -> None:
+    """Make the motors of a restraint that are missing."""
+    if [motor.number for motor in kept.motors] != wanted:
+        kept.motors.clear()
+        for number in wanted:
+            kept.motors.add().number = number
+    for motor in kept.motors:
+        body = kept.one if motor.number < 3 else kept.other
+        assert body is not None
+        ensure_thruster(scene, rig, motor, body, kept.name + _SUFFIX)
+
+
+def ensure_thruster(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    motor: KnuckleMotor,
+    body: bpy.types.Object,
+    name: str,
+    turns: bool = False,
+) -> None:
+    """Make the motor that pushes a body against the anchor, and ``turns`` it about the same axis, if it is missing."""
+    if motor.empty is None or scene not in motor.empty.users_scene:
+        if motor.empty is not None:
+            record_of(motor.empty).model = None
+        motor.empty = _new(rig, name)
+    join_world(scene, motor.empty)
+    constraint = motor.empty.rigid_body_constraint
+    constraint.type, constraint.disable_collisions = "MOTOR", False
+    constraint.object1, constraint.object2 = settings(rig).anchor, body
+    constraint.use_motor_ang, constraint.use_motor_lin = turns, True
+    constraint.motor_lin_max_impulse = constraint.motor_ang_max_impulse = 0.0
+
+
+def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
+    """Where a motor has to stand that pushes at a point (3,) along an axis (0 to 2) of the armature."""
+    place = np.eye(4)
+    place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
+    place[:3, 3] = point
+    return Matrix(place.tolist())
+
+
+def _new(rig: bpy.types.Object, name: str) -> bpy.types.Object:
+    motor = bpy.data.objects.new(name, None)
+    record_of(motor).model = rig
+    motor.empty_display_type = "SINGLE_ARROW"
+    motor.rotation_mode = "QUATERNION"
+    motor.parent = rig
+    child_collection(rig, "Joints").objects.link(motor)
+    return motor
+
+
+def armature_axes(poses: Array) -> Array:
+    """The armature's axes (3, 3) in the world, as columns."""
+    turn = poses[-1][:3, :3]
+    return turn / np.linalg.norm(turn, axis=0)

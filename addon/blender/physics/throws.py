@@ -1,0 +1,173 @@
+"""Throws: joints that have a speed in their file begin with it.
+
+Blender's bodies begin at rest. In the first two frames of a run, motors against the anchor push each body with what its
+momentum comes to, so that whatever else acts on it acts as well: after them it is as far and as fast as if it had begun
+with its speed. After that they push no more. A model with loops begins at rest: of its joints, a
+file has the speeds of some, and the others would have to follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.kinematics import joint_motion
+from ...model.records import DOF_SIZE, Array
+from ...model.rotations import inverse, rotation_matrix, rotation_vector
+from ..access import record_of, settings
+from ..joint_properties import KnuckleDof, KnuckleJoint
+from ..model_parts import parts
+from .carried import Carried
+from .constraints import NEVER_REACHED
+from .pairs import armature_axes, ensure_thruster, thruster_place
+from .plant import Plant, Undriven, all_joints
+
+_SUFFIX = " Throw"
+#: Seconds by which the speeds of bodies are looked at.
+_MOMENT = 1e-5
+
+
+@dataclass
+class Throwers:
+    """The motors that throw the bodies of a model: for each three, along the armature's axes."""
+
+    rig: bpy.types.Object
+    bodies: list[int]  # their places among the poses
+
+    def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
+        """Where the motors' empties have to stand for a run that begins with these poses."""
+        return {
+            motor.empty: thruster_place(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
+            for motor in settings(self.rig).throws
+        }
+
+    def push(self, poses: Array, forces: Array, torques: Array) -> None:
+        """Push the bodies with forces and torques (bodies, 3) in the world."""
+        axes = armature_axes(poses)
+        along, about = forces @ axes, torques @ axes
+        for motor in settings(self.rig).throws:
+            constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
+            if constraint is None:
+                continue
+            for kind, told in (("lin", along), ("ang", about)):
+                push = -float(told[motor.number // 3, motor.number % 3])  # counted as the anchor moves
+                setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
+                setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
+
+
+@dataclass
+class Throws:
+    """What gives a model's bodies the speeds that its joints begin with."""
+
+    scene: bpy.types.Scene
+    plant: Plant
+    motors: Throwers
+    joints: list[Undriven]
+    _shares: list[float] = field(default_factory=list)  # of the momenta, in the frames to come
+
+    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+        """When a run begins."""
+        late = 0.5 / self.scene.rigidbody_world.substeps_per_frame
+        # evenly pushed, who is to be as far after two frames as at the speed from the start is too fast after one; a
+        # little less so, as each step changes speeds before it moves
+        self._shares = [1.5 - late, late - 0.5, 0.0]
+
+    def command(self, poses: Array, rate: float) -> None:
+        """Push in the first frames, and then no more."""
+        if not self._shares:
+            return
+        carried = Carried(self.plant, poses)
+        speeds = speeds_of(self.joints, poses, [carried.stands(body) for body in range(len(poses))])
+        both = [carried.momentum(body, *speeds[body]) for body in self.motors.bodies]
+        share = self._shares.pop(0) * rate
+        self.motors.push(
+            poses, share * np.array([each[0] for each in both]), share * np.array([each[1] for each in both])
+        )
+
+
+def speeds_of(joints: Sequence[Undriven], poses: Array, stands: Sequence[bool]) -> list[tuple[Array, Array]]:
+    """The speed and the spin (3,) in the world of all bodies (and the world), by the speeds of their joints. What is
+    held to nothing that stands begins with its first body at rest."""
+    nothing = np.zeros(3), np.zeros(3)
+    known = {body: nothing for body, stays in enumerate(stands) if stays}
+    while len(known) < len(poses):
+        ready = [item for item in joints if (item.parent in known) != (item.child in known)]
+        for item in ready:
+            if item.child in known and item.parent in known:
+                continue
+            inside = item.parent in known
+            one, other = (item.parent, item.child) if inside else (item.child, item.parent)
+            known[other] = _carried_on(item, poses, known[one], one, inside)
+        if not ready:
+            known[next(body for body in range(len(poses)) if body not in known)] = nothing
+    return [known[body] for body in range(len(poses))]
+
+
+def _carried_on(
+    item: Undriven, poses: Array, known: tuple[Array, Array], one: int, inside: bool
+) -> tuple[Array, Array]:
+    """The speed and the spin of a body beyond a joint, by those of the one before it."""
+    ends = []
+    for time in (-_MOMENT, _MOMENT):
+        base = poses[one].copy()
+        base[:3, :3] = rotation_matrix(known[1] * time) @ base[:3, :3]
+        base[:3, 3] += known[0] * time
+        way = item.on_parent @ _moved(item, poses, time) @ inverse(item.on_child)
+        ends.append(base @ (way if inside else inverse(way)))
+    turned = rotation_vector(ends[1][:3, :3] @ np.linalg.inv(ends[0][:3, :3]))
+    return (ends[1][:3, 3] - ends[0][:3, 3]) / (2 * _MOMENT), turned / (2 * _MOMENT)
+
+
+def _moved(item: Undriven, poses: Array, time: float) -> Array:
+    """A joint's motion (4, 4) a moment after the run begins. The speeds of a ball or free block are along the axes of
+    its child's side, as DART has them."""
+    record, values = record_of(item.empty).joint, item.now(poses)
+    if len(record.dofs) == 1 and record.dofs[0].kind in {"ball", "free"}:
+        rates = np.array(record.dofs[0].start_rates) * time
+        step = np.eye(4)
+        step[:3, :3] = rotation_matrix(rates[:3])
+        step[:3, 3] = rates[3:] if record.dofs[0].kind == "free" else 0.0
+        return joint_motion(item.joint, values[None])[0] @ step
+    rates = np.concatenate([_rates(dof) for dof in record.dofs]) if len(record.dofs) else np.zeros(0)
+    return joint_motion(item.joint, (values + rates * time)[None])[0]
+
+
+def _rates(dof: KnuckleDof) -> Array:
+    size = DOF_SIZE[dof.kind]
+    return np.array([dof.velocity] if size == 1 else dof.start_rates[:size], dtype=np.float64)
+
+
+def has_speed(joint: KnuckleJoint) -> bool:
+    """Whether a joint begins with a speed in its file."""
+    return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
+
+
+def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
+    """What throws a model, with motors for it: none where nothing has a speed, or where there are loops."""
+    rig = plant.rig
+    if settings(rig).anchor is None or not is_thrown(rig):
+        return []
+    bodies = [
+        place
+        for place, obj in enumerate(plant.bodies)
+        if obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE"
+    ]
+    motors = settings(rig).throws
+    if len(motors) != 3 * len(bodies):
+        motors.clear()
+        for number in range(3 * len(bodies)):
+            motors.add().number = number
+    for motor in motors:
+        ensure_thruster(scene, rig, motor, plant.bodies[bodies[motor.number // 3]], _SUFFIX, turns=True)
+    return [Throws(scene, plant, Throwers(rig, bodies), all_joints(rig))]
+
+
+def is_thrown(rig: bpy.types.Object) -> bool:
+    """Whether a model begins with speeds: joints have any, and none closes a loop."""
+    joints = [record_of(empty).joint for empty in parts(rig, "JOINT")]
+    return any(map(has_speed, joints)) and not any(joint.loop and joint.active for joint in joints)

@@ -1,0 +1,121 @@
+"""``build.py bench physics_pace``: how fast runs go, and what servo control costs of it.
+
+Ratios are of CPU seconds per frame, in one process and in turn, so that what else the machine does is in both.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+import bpy
+import numpy as np
+
+from addon.blender.animation.gait import bake_gait
+from addon.blender.physics.servo import ServoRun
+from addon.model.records import Body, Joint, Mechanism, Shape, World
+from tests.bench import physics
+from tests.bench.physics_servos import Row, fresh
+from tests.bench.run import star
+from tests.blender.mechanisms import put
+from tests.blender.physics.test_several_servos import kinds
+from tests.blender.swings import put_world
+
+_FRAMES, _PAIRS = 40, 7
+
+
+def stepped(rig: Any, drive: str, frames: int = _FRAMES) -> tuple[float, float]:
+    """Medians of a frame's CPU seconds and of its seconds, from the fourth frame of a run on."""
+    rig.data.knuckle.drive = drive
+    spent, took = [], []
+    for frame in range(1, 4 + frames):
+        start, clock = time.process_time(), time.perf_counter()
+        bpy.context.scene.frame_set(frame)
+        spent.append(time.process_time() - start)
+        took.append(time.perf_counter() - clock)
+    return statistics.median(spent[3:]), statistics.median(took[3:])
+
+
+def model(count: int, keyed: bool = False) -> Any:
+    """A star with hinges on ``count`` bodies and one more, that swings by its own gait or by keys."""
+    scene = fresh()
+    rig = put(star(count + 1), gait=False)
+    if keyed:
+        bake_gait(scene, rig, 1, 4 + _FRAMES)
+        rig.data.knuckle.target = "KEYS"
+    return rig
+
+
+def idle(rig: Any) -> float:
+    """A frame's CPU seconds with all motors in Blender's world and nobody who commands them."""
+    kept = ServoRun.step
+    ServoRun.step = lambda *_: None  # type: ignore[method-assign]
+    try:
+        return stepped(rig, "SERVO")[0]
+    finally:
+        ServoRun.step = kept  # type: ignore[method-assign]
+
+
+def overhead(count: int = 100) -> Iterator[Row]:
+    """A frame with servos on hinges, over one of the same scene without control of its motors, and over one without
+    motors."""
+    for keyed, told in ((False, "by their gait"), (True, "by keys")):
+        over, alone = [], []
+        for _ in range(_PAIRS):
+            limp = stepped(model(count, keyed), "LIMP")[0]
+            servo = stepped(model(count, keyed), "SERVO")[0]
+            over.append(servo / idle(model(count, keyed)))
+            alone.append(servo / limp)
+        control, whole = statistics.median(over), statistics.median(alone)
+        what = f"a frame with {count} servos told {told}"
+        yield f"{what}, over the same scene with nobody commanding the motors: ratio", control, 1.2, control <= 1.2
+        yield f"{what}, over the same scene without motors: ratio", whole, 1.3, whole <= 1.3
+
+
+def several() -> Iterator[Row]:
+    """The same with servos on joints of several degrees: bodies that hang from the world, far from each other."""
+    for kind, count in (("universal", 50), ("ball", 33)):
+        over = []
+        for _ in range(_PAIRS):
+            fresh()
+            servo = stepped(put_world(hanging(kind, count), "LIMP", 1.0), "SERVO")[0]
+            fresh()
+            over.append(servo / idle(put_world(hanging(kind, count), "LIMP", 1.0)))
+        ratio = statistics.median(over)
+        what = f"a frame with servos on {count} joints ({kind}), over the same scene with nobody commanding the motors"
+        yield f"{what}: ratio", ratio, 1.3, ratio <= 1.3
+
+
+def hanging(kind: str, count: int) -> Mechanism:
+    """Boxes that hang from the world by joints of a kind each."""
+    bodies, joints = [], []
+    for number in range(count):
+        place = np.eye(4)
+        place[:3, 3] = 3.0 * (number % 10), 3.0 * (number // 10), 5.0
+        box = Shape("box", {"x": 0.4, "y": 0.5, "z": 0.6})
+        bodies.append(Body(f"box {number}", f"box {number}", place, mass=1.0, shapes=[box]))
+        dofs = deepcopy(kinds()[kind])
+        joints.append(Joint(f"{number}", f"{number}", kind, None, f"box {number}", place.copy(), np.eye(4), dofs=dofs))
+    return Mechanism("hanging", World(gravity=np.array([0.0, 0.0, -9.81])), bodies=bodies, joints=joints)
+
+
+def frames() -> Iterator[tuple[str, float, None]]:
+    """Frames per second with servos on all joints."""
+    for count in (30, 100, 300):
+        yield f"frames per second, {count} bodies with servos", 1.0 / stepped(model(count - 1), "SERVO")[1], None
+
+
+PARTS: dict[str, Callable[[], Iterator[Any]]] = {"overhead": overhead, "several": several, "frames": frames}
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 where a bar is missed."""
+    return physics.main(["--only", "physics_pace", *arguments])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

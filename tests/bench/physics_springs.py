@@ -1,0 +1,77 @@
+"""``build.py bench physics_springs``: what springs, restraints and screws do under physics, against mechanics.
+
+Every row is a run in Blender's own world at the settings that an import chooses: what, value, bar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from addon.model.records import Dof
+from tests.bench.physics_servos import Row, fresh, table
+from tests.blender.build.test_degrees import Z
+from tests.blender.physics import test_first_speeds, test_restraints, test_screws, test_spring_rest
+
+
+def springs() -> Iterator[Row]:
+    """A spring on each coordinate of each kind of joint, at rest away from where the run begins, 4 s: by how much its
+    time and the width of its swing are off (shares)."""
+    rest, start = 0.3, 0.1
+    for name, number in test_spring_rest.all_springs():
+        for frequency in (5.0, 20.0, 60.0):
+            mechanism = test_spring_rest.sprung(name, number, frequency, rest, start)
+            values = test_spring_rest.coordinates(fresh(), mechanism, 241)
+            late, wide = test_spring_rest.off(values, number, frequency, rest, start)
+            what = f"spring, {name} axis {number}, {frequency:g} rad/s"
+            yield f"{what}: period off (share)", abs(late), 0.01, abs(late) < 0.01
+            yield f"{what}: swing off (share)", abs(wide), 0.05, abs(wide) < 0.05
+
+
+def restraints() -> Iterator[Row]:
+    """Formulas along a slide and a hinge, and a spring between two bodies, 4 s, against a numerical integration: the
+    worst error as a share of the whole movement."""
+    for name in test_restraints.LAWS:
+        for what, run in (("slide", test_restraints.slide_run), ("hinge", test_restraints.hinge_run)):
+            found, true = run(fresh(), name, 241)
+            error = float(np.abs(found - true).max() / np.ptp(true))
+            yield f"restraint on a {what}, {name}: worst error (share)", error, 0.03, error < 0.03
+    found, true, strayed = test_restraints.pair_run(fresh(), 241)
+    error = float(np.abs(found - true).max() / np.ptp(true))
+    yield "spring between two bodies: worst error (share)", error, 0.02, error < 0.02
+    yield "spring between two bodies: their middle strays by (m)", strayed, 0.001, strayed < 0.001
+
+
+def screws() -> Iterator[Row]:
+    """Screws that run down under a weight for a second, and one that a servo turns: how far the slide is from where the
+    turn has it (m), and by how much the fall is off (share)."""
+    for pitch in (0.01, 0.05, 0.25, -0.6):
+        values = test_screws.screwed(fresh(), Dof("screw", Z, pitch=pitch), 61)
+        fall = values[-1, 1] / (test_screws.fall(pitch) / 2) - 1.0
+        yield f"screw, {pitch:g} m/rad, runs down: fall off (share)", abs(fall), 0.02, abs(fall) < 0.02
+        slip = test_screws.slip(values, pitch)
+        yield f"screw, {pitch:g} m/rad, runs down: worst slip (m)", slip, 0.001, slip < 0.001
+    for smooth in (True, False):
+        values, off = test_screws.raised(fresh(), smooth)
+        slip, bar = test_screws.slip(values, 0.1), 0.005 if smooth else 0.03
+        how = "sweeping" if smooth else "with a jerk"
+        yield f"screw raises a weight by its servo, {how}: worst error of the turn", off, 0.01, off < 0.01
+        yield f"screw raises a weight by its servo, {how}: worst slip (m)", slip, bar, slip < bar
+
+
+def speeds() -> Iterator[Row]:
+    """A pendulum that begins level at 3 rad/s, 1.5 s, against a numerical integration (rad)."""
+    found, true = test_first_speeds.thrown_pendulum(fresh(), 91)
+    error = float(np.abs(found - true).max())
+    yield "pendulum thrown at 3 rad/s: worst error (rad)", error, 0.02, error < 0.02
+
+
+PARTS: dict[str, Callable[[], Iterator[Row]]] = {
+    "springs": springs, "restraints": restraints, "screws": screws, "speeds": speeds,
+}  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 where a bar is missed."""
+    return table("physics_springs", "Springs under physics.", PARTS, arguments)

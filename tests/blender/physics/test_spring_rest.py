@@ -1,0 +1,105 @@
+"""Springs of joints of several degrees, at rest elsewhere than where a run begins: against the oscillator's formula."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.model.kinematics import joint_coordinates
+from addon.model.records import Array, Dof, Mechanism
+from tests.blender.build.test_degrees import X, Y, put, rotations, slides
+from tests.blender.mechanisms import objects_of, play
+from tests.blender.physics.test_several_servos import kinds, size_of
+from tests.blender.physics.test_springs import INERTIA, MASS, hung, moved, period
+
+
+def sprung(name: str, number: int, frequency: float, rest: float, start: float) -> Mechanism:
+    """A cube on a joint of a kind, with a spring on one coordinate that begins at ``start``."""
+    dofs = kinds()[name]
+    ball = dofs[-1].kind == "ball"
+    turns = ball or dofs[number].kind == "rotation"
+    if ball:
+        dofs[0].parts = [Dof("rotation", axis) for axis in np.eye(3)]
+        dofs[0].start = tuple(start * (k == number) for k in range(3))
+    dof = dofs[0].parts[number] if ball else dofs[number]
+    dof.stiffness, dof.rest = (INERTIA if turns else MASS) * frequency**2, rest
+    dof.position = start
+    return hung(*dofs)
+
+
+def coordinates(scene: Any, mechanism: Mechanism, frames: int) -> Array:
+    """The joint's coordinates (frames, size) under physics."""
+    rig = put(mechanism, physics=True)
+    rig.data.knuckle.drive = "LIMP"
+    joint = mechanism.joints[0]
+    return np.array(play(scene, frames, lambda: joint_coordinates(joint, moved(rig)[None])[0]))
+
+
+def all_springs() -> list[tuple[str, int]]:
+    """Every coordinate of every kind of joint."""
+    return [(name, number) for name, dofs in kinds().items() for number in range(size_of(dofs))]
+
+
+def off(values: Array, number: int, frequency: float, rest: float, start: float) -> tuple[float, float]:
+    """By how much (shares) the time and the width of a swing are off."""
+    swing = values[:, number] - rest
+    wide = (swing.max() - swing.min()) / 2 / abs(start - rest)
+    return period(swing) / (2 * math.pi / frequency) - 1.0, wide - 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "start"),
+    [("universal", 1, 0.1), ("planar", 1, 0.0), ("planar", 2, 0.0), ("cylindrical", 1, -0.1), ("ball", 2, 0.1)],
+)
+def test_a_spring_swings_about_its_rest(blank: Any, name: str, number: int, start: float) -> None:
+    values = coordinates(blank.scene, sprung(name, number, 9.0, 0.3, start), 130)
+    late, wide = off(values, number, 9.0, 0.3, start)
+    assert abs(late) < 0.002
+    assert abs(wide) < 0.01
+    assert np.abs(np.delete(values, number, axis=1)).max() < 2e-3
+
+
+def test_springs_on_axes_that_lean_swing_together(blank: Any) -> None:
+    """Two turns whose axes are 45 degrees apart, a spring on each: the two swings of the pair, for small angles."""
+    lean, stiff, rest = math.sqrt(0.5), np.array([8.0, 20.0]) * INERTIA, np.array([0.04, -0.03])
+    dofs = rotations(X, (X + Y) / math.sqrt(2))
+    for dof, stiffness, at in zip(dofs, stiff, rest, strict=True):
+        dof.stiffness, dof.rest = float(stiffness), float(at)
+    values = coordinates(blank.scene, hung(*dofs), 120)
+    mass = INERTIA * np.array([[1.0, lean], [lean, 1.0]])
+    squares, modes = np.linalg.eig(np.linalg.solve(mass, np.diag(stiff)))
+    seconds = np.arange(120)[:, None] / 60
+    swings = np.linalg.solve(modes, -rest) * np.cos(np.sqrt(squares) * seconds)
+    assert np.abs(values - rest - swings @ modes.T).max() < 0.002
+
+
+def test_a_balls_damper_brakes_although_its_weight_pulls(blank: Any) -> None:
+    """Hanging beside its pivot, it sinks at the speed at which the damper carries the weight."""
+    from tests.blender.physics.test_several_servos import beside
+
+    ball = Dof("ball", damping=30.0)
+    arm = np.array([0.5, 0.0, 0.0])
+    mechanism = beside([ball], arm, np.array([0.0, -9.81, 0.0]))
+    values = coordinates(blank.scene, mechanism, 31)
+    assert (values[30] - values[20])[2] * 6 == pytest.approx(-MASS * 9.81 * 0.5 / 30.0, rel=0.05)
+
+
+def test_clearing_takes_what_pushes_away(blank: Any) -> None:
+    from addon.blender.physics.simulation import build_physics, clear_physics
+    from tests.blender.physics.test_clear import differences, everything
+
+    dofs = [*slides(X, Y)]
+    dofs[0].stiffness, dofs[0].rest = 50.0, 0.2
+    rig = put(hung(*dofs))
+    before = everything(blank.scene)
+    build_physics(blank.scene, rig)
+    rig.data.knuckle.drive = "LIMP"
+    play(blank.scene, 5, lambda: None)
+    assert len(objects_of(rig, "JOINT")["j"].knuckle.joint.pushes) == 2
+    clear_physics(blank.scene, rig)
+    blank.scene.frame_set(1)
+    objects_of(rig, "JOINT")["j"].knuckle.joint.pushes.clear()
+    assert differences(before, everything(blank.scene)) == {}
