@@ -119,6 +119,15 @@ class KnuckleReportLine(bpy.types.PropertyGroup):
     where: StringProperty()
 
 
+class KnuckleTwinPair(bpy.types.PropertyGroup):
+    """Two parts that may be twins, or that are and differ."""
+
+    first: StringProperty(description="Name of the first part's object")
+    second: StringProperty(description="Name of the second's")
+    what: StringProperty(description="How they were found, or what differs and by how much")
+    use: BoolProperty(name="Link", description="Make these two twins", default=True)
+
+
 class KnuckleServoState(bpy.types.PropertyGroup):
     """Scene settings that building physics changed, so that clearing it can put them back."""
 
@@ -236,6 +245,10 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=world_changed,
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
+    found_twins: CollectionProperty(type=KnuckleTwinPair, description="Parts that Find Twins found")
+    differences: CollectionProperty(type=KnuckleTwinPair, description="What Check Symmetry found")
+    difference_index: IntProperty()
+    symmetry_checked: BoolProperty(description="Check Symmetry looked since the file was opened")
     symmetric: BoolProperty(
         name="Symmetrical Editing",
         description="What is moved, turned, resized, renamed or set on one half is done to its twin as well",
@@ -274,6 +287,7 @@ CLASSES = (
     KnuckleBone,
     KnuckleControls,
     KnuckleReportLine,
+    KnuckleTwinPair,
     KnuckleServoState,
     KnuckleModel,
 )

@@ -38,6 +38,11 @@ def plane_of(rig: bpy.types.Object) -> Plane:
     return sides_now(rig).plane
 
 
+def plane_along(axis: int) -> Plane:
+    """The plane through a model's origin that one of its own axes (0 to 2) is square to."""
+    return Plane(np.eye(3)[axis])
+
+
 def sides_now(rig: bpy.types.Object) -> Sides:
     """Who mirrors whom in a model as it stands, by id, and the plane between them."""
     give_ids(rig)
@@ -255,7 +260,7 @@ def _copy(rig: bpy.types.Object, obj: bpy.types.Object) -> bpy.types.Object:
     for folder in obj.users_collection:
         if folder.objects.get(made.name) is None:
             folder.objects.link(made)
-    taken = {file_name(other) for other in parts(rig, record_of(obj).role)} | set(bpy.data.objects.keys())
+    taken = {file_name(other) for other in parts(rig, record_of(obj).role) if other != made}
     name = twin_name(file_name(obj), taken)
     made.name = name
     record = record_of(made)
@@ -309,8 +314,8 @@ def _twin_joint(rig: bpy.types.Object, empty: bpy.types.Object, plane: Plane) ->
     joint = record_of(made).joint
     for name in ("motor", "preload"):
         setattr(joint, name, None)
-    joint.motors.clear()
-    joint.losses.clear()
+    for own in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
+        own.clear()
     objects = by_id(rig, "BODY")
     joint.parent, joint.child = objects.get(image.parent or ""), objects.get(image.child or "")
     _write_values(joint, image.dofs)

@@ -9,6 +9,7 @@ from . import (
     bake,
     drive,
     edit_parts,
+    edit_twins,
     export_model,
     export_motion,
     film,
@@ -38,6 +39,7 @@ _CLASSES = (
     *motion_panel.CLASSES,
     *servo_names.CLASSES,
     *edit_parts.CLASSES,
+    *edit_twins.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),

@@ -1,0 +1,302 @@
+"""Left and right: twins made, linked, found and compared, and one half made like the other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty
+
+from ...model.sides import Plane
+from ...model.symmetry import Difference, Pair
+from ..access import record_of, settings
+from ..animation.mirroring import mirror_keys
+from ..edit.twins import (
+    by_id,
+    candidates,
+    create_twins,
+    differences,
+    link_twins,
+    mirror_to_twins,
+    plane_along,
+    twin_of,
+    unlink_twin,
+)
+from ..model_parts import servo_bones
+from .common import NeedsModel, Result, counted, model_in, tell
+from .panels import CATEGORY
+from .selection import active_joint
+
+_PLANE_ITEMS = [
+    ("AUTO", "Automatic", "The plane between the twins that the model has; X = 0 where it has none"),
+    ("X", "X", "The plane X = 0 of the model"),
+    ("Y", "Y", "The plane Y = 0 of the model"),
+    ("Z", "Z", "The plane Z = 0 of the model"),
+]
+
+
+def _plane(rig: bpy.types.Object, choice: str) -> Plane | None:
+    return None if choice == "AUTO" else plane_along("XYZ".index(choice))
+
+
+def chosen_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The bodies and joints of a model that are selected, and the joints of the bones that are."""
+    chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
+    found = [obj for obj in chosen if record_of(obj).role in {"BODY", "JOINT"}]
+    if rig.mode == "POSE":
+        active = active_joint(context, rig)
+        joints = by_id(rig, "JOINT")
+        bones = {name: key for key, name in servo_bones(rig).items()}
+        picked = {pose.name for pose in context.selected_pose_bones or ()}
+        found += [joints[bones[name]] for name in picked if bones.get(name) in joints]
+        found += [active] if active is not None and active not in found and not picked else []
+    return list(dict.fromkeys(found))
+
+
+class _NeedsParts(NeedsModel):
+    bl_idname = "knuckle.needs_parts"
+    bl_label = "Needs Parts"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if chosen_parts(context, rig) else "Select bodies or joints of the mechanism"
+
+
+class KNUCKLE_OT_mirror_to_twin(_NeedsParts):
+    bl_idname = "knuckle.mirror_to_twin"
+    bl_label = "Mirror to Twin"
+    bl_description = (
+        "Make the twins of the selected parts their mirror images: place, size and mass of bodies; place, bodies, "
+        "stops, springs and motors of joints"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    plane: EnumProperty(name="Plane", items=_PLANE_ITEMS, default="AUTO")
+    keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        reason = super().why_not(context, rig)
+        if reason or any(twin_of(obj) is not None for obj in chosen_parts(context, rig)):
+            return reason
+        return "None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = chosen_parts(context, rig)
+        count, report = mirror_to_twins(chosen, _plane(rig, self.plane))
+        if self.keys:
+            bones = servo_bones(rig)
+            ids = [record_of(obj).source_id for obj in chosen if record_of(obj).role == "JOINT"]
+            report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}))
+        tell(self, f"{counted(count, 'twin')} mirrored", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_create_twin(_NeedsParts):
+    bl_idname = "knuckle.create_twin"
+    bl_label = "Create Twin"
+    bl_description = (
+        "Make the mirror images of the selected bodies and joints, with the joints that carry them and names of the "
+        "other side: a whole limb at once"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    plane: EnumProperty(name="Plane", items=_PLANE_ITEMS, default="AUTO")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        made, report = create_twins(chosen_parts(context, rig), _plane(rig, self.plane))
+        if rig.mode == "OBJECT":
+            for obj in list(context.view_layer.objects.selected):
+                obj.select_set(False)
+            for obj in made:
+                obj.select_set(True)
+        bodies = sum(record_of(obj).role == "BODY" for obj in made)
+        made_of = f"{counted(bodies, 'body', 'bodies')} and {counted(len(made) - bodies, 'joint')}"
+        tell(self, f"Twins made: {made_of}", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_link_twins(NeedsModel):
+    bl_idname = "knuckle.link_twins"
+    bl_label = "Link Twins"
+    bl_description = "Make the two selected bodies, or joints, each other's twins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(chosen_parts(context, rig)) == 2 else "Select two bodies, or two joints"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        first, second = chosen_parts(context, rig)
+        link_twins(first, second)
+        self.report({"INFO"}, f"{first.name!r} and {second.name!r} are twins")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_unlink_twins(_NeedsParts):
+    bl_idname = "knuckle.unlink_twins"
+    bl_label = "Unlink Twins"
+    bl_description = "Have the selected parts be nobody's twins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        reason = super().why_not(context, rig)
+        linked = any(record_of(obj).twin for obj in chosen_parts(context, rig))
+        return reason or ("" if linked else "None of the selected parts has a twin")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        linked = [obj for obj in chosen_parts(context, rig) if record_of(obj).twin]
+        for obj in linked:
+            unlink_twin(obj)
+        self.report({"INFO"}, f"{counted(len(linked), 'part')} unlinked")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_find_twins(NeedsModel):
+    bl_idname = "knuckle.find_twins"
+    bl_label = "Find Twins"
+    bl_description = "Look for parts that could be twins, by their names and where they are. Nothing is linked yet"
+    bl_options = {"REGISTER", "UNDO"}
+
+    plane: EnumProperty(name="Plane", items=_PLANE_ITEMS, default="AUTO")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        found = candidates(rig, _plane(rig, self.plane))
+        kept = settings(rig).found_twins
+        kept.clear()
+        parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+        for pair in found:
+            row = kept.add()
+            row.first, row.second = parts[pair.kind][pair.first].name, parts[pair.kind][pair.second].name
+            row.what, row.use = _found_by(pair), True
+        if not found:
+            self.report({"INFO"}, "No two parts without twins look like twins")
+            return {"FINISHED"}
+        self.report({"INFO"}, f"{counted(len(found), 'pair')} found: Link Found makes those that are ticked twins")
+        return {"FINISHED"}
+
+
+def _found_by(pair: Pair) -> str:
+    return pair.by if pair.by != "name" else f"name, {pair.gap:.3g} off"
+
+
+class KNUCKLE_OT_link_found_twins(NeedsModel):
+    bl_idname = "knuckle.link_found_twins"
+    bl_label = "Link Found"
+    bl_description = "Make the ticked pairs twins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if any(pair.use for pair in settings(rig).found_twins) else "Find Twins first, and tick pairs"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        done = 0
+        for pair in settings(rig).found_twins:
+            objects = bpy.data.objects
+            if pair.use and pair.first in objects and pair.second in objects:
+                link_twins(objects[pair.first], objects[pair.second])
+                done += 1
+        settings(rig).found_twins.clear()
+        self.report({"INFO"}, f"{counted(done, 'pair')} linked")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_check_symmetry(NeedsModel):
+    bl_idname = "knuckle.check_symmetry"
+    bl_label = "Check Symmetry"
+    bl_description = "List what differs between the halves of the mechanism"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        found, model = differences(rig), settings(rig)
+        parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+        model.differences.clear()
+        model.symmetry_checked = True
+        for each in found:
+            row = model.differences.add()
+            row.first, row.second = parts[each.kind][each.first].name, parts[each.kind][each.second].name
+            row.what = _in_words(each)
+        told = f"{counted(len(found), 'difference')} between twins" if found else "The halves are mirror images"
+        self.report({"INFO"}, told)
+        return {"FINISHED"}
+
+
+def _in_words(each: Difference) -> str:
+    if not each.amount:
+        return each.what
+    amount = f"{math.degrees(each.amount):.3g}°" if each.unit == "rad" else f"{each.amount:.3g}"
+    return f"{each.what} by {amount}"
+
+
+class KNUCKLE_UL_differences(bpy.types.UIList):
+    """What differs between twins; a click selects the two."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        row = layout.split(factor=0.55)
+        row.operator("knuckle.select_part", text=item.first, emboss=False, translate=False).part = item.first
+        row.label(text=item.what, translate=False)
+
+
+class VIEW3D_PT_knuckle_twins(bpy.types.Panel):
+    bl_label = "Twins"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = CATEGORY
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return model_in(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig: Any = model_in(context)
+        model = settings(rig)
+        layout.prop(model, "symmetric", toggle=True, icon="MOD_MIRROR")
+        chosen = chosen_parts(context, rig)
+        if len(chosen) == 1:
+            mate = twin_of(chosen[0])
+            row = layout.split(factor=0.4)
+            row.label(text="Twin")
+            if mate is None:
+                row.label(text="none")
+            else:
+                row.operator("knuckle.select_part", text=mate.name, translate=False).part = mate.name
+        column = layout.column(align=True)
+        column.operator("knuckle.mirror_to_twin", icon="MOD_MIRROR")
+        column.operator("knuckle.create_twin", icon="DUPLICATE")
+        row = column.row(align=True)
+        row.operator("knuckle.link_twins", text="Link", icon="LINKED")
+        row.operator("knuckle.unlink_twins", text="Unlink", icon="UNLINKED")
+        layout.operator("knuckle.find_twins", icon="VIEWZOOM")
+        if len(model.found_twins):
+            box = layout.box().column(align=True)
+            for pair in model.found_twins:
+                row = box.row(align=True)
+                row.prop(pair, "use", text="")
+                row.label(text=f"{pair.first} / {pair.second}", translate=False)
+                row.label(text=pair.what, translate=False)
+            box.operator("knuckle.link_found_twins", icon="LINKED")
+        layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
+        if len(model.differences):
+            layout.template_list("KNUCKLE_UL_differences", "", model, "differences", model, "difference_index", rows=4)
+        elif model.symmetry_checked:
+            layout.label(text="The halves are mirror images", icon="CHECKMARK")
+
+
+CLASSES = (
+    KNUCKLE_OT_mirror_to_twin,
+    KNUCKLE_OT_create_twin,
+    KNUCKLE_OT_link_twins,
+    KNUCKLE_OT_unlink_twins,
+    KNUCKLE_OT_find_twins,
+    KNUCKLE_OT_link_found_twins,
+    KNUCKLE_OT_check_symmetry,
+    KNUCKLE_UL_differences,
+    VIEW3D_PT_knuckle_twins,
+)

@@ -1,0 +1,100 @@
+"""The armature made anew. Where nothing was edited, everything is as it was; where something was, it is as a fresh
+import of what is exported has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.build import BuildOptions, build
+from addon.blender.edit.refit import refit
+from addon.blender.extract import extract
+from addon.blender.model_parts import parts, rig_in
+from tests.references import CORPUS
+
+OWN = Path(__file__).resolve().parents[3] / "sample_models"
+NAMES = [
+    "SimpleHex.jm",
+    "Dihno2.jm",
+    "slider_crank.json",
+    "fullbody1.skel",
+    "collision_test_50.json",
+]
+
+
+def found(name: str) -> Path:
+    path = next((path for folder in (OWN, CORPUS) for path in sorted(folder.rglob(name))), None)
+    if path is None:
+        pytest.skip(f"{name} is not here: {CORPUS}")
+    return path
+
+
+def made(path: Path) -> Any:
+    rig = rig_in(build(formats.load(path), options=BuildOptions(gait=False)))
+    bpy.context.view_layer.update()
+    return rig
+
+
+def poses(rig: Any) -> np.ndarray:
+    bpy.context.view_layer.update()
+    return np.array([np.array(obj.matrix_world) for role in ("BODY", "JOINT") for obj in parts(rig, role)])
+
+
+def bones(rig: Any) -> dict[str, Any]:
+    return {
+        bone.name: (
+            tuple(bone.lock_location), tuple(bone.lock_rotation), bone.rotation_mode,
+            [(c.name, c.type) for c in bone.constraints],
+            np.round([*bone.rotation_euler, *bone.rotation_quaternion, *bone.location], 5).tolist(),
+        )
+        for bone in rig.pose.bones
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["hexapod.jm", *NAMES])
+def test_where_nothing_was_edited_nothing_changes(blank: Any, name: str) -> None:
+    rig = made(found(name))
+    before, channels, text = poses(rig), bones(rig), formats.dumps(extract(settings(rig).collection))
+    held = len(bpy.context.scene.rigidbody_world.constraints.objects)
+    refit(rig)
+    size = np.ptp(before[:, :3, 3], axis=0).max()
+    assert poses(rig) == pytest.approx(before, abs=1e-5 * size)
+    assert bones(rig) == channels
+    assert formats.dumps(extract(settings(rig).collection)) == text
+    assert len(bpy.context.scene.rigidbody_world.constraints.objects) == held, "physics is there as it was"
+
+
+def test_a_pose_stays_a_pose(blank: Any) -> None:
+    rig = made(found("hexapod.jm"))
+    bone = rig.pose.bones[3]
+    bone.rotation_euler.z = 0.3
+    bone.keyframe_insert("rotation_euler", index=2, frame=1)
+    before = poses(rig)
+    refit(rig)
+    assert poses(rig) == pytest.approx(before, abs=1e-5)
+    assert bone.rotation_euler.z == pytest.approx(0.3)
+
+
+def test_a_joint_that_was_moved_by_hand_turns_there(blank: Any, tmp_path: Path) -> None:
+    rig = made(found("hexapod.jm"))
+    empty = parts(rig, "JOINT")[0]
+    empty.matrix_basis.translation.z += 0.25
+    refit(rig)
+    path = tmp_path / "moved.jm"
+    formats.save(extract(settings(rig).collection), path, "juice")
+    own = {record_of(obj).source_name: obj for obj in parts(rig, "BODY")}
+    channel = record_of(empty).source_name
+    rig.pose.bones[channel].rotation_euler.z = 0.4
+    bpy.context.view_layer.update()
+    moved = {name: np.array(obj.matrix_world) for name, obj in own.items()}
+    again = made(path)
+    again.pose.bones[channel].rotation_euler.z = 0.4
+    bpy.context.view_layer.update()
+    for obj in parts(again, "BODY"):
+        assert np.array(obj.matrix_world) == pytest.approx(moved[record_of(obj).source_name], abs=1e-5)
