@@ -119,6 +119,18 @@ class KnuckleReportLine(bpy.types.PropertyGroup):
     where: StringProperty()
 
 
+class KnuckleFinding(bpy.types.PropertyGroup):
+    """What a check found; parts by the names of their objects, and by their ids, line by line."""
+
+    code: StringProperty()
+    severity: StringProperty()
+    message: StringProperty()
+    kind: StringProperty()
+    parts: StringProperty()
+    ids: StringProperty()
+    fix: StringProperty(description="What would mend it safely")
+
+
 class KnuckleTwinPair(bpy.types.PropertyGroup):
     """Two parts that may be twins, or that are and differ."""
 
@@ -245,6 +257,9 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=world_changed,
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
+    findings: CollectionProperty(type=KnuckleFinding, description="What Check Mechanism found")
+    finding_index: IntProperty()
+    checked: BoolProperty(description="Check Mechanism looked since")
     found_twins: CollectionProperty(type=KnuckleTwinPair, description="Parts that Find Twins found")
     differences: CollectionProperty(type=KnuckleTwinPair, description="What Check Symmetry found")
     difference_index: IntProperty()
@@ -287,6 +302,7 @@ CLASSES = (
     KnuckleBone,
     KnuckleControls,
     KnuckleReportLine,
+    KnuckleFinding,
     KnuckleTwinPair,
     KnuckleServoState,
     KnuckleModel,

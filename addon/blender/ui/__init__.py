@@ -7,6 +7,7 @@ from bpy.props import IntProperty
 
 from . import (
     bake,
+    checks,
     drive,
     edit_parts,
     edit_twins,
@@ -39,6 +40,7 @@ _CLASSES = (
     *motion_panel.CLASSES,
     *servo_names.CLASSES,
     *edit_parts.CLASSES,
+    *checks.CLASSES,
     *edit_twins.CLASSES,
 )
 _MENUS = (

@@ -51,7 +51,7 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
         if rig is None:
             several = any(True for _ in rigs_in(context.scene))
             hint = why_no_model(context) if several else "Drop a model file into the view, or import one"
-            _paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
+            paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
             if leftovers(context.scene):
                 layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
@@ -113,7 +113,7 @@ def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) 
     _fact(column, "Time Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s")
     column.operator("knuckle.fit_world", icon="PHYSICS")
     if model.before.why:
-        _paragraph(context, layout, model.before.why, "INFO")
+        paragraph(context, layout, model.before.why, "INFO")
 
 
 class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
@@ -148,10 +148,10 @@ def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
     row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
     note = run_note(context.scene)
     if note:
-        _paragraph(context, layout, note, "ERROR")
+        paragraph(context, layout, note, "ERROR")
     rate = frame_rate(context.scene)
     if rate < _LEAST_RATE:
-        _paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
+        paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
 
 
 class VIEW3D_PT_knuckle_truth(_ModelPanel, bpy.types.Panel):
@@ -164,7 +164,7 @@ class VIEW3D_PT_knuckle_truth(_ModelPanel, bpy.types.Panel):
         rig = model_in(context)
         lines = truth_lines(rig)
         if not lines:
-            _paragraph(context, layout, "Bake Physics tells how well the run kept to the mechanism")
+            paragraph(context, layout, "Bake Physics tells how well the run kept to the mechanism")
             return
         layout.label(text=settings(rig).truth.run, translate=False)
         figures = layout.column(align=True)
@@ -172,7 +172,7 @@ class VIEW3D_PT_knuckle_truth(_ModelPanel, bpy.types.Panel):
         for line in lines:
             _figure(figures, line)
             if line.remark and not line.mean:
-                _paragraph(context, figures, line.remark)
+                paragraph(context, figures, line.remark)
         _worst_joints(layout, rig)
 
 
@@ -243,11 +243,11 @@ def _joint(
     _split(layout, decorate=True)
     chain = joint_bones(rig).get(record_of(empty).source_id, [])
     if not joint.active:
-        _paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
+        paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
-        _paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+        paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
     elif joint.follows:
-        _paragraph(context, layout, "Follows its loop: other joints of the loop drive it", "LINKED")
+        paragraph(context, layout, "Follows its loop: other joints of the loop drive it", "LINKED")
         layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
     for dof in joint.dofs:
         turns = dof.kind in {"rotation", "screw"}
@@ -339,7 +339,7 @@ class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
             place = f"line {line.line}: " if line.line else ""
             where = f" [{line.where}]" if line.where else ""
             box = layout.box()
-            _paragraph(context, box, f"{place}{line.message}{where}")
+            paragraph(context, box, f"{place}{line.message}{where}")
 
 
 def _fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
@@ -356,7 +356,7 @@ def _labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     return row
 
 
-def _paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE") -> None:
+def paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE") -> None:
     """Text in as many lines as the sidebar's width asks for."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)

@@ -1,0 +1,122 @@
+"""The model checked: a list of what is wrong, or likely to be; a click selects, Fix mends what can be mended safely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import IntProperty
+
+from ...model.validate import Finding
+from ..access import settings
+from ..edit.checks import check_model, fix
+from ..edit.twins import by_id
+from .common import NeedsModel, Result, counted, model_in
+from .lists import SEVERITY_ICONS
+from .panels import CATEGORY, paragraph
+
+
+def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
+    model = settings(rig)
+    known = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+    model.findings.clear()
+    model.checked = True
+    for finding in found:
+        row = model.findings.add()
+        row.code, row.severity, row.message, row.kind = finding.code, finding.severity, finding.message, finding.kind
+        row.fix, row.ids = finding.fix, "\n".join(finding.parts)
+        objects = known.get(finding.kind, {})
+        row.parts = "\n".join(objects[part].name for part in finding.parts if part in objects)
+
+
+def _told(found: list[Finding]) -> str:
+    if not found:
+        return "Nothing is wrong with the mechanism"
+    counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
+    told = [counted(count, severity) for severity, count in counts if count]
+    hints = len(found) - sum(count for _severity, count in counts)
+    return ", ".join(told + ([counted(hints, "hint")] if hints else []))
+
+
+class KNUCKLE_OT_check_model(NeedsModel):
+    bl_idname = "knuckle.check_model"
+    bl_label = "Check Mechanism"
+    bl_description = (
+        "List what is wrong with the mechanism, or likely to be: masses, stops, names, twins, loops, scales"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        found = check_model(rig)
+        _keep(rig, found)
+        self.report({"INFO"}, _told(found))
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_fix_finding(NeedsModel):
+    bl_idname = "knuckle.fix_finding"
+    bl_label = "Fix"
+    bl_description = "Mend what the check found, where that is safe"
+    bl_options = {"REGISTER", "UNDO"}
+
+    index: IntProperty(name="Row", description="Which row of the list; the one that is active if below 0", default=-1)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(settings(rig).findings) else "Check Mechanism first"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        model = settings(rig)
+        number = self.index if self.index >= 0 else model.finding_index
+        if not 0 <= number < len(model.findings):
+            raise ValueError("Click a row of the list first")
+        row = model.findings[number]
+        told = fix(rig, Finding(row.code, row.severity, row.message, row.kind, tuple(row.ids.split("\n")), row.fix))
+        _keep(rig, check_model(rig))
+        self.report({"INFO"}, told)
+        return {"FINISHED"}
+
+
+class KNUCKLE_UL_findings(bpy.types.UIList):
+    """What the check found."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        row = layout.row(align=True)
+        row.label(text=item.message, icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
+
+
+class VIEW3D_PT_knuckle_checks(bpy.types.Panel):
+    bl_label = "Checks"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = CATEGORY
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return model_in(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig: Any = model_in(context)
+        model = settings(rig)
+        layout.operator("knuckle.check_model", icon="CHECKMARK")
+        if not len(model.findings):
+            if model.checked:
+                layout.label(text="Nothing is wrong", icon="CHECKMARK")
+            return
+        layout.template_list("KNUCKLE_UL_findings", "", model, "findings", model, "finding_index", rows=4)
+        if not 0 <= model.finding_index < len(model.findings):
+            return
+        row = model.findings[model.finding_index]
+        box = layout.box().column(align=True)
+        paragraph(context, box, row.message)
+        for name in filter(None, row.parts.split("\n")):
+            box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
+        if row.fix:
+            box.operator("knuckle.fix_finding", text=row.fix, icon="TOOL_SETTINGS").index = model.finding_index
+
+
+CLASSES = (KNUCKLE_OT_check_model, KNUCKLE_OT_fix_finding, KNUCKLE_UL_findings, VIEW3D_PT_knuckle_checks)
