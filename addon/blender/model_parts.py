@@ -43,7 +43,10 @@ def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 def is_foreign(rig: bpy.types.Object) -> bool:
     """Whether a model is linked from another file, overridden or not: nothing of it can be set."""
-    return any(each is not None and (each.library or each.override_library) for each in (rig, rig.data))
+    data = rig.data
+    if rig.library is not None or rig.override_library is not None or data is None:
+        return data is not None
+    return data.library is not None or data.override_library is not None
 
 
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
