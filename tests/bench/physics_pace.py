@@ -77,7 +77,8 @@ def overhead(count: int = 100) -> Iterator[Row]:
 
 
 def several() -> Iterator[tuple[str, float, None, bool]]:
-    """The same, told and not judged, with servos on joints of several degrees: bodies that hang from the world, far from each other."""
+    """The same with servos on joints of several degrees, told and not judged: bodies that hang from the world, far
+    from each other."""
     for kind, count in (("universal", 50), ("ball", 33)):
         over = []
         for _ in range(_PAIRS):
