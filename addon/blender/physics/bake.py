@@ -11,12 +11,14 @@ import bpy
 import numpy as np
 
 from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
+from ...model.report import Report
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
 from ..channels import servo_channels, servo_names
 from ..joint_sides import design_pose
+from ..reporting import add_to_report
 from . import progress as runs
 from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
@@ -24,6 +26,7 @@ from .others import has_other_animation
 from .plant import Plant, gather
 from .recording import Recording, in_own_lengths, quaternions
 from .simulation import build_physics, is_simulated
+from .size import tell_of_distortion
 from .truth import keep_truth, truth_of
 from .turns import posed, several_posed, with_turns
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, step_rate, stretched
@@ -48,6 +51,9 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     if not is_simulated(rig):
         build_physics(scene, rig)
     follow_scene(scene)
+    scaled = Report()
+    tell_of_distortion(rig, scaled)
+    add_to_report(rig, scaled, {"scaled-unevenly"})
     first = first_frame(scene)
     last = scene.frame_end if last is None else last
     if last < first:

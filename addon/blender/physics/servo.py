@@ -20,7 +20,7 @@ from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
-from .flywheel import flywheels
+from .flywheel import flywheels, keep_mass, put_masses
 from .laws import Course, commands, steady
 from .losses import Losses, losses_of
 from .lowest import lowest_point
@@ -50,6 +50,10 @@ class ServoRun:
         self.plant: Plant = gather(rig)
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
+        for obj in self.plant.bodies:
+            keep_mass(obj)
+            if obj.rigid_body is not None:
+                put_masses(obj)
         self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
         self.bodies += [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
         self.several: list[SeveralServos] = []

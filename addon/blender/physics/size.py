@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...model.records import Array
 from ...model.report import Report
-from ..access import armature_of, record_of
-from ..model_parts import joint_bones, parts
+from ..access import armature_of
+from ..model_parts import parts
 
 #: A model whose scale differs less from 1 is not scaled.
 _UNSCALED = 1e-5
-#: By how much (of its size) a model's axes may differ in length, or lean to one another, and bones be away from joints.
+#: By how much (of its size) a model's axes may differ in length, or lean to one another, and bones be away from bodies.
 _EVEN = 1e-3
 
 
@@ -31,39 +32,43 @@ def distortion(rig: bpy.types.Object) -> str:
     """What was done to a model's armature that its bodies and joints do not bear, and what to do about it; empty where
     it is as large in all directions and its bones are where its joints are."""
     axes = np.array(rig.matrix_world, dtype=np.float64)[:3, :3]
-    long = np.linalg.norm(axes, axis=0)
-    if not long.min() > 0.0 or long.max() > (1.0 + _EVEN) * long.min():
+    long = np.maximum(np.linalg.norm(axes, axis=0), 1e-30)
+    if np.abs((axes / long).T @ (axes / long) - np.eye(3)).max() > _EVEN:
+        return (
+            "The model is sheared by what it is parented to: physics takes its bodies otherwise than they are drawn. "
+            "Scale the parent evenly, or clear the model's parent (Alt+P)"
+        )
+    if long.max() > (1.0 + _EVEN) * long.min():
         scale = ", ".join(f"{part:.3g}" for part in long)
         return (
             f"The model is scaled unevenly ({scale} along its axes): bodies would be bent as they turn, and physics "
             "takes them otherwise than they are drawn. Give it one scale in all directions (Alt+S clears it)"
         )
-    leaning = np.abs((axes / long).T @ (axes / long) - np.eye(3)).max()
-    if leaning > _EVEN:
-        return (
-            "The model is sheared by what it is parented to: physics takes its bodies otherwise than they are drawn. "
-            "Scale the parent evenly, or clear the model's parent (Alt+P)"
-        )
     moved = _moved_bone(rig)
     if moved:
         return (
-            f"The armature was scaled or edited by itself: bone {moved!r} is no longer where its joint is, and what "
-            "plays would not be what physics did. Undo the Apply Scale and scale the armature as an object, or import "
-            "the file again"
+            f"The armature's scale was applied, or its bones edited: bone {moved!r} is no longer where its body was "
+            "built, and what plays is not what physics does. Undo that and keep the scale on the armature as an object "
+            "(Apply Scale is not for models), or import the file again"
         )
     return ""
 
 
 def _moved_bone(rig: bpy.types.Object) -> str:
-    """The name of the first bone that does not begin where its joint is; empty where all do."""
-    bones, chains = armature_of(rig).bones, joint_bones(rig)
-    heads = [
-        (chains[key][0], empty.matrix_basis.translation)
-        for empty in parts(rig, "JOINT")
-        if chains.get(key := record_of(empty).source_id) and chains[key][0] in bones
-    ]
-    size = max((place.length for _, place in heads), default=0.0)
-    return next((bone for bone, place in heads if (bones[bone].head_local - place).length > _EVEN * size), "")
+    """The name of the first bone at rest that has left its body, which stays with its tail; empty where none has."""
+    bones, bodies = armature_of(rig).bones, parts(rig, "BODY")
+    size = max((obj.matrix_basis.translation.length for obj in bodies), default=0.0)
+    for obj in bodies:
+        bone = bones.get(obj.parent_bone) if obj.parent_type == "BONE" else None
+        if bone is not None:
+            there = bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
+            if max(there.translation.length / max(size, bone.length), _turned(there)) > _EVEN:
+                return bone.name
+    return ""
+
+
+def _turned(place: Matrix) -> float:
+    return float(np.abs(np.array(place.to_3x3()) - np.eye(3)).max())
 
 
 def tell_of_distortion(rig: bpy.types.Object, report: Report) -> None:
