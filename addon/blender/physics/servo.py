@@ -30,6 +30,7 @@ from .pushes import Pushes, pushes_of
 from .reach import Measured
 from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
+from .size import size_of
 from .starting import Beginning
 from .throws import Throws, throws_of
 from .turns import posed, with_turns
@@ -85,6 +86,8 @@ class ServoRun:
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
         self._written = np.full((len(self.motors), 2), np.nan)
+        #: From the plant's units to the world's: slides of a scaled model are as much longer there.
+        self._lengths = np.where(self.plant.turns, 1.0, size_of(rig))
         self._names = [_TURNING if turns else _SLIDING for turns in self.plant.turns]
         #: What each servo was last told to be at, and the frame of that; nan where nothing.
         self.told, self.told_for = np.full(len(self.motors), np.nan), self.first
@@ -265,7 +268,7 @@ class ServoRun:
         going = self._steady(frame, ahead) if law == "PD" and self.drive == "SERVO" else None
         velocity, force = commands(law, servos, ahead, self._error(before, actual), self._course, rate, going)
         self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
-        self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
+        self._write(np.where(spin, speed, velocity) * self._lengths, np.where(spin, servos.limit, np.abs(force)))
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual

@@ -322,3 +322,25 @@ def test_a_run_that_is_nowhere_is_refused(blank: Any) -> None:
         bpy.app.handlers.frame_change_pre.remove(spoil)
     assert not rig.data.knuckle.truth.run
     assert rig.data.knuckle.drive == "LIMP"
+
+
+@pytest.mark.parametrize("size", [2.0, 0.5])
+def test_slides_of_a_scaled_model_keep_to_their_keys_and_their_stops(blank: Any, size: float) -> None:
+    """In its own lengths, which are longer or shorter in the world."""
+    import bpy
+
+    mechanism = two_turns()
+    mechanism.joints[0].dofs = [Dof("translation", axis=X, lower=-0.3, upper=0.5, max_force=1000.0)]
+    rig = put_world(mechanism, "KEYS", 1)
+    rig.scale = (size,) * 3
+    wanted = 0.6 * np.sin(np.pi * np.arange(60) / 40)
+    key(rig, "arm", list(enumerate(wanted.tolist(), start=1)))
+    bpy.context.view_layer.update()
+    rig.data.knuckle.drive = "SERVO"
+    recording = recorded(blank.scene, rig, 60)
+    values = recording.values[:, recording.plant.joints.index("arm")]
+    free = np.flatnonzero((wanted > -0.25) & (wanted < 0.45))
+    assert (values.min(), values.max()) == pytest.approx((-0.3, 0.5), abs=0.01)
+    assert np.abs(values - wanted)[free[free > 5]].max() < 0.06
+    rising = slice(3, 9)  # before a stop was met
+    assert np.abs(values - wanted)[rising].max() < 0.005
