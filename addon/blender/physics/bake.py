@@ -24,7 +24,7 @@ from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
 from .others import has_other_animation
 from .plant import Plant, gather
-from .recording import Recording, in_own_lengths, quaternions
+from .recording import Recording, RunError, in_own_lengths, quaternions
 from .simulation import build_physics, is_simulated
 from .size import tell_of_distortion
 from .truth import keep_truth, truth_of
@@ -115,9 +115,10 @@ def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
         return
     name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the model"
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-    raise ValueError(
-        f"The run came to nothing finite at frame {frame}: {name}{more} is nowhere. Look for bodies that begin inside "
-        "one another, masses that are very unlike, or too few substeps (Fit to Model)"
+    raise RunError(
+        f"The run came to nothing finite at frame {frame}: {name}{more} is nowhere",
+        remedy="Look for bodies that begin inside one another, masses that are very unlike, or too few substeps "
+        "(Fit to Model)",
     )
 
 

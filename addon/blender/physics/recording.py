@@ -9,11 +9,16 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import Array
+from ...model.report import FormatError
 from .plant import Plant
 from .size import size_in
 
 #: Bodies whose scale differs less from 1 are not scaled.
 _UNSCALED = 1e-5
+
+
+class RunError(FormatError):
+    """A run that came to nothing that can be kept; told like what is wrong in a file, also on the command line."""
 
 
 @dataclass
