@@ -20,7 +20,7 @@ from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
-from .flywheel import flywheels
+from .flywheel import flywheels, keep_mass, put_masses
 from .laws import Course, commands, steady
 from .losses import Losses, losses_of
 from .lowest import lowest_point
@@ -30,9 +30,11 @@ from .pushes import Pushes, pushes_of
 from .reach import Measured
 from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
+from .size import size_of
 from .starting import Beginning
 from .throws import Throws, throws_of
-from .world import first_frame, frame_rate, stretch
+from .turns import posed, with_turns
+from .world import first_frame, step_rate, stretch
 
 #: What a motor of a hinge and of a slide is told.
 _TURNING = "motor_ang_target_velocity", "motor_ang_max_impulse"
@@ -49,6 +51,10 @@ class ServoRun:
         self.plant: Plant = gather(rig)
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
+        for obj in self.plant.bodies:
+            keep_mass(obj)
+            if obj.rigid_body is not None:
+                put_masses(obj)
         self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
         self.bodies += [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
         self.several: list[SeveralServos] = []
@@ -80,9 +86,13 @@ class ServoRun:
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
         self._written = np.full((len(self.motors), 2), np.nan)
+        #: From the plant's units to the world's: slides of a scaled model are as much longer there.
+        self._lengths = np.where(self.plant.turns, 1.0, size_of(rig))
         self._names = [_TURNING if turns else _SLIDING for turns in self.plant.turns]
         #: What each servo was last told to be at, and the frame of that; nan where nothing.
         self.told, self.told_for = np.full(len(self.motors), np.nan), self.first
+        #: The same of joints of several degrees (size,), by their ids.
+        self.told_several: dict[str, Array] = {}
 
     def _ever_servo(self) -> bool:
         return settings(self.rig).drive == "SERVO" or ("knuckle.drive", 0) in self.settings
@@ -195,7 +205,7 @@ class ServoRun:
     def step(self, frame: int) -> None:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
         self.set_drive(self.drive_at(self.on_scale(frame)))
-        self.told, self.told_for = np.full(len(self.motors), np.nan), frame
+        self.told, self.told_for, self.told_several = np.full(len(self.motors), np.nan), frame, {}
         poses = self.plant.poses()
         for force in self.forces:
             force.command(poses, self._rate())
@@ -211,7 +221,8 @@ class ServoRun:
         places = [self.on_scale(frame + step) for step in (-2, -1, 0, 1)]
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
-            each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+            aims = each.key_targets(self._curves, places) if told else None
+            self.told_several[each.motors.joint.joint.id] = each.command(poses, aims, self._law(), self._rate())
 
     def _turned(self, actual: Array | None = None) -> Array:
         """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
@@ -220,8 +231,7 @@ class ServoRun:
         if actual is None:
             begun = [start_of(record_of(empty).joint.dofs[0])[0] for empty in self.plant.empties]
             return np.where(np.isnan(told), begun, told)
-        turns = np.where(self.plant.turns & ~np.isnan(told), np.round((told - actual) / (2.0 * math.pi)), 0.0)
-        return actual + 2.0 * math.pi * turns
+        return with_turns(actual, np.where(np.isnan(told), posed(self.plant), told), self.plant.turns)
 
     def _choose_gains(self, poses: Array) -> None:
         carried = Carried(self.plant, poses)
@@ -237,7 +247,7 @@ class ServoRun:
 
     def _rate(self) -> float:
         """How often motors are commanded, per second of the model's time."""
-        return frame_rate(self.scene) * self.stretch
+        return step_rate(self.scene)
 
     def _command(self, frame: int, poses: Array) -> None:
         servos, actual, rate = self.plant.servos, self.plant.coordinates(poses), self._rate()
@@ -258,7 +268,7 @@ class ServoRun:
         going = self._steady(frame, ahead) if law == "PD" and self.drive == "SERVO" else None
         velocity, force = commands(law, servos, ahead, self._error(before, actual), self._course, rate, going)
         self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
-        self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
+        self._write(np.where(spin, speed, velocity) * self._lengths, np.where(spin, servos.limit, np.abs(force)))
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual

@@ -32,9 +32,11 @@ class SeveralServos:
     channels: Sequence[Channel]
     servos: Servos
 
-    def command(self, poses: Array, told: Array | None, law: str, rate: float) -> None:
+    def command(self, poses: Array, told: Array | None, law: str, rate: float) -> Array:
         """Tell the motors what to do in the frame to come. ``told``: the coordinates (4, size) that are wanted at the
-        frame's begin and end, and a frame before and after; None: let go, but for what is locked."""
+        frame's begin and end, and a frame before and after; None: let go, but for what is locked.
+
+        Returns the coordinates (size,) that motors are to bring it to in the frame, nan where none does."""
         motors = self.motors
         actual = motors.look(poses, rate)
         assert motors.course is not None
@@ -46,6 +48,7 @@ class SeveralServos:
         error, course = motors.difference(wanted[1], actual), motors.course
         velocity, force = commands(law, self.servos, ahead, error, course, rate, steady(last, ahead, after))
         motors.tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
+        return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
     def key_targets(self, curves: _Curves, frames: Sequence[float]) -> Array:
         """What the bones want at frames, (frames, size); of channels without keys, what they were set to."""

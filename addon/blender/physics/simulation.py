@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 
 from ...model.report import Report
 from ..access import armature_settings, record_of, settings
 from ..boxes import box
 from ..joint_properties import KnuckleJoint
-from ..listeners import quiet
 from ..model_parts import child_collection, is_in, is_part, parts, rigs_in
 from .anchor import ensure_anchor, floats, is_anchor, is_held, own_anchor, welded_to_world
 from .apart import apart_of, keep_apart
@@ -18,17 +16,18 @@ from .constraints import put_constraint
 from .flywheel import (
     LEAST_MASS,
     drop_unused,
-    expected_mass,
     flywheels,
     is_lost_flywheel,
+    keep_mass,
     own_flywheel,
     put_flywheel,
+    tell_of_light,
     welds,
-    whole_mass,
 )
 from .limits import tell_of_limits
 from .plant import motors_of
 from .restraints import pairs, tell_of_restraints
+from .size import tell_of_distortion
 from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
 from .throws import is_thrown
 from .world import clear_world, ensure_world, refit_world, reset_cache
@@ -67,6 +66,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         put_flywheel(obj, children.get(obj, ()), world, kinematic)
     _remove_flywheels(scene, *drop_unused(rig))
     model = settings(rig)
+    tell_of_light(bodies, report)
+    tell_of_distortion(rig, report)
     tell_of_limits(joints, report)
     tell_of_restraints(rig, report)
     held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
@@ -120,14 +121,6 @@ def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     return (anchored or not (pairs(rig) or is_thrown(rig))) and all(
         empty in linked and (anchored or not records[empty].at_world) for empty in needed
     )
-
-
-def keep_mass(obj: bpy.types.Object) -> None:
-    """Take over a mass that was edited on the rigid body itself, before that is set up anew or goes."""
-    record, body = record_of(obj), obj.rigid_body
-    if body is not None and np.float32(body.mass) != np.float32(expected_mass(obj)):
-        with quiet():
-            record.mass = whole_mass(obj, body.mass)
 
 
 def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:

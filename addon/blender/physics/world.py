@@ -16,6 +16,8 @@ from .fit import Fit, fit_of, is_as_fitted, put_fit, together
 
 #: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.
 FRAME_RATE = 60
+#: A world that is slower than this stands still.
+_SLOWEST = 1e-6
 
 
 def ensure_world(
@@ -137,6 +139,11 @@ def stretch(scene: bpy.types.Scene) -> int:
 def frame_rate(scene: bpy.types.Scene) -> float:
     """Frames per second of a scene."""
     return scene.render.fps / scene.render.fps_base
+
+
+def step_rate(scene: bpy.types.Scene) -> float:
+    """How often physics comes to a frame, per second of its own time, which the world's Speed stretches."""
+    return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _SLOWEST)
 
 
 def first_frame(scene: bpy.types.Scene) -> int:

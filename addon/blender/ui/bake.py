@@ -11,6 +11,7 @@ from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
 from ..physics.bake import bake_steps
 from ..physics.body_keys import remove_body_keys
+from ..physics.size import distortion
 from ..physics.truth import truth_lines
 from .common import NeedsModel, Result
 from .long_work import LongWork, Steps
@@ -86,7 +87,9 @@ class KNUCKLE_OT_bake_physics(LongWork):
         action, recording = result
         found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
         apart = f". {found[0]}" if found else ""
-        self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
+        said = f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}"
+        spoilt = distortion(recording.plant.rig)
+        self.report({"WARNING"} if spoilt else {"INFO"}, f"{said}. {spoilt}" if spoilt else said)
 
 
 class KNUCKLE_OT_remove_body_keys(NeedsModel):

@@ -9,6 +9,7 @@ from ..access import settings
 from ..animation.live_loops import drive_from
 from ..model_parts import file_name, parts, rigs_in
 from ..physics.simulation import build_physics, clear_physics, is_simulated, leftovers, remove_leftovers
+from ..physics.size import distortion
 from ..physics.truth import worst_joints
 from ..physics.world import fit_world
 from .common import NeedsModel, Result, counted, tell
@@ -32,6 +33,9 @@ class KNUCKLE_OT_set_drive(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         settings(rig).drive = self.drive
+        spoilt = distortion(rig) if self.drive != "KEYS" else ""
+        if spoilt:
+            self.report({"WARNING"}, spoilt)
         return {"FINISHED"}
 
 
