@@ -24,7 +24,7 @@ from bpy.props import (
 
 from .joint_properties import CLASSES as JOINT_CLASSES
 from .joint_properties import KnuckleJoint, KnuckleMotor, KnuckleShape
-from .listeners import body_changed, drive_changed, world_changed
+from .listeners import body_changed, drive_changed, ground_changed, world_changed
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
 from .restraint_properties import CLASSES as RESTRAINT_CLASSES
@@ -128,6 +128,7 @@ class KnuckleServoState(bpy.types.PropertyGroup):
     use_gravity: BoolProperty()
     fitted_substeps: IntProperty(description="What Fit to Model set last")
     fitted_iterations: IntProperty()
+    fitted_rate: FloatProperty(description="The frames per second that it was fitted for")
     substeps: IntProperty(description="What the user's own world had before it was fitted; 0 where it was not")
     iterations: IntProperty()
     why: StringProperty(description="What this model wants of the world, and why")
@@ -225,7 +226,11 @@ class KnuckleModel(bpy.types.PropertyGroup):
         "collision shapes have others. Takes effect when physics is built",
         default=True,
     )
-    has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
+    has_ground: BoolProperty(
+        name="Ground",
+        description="Under physics, have a ground at height 0. The scene has one for all mechanisms that want it",
+        update=ground_changed,
+    )
     self_collide: BoolProperty(
         name="Self-Collision",
         description="Whether bodies of one assembly that no joint joins collide with each other",

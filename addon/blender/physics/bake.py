@@ -19,10 +19,11 @@ from ..channels import servo_channels, servo_names
 from . import progress as runs
 from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
+from .homes import is_simulated, why_elsewhere, why_stopped
 from .others import has_other_animation
 from .plant import design_pose, gather
 from .recording import Recording, quaternions
-from .simulation import build_physics, is_simulated
+from .simulation import build_physics
 from .truth import keep_truth, truth_of
 from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
 
@@ -43,7 +44,10 @@ def record(
 def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
     """The same as a generator that pauses after every frame with (done, total), for callers that look after the
     user meanwhile. Closed before the end, it leaves the scene as it was."""
-    if not is_simulated(rig):
+    why = why_elsewhere(scene, rig) or why_stopped(scene)
+    if why:
+        raise ValueError(why)
+    if not is_simulated(rig, scene):
         build_physics(scene, rig)
     follow_scene(scene)
     first = first_frame(scene)

@@ -13,14 +13,11 @@ from ...model.report import FormatError
 from ..access import record_of, settings
 from ..animation import gait as gaits
 from ..channels import servo_channels
-from ..model_parts import parts
 from ..properties import DRIVES
 from ..records import start_of
-from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
-from .flywheel import flywheels
 from .laws import Course, commands, steady
 from .losses import Losses, losses_of
 from .lowest import lowest_point
@@ -28,6 +25,7 @@ from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .pushes import Pushes, pushes_of
 from .reach import Measured
+from .runs import follow_bones, lift, moving_bodies
 from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
 from .starting import Beginning
@@ -49,8 +47,7 @@ class ServoRun:
         self.plant: Plant = gather(rig)
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
-        self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
-        self.bodies += [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
+        self.bodies = moving_bodies(rig)
         self.several: list[SeveralServos] = []
         if self._ever_servo() or has_locked(self.plant):
             ensure_motors(scene, self.plant)
@@ -146,31 +143,25 @@ class ServoRun:
             return settings(self.rig).drive
         return DRIVES[min(max(int(curve.evaluate(frame)), 0), len(DRIVES) - 1)]
 
-    def begin(self, frame: int) -> None:
-        """At the first frame of a run."""
-        self.set_drive(self.drive_at(frame))
-        lift(self.rig, 0.0)
-
-    def stand_on_ground(self) -> None:
+    def stand_on_ground(self) -> bool:
         """At the first frame of a run under physics, raise a model that begins inside its ground: Blender
-        would shoot it out."""
+        would shoot it out. Whether it was."""
         if self.drive == "KEYS" or not settings(self.rig).has_ground:
-            return
+            return False
         children, measured = collision_children(self.rig), Measured()
         bodies = zip(self.plant.bodies, self.plant.poses()[:-1], strict=True)
         lowest = min((lowest_point(obj, children.get(obj, ()), pose, measured) for obj, pose in bodies), default=0.0)
-        if lowest < -1e-4:
-            lift(self.rig, -float(lowest))
+        if lowest >= -1e-4:
+            return False
+        lift(self.rig, settings(self.rig).lift - float(lowest))
+        return True
 
     def set_drive(self, drive: str) -> None:
         """Let the bodies follow their bones, or physics."""
         if drive != self.drive:
             self.drive = drive
-            kinematic = drive == "KEYS"
-            for body in self.bodies:
-                if body.kinematic != kinematic:
-                    body.kinematic = kinematic
-            if kinematic:
+            follow_bones(self.bodies, drive == "KEYS")
+            if drive == "KEYS":
                 lift(self.rig, 0.0)
 
     def start(self) -> Beginning:
@@ -316,11 +307,3 @@ class ServoRun:
                 motor = self.motors[number]
                 if motor is not None:
                     setattr(motor, self._names[number][column], values.item(number))
-
-
-def lift(rig: bpy.types.Object, height: float) -> None:
-    """Raise a model by ``height`` above where the user has it, by its delta location; 0 puts it back."""
-    record = settings(rig)
-    if record.lift != height:
-        rig.delta_location[2] += height - record.lift
-        record.lift = height

@@ -11,6 +11,7 @@ from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
 from ..physics.bake import bake_steps
 from ..physics.body_keys import remove_body_keys
+from ..physics.homes import why_elsewhere, why_stopped
 from ..physics.truth import truth_lines
 from .common import NeedsModel, Result
 from .long_work import LongWork, Steps
@@ -73,7 +74,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
             return "The bodies follow their keys: set the drive to Servo or Limp first"
-        return ""
+        return why_elsewhere(context.scene, rig) or why_stopped(context.scene)
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
         scene = context.scene

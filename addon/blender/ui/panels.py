@@ -11,8 +11,9 @@ from ... import formats
 from ...model.truth import Line
 from ..access import record_of, settings
 from ..model_parts import file_name, joint_bones, parts, rigs_in
+from ..physics.homes import is_simulated
+from ..physics.leftovers import leftovers
 from ..physics.progress import note as run_note
-from ..physics.simulation import is_simulated, leftovers
 from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate
 from ..properties import control_property
