@@ -78,21 +78,20 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
 def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
     """Control models for the first step. They are gathered anew: at the first frame anything may have been done to
     them since that was come to."""
-    for rig in rigs:
-        stands = runs.run_of(rig) is not None and runs.is_led(rig, frame)
-        run = _gather(scene, rig)
-        if not stands and run.stand_on_ground():
+    standing = [rig for rig in rigs if runs.run_of(rig) is not None and runs.is_led(rig, frame)]
+    begun = [_gather(scene, rig) for rig in rigs]
+    evaluate_first(scene)  # what was made since the first frame stands at the origin yet
+    for run in begun:
+        if run.rig not in standing and run.stand_on_ground():
             evaluate_first(scene)
     runs.come_to(rigs, first_frame(scene), first_frame(scene))
     runs.come_to(rigs, frame, first_frame(scene))
     progress.begin(scene, rigs)
     _stepped.add(scene.session_uid)
-    for rig in rigs:
-        run = runs.run_of(rig)
-        assert run is not None
+    for run in begun:
         _holds.append(run.start())
         run.step(frame)
-        still = Standstill(rig)
+        still = Standstill(run.rig)
         _holds.append(still)
         still.hold()
     evaluate_first(scene)
