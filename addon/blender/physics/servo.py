@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import bpy
 import numpy as np
@@ -19,6 +21,7 @@ from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
 from .laws import Course, commands, steady
+from .live_bones import LiveBones
 from .losses import Losses, losses_of
 from .lowest import lowest_point
 from .pairs import Pair, pairs_of
@@ -70,6 +73,8 @@ class ServoRun:
         self._feel = self._feedback_places()
         self._held, self._spun = (self._gait_places(velocity) for velocity in (False, True))
         self._curves = gaits.pose_curves(rig)
+        channels = [channel for each in servo_channels(rig).values() for channel in each]
+        self._live = LiveBones(rig, {curve for channel in channels for curve in channel.curves()})
         self._keys = self._key_sources()
         self._told: dict[float, Array] = {}
         self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
@@ -115,19 +120,24 @@ class ServoRun:
         ours = [number for number, joint in enumerate(self.plant.joints) if joint in row]
         return ours, [row[self.plant.joints[number]] for number in ours]
 
-    def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
-        out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
+    def _key_sources(self) -> list[Callable[[float], float]]:
+        """What tells each servo where its bone is at a frame; nan where there is nothing to chase."""
+        out: list[Callable[[float], float]] = []
         channels = servo_channels(self.rig)
         for joint, empty in zip(self.plant.joints, self.plant.empties, strict=True):
-            if joint not in channels:
-                out.append((None, None, ""))  # closes a loop: no bone, nothing to chase
-                continue
-            channel = channels[joint][0]
-            bone, curve = self.rig.pose.bones[channel.bone], self._curves.get((channel.path, channel.index))
-            if curve is None and record_of(empty).joint.follows:
-                out.append((None, None, ""))  # goes where its loop leads it: two motors would fight over that
-                continue
-            out.append((curve, bone, channel.prop))
+            channel = channels[joint][0] if joint in channels else None
+            source = None if channel is None else (channel.path, channel.index)
+            curve = None if source is None else self._curves.get(source)
+            if channel is None or source is None:
+                out.append(_nothing)  # closes a loop: no bone, nothing to chase
+            elif source in self._live.keys:
+                out.append(partial(self._live.at, source))
+            elif curve is not None:
+                out.append(curve.evaluate)
+            elif record_of(empty).joint.follows:
+                out.append(_nothing)  # goes where its loop leads it: two motors would fight over that
+            else:
+                out.append(partial(_as_set, self.rig.pose.bones[channel.bone], channel.prop, channel.index))
         return out
 
     # ---------------------------------------------------------------- each frame
@@ -187,6 +197,7 @@ class ServoRun:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
         self.set_drive(self.drive_at(self.on_scale(frame)))
         self.told, self.told_for = np.full(len(self.motors), np.nan), frame
+        self._live.look(self.on_scale(frame - 1))
         poses = self.plant.poses()
         for force in self.forces:
             force.command(poses, self._rate())
@@ -202,7 +213,9 @@ class ServoRun:
         places = [self.on_scale(frame + step) for step in (-2, -1, 0, 1)]
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
-            each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+            each.command(
+                poses, each.key_targets(self._curves, self._live, places) if told else None, self._law(), self._rate()
+            )
 
     def _turned(self, actual: Array | None = None) -> Array:
         """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
@@ -282,18 +295,9 @@ class ServoRun:
     def _key_targets(self, frame: float) -> Array:
         """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frames,
         which begin where this one ends."""
-        if frame in self._told:
+        if frame in self._told and not self._live.keys:
             return self._told[frame]
-        values = np.array(
-            [
-                curve.evaluate(frame)
-                if curve is not None
-                else getattr(bone, channel)[2]
-                if bone is not None
-                else math.nan
-                for curve, bone, channel in self._keys
-            ]
-        )
+        values = np.array([source(frame) for source in self._keys])
         self._told = dict([*self._told.items()][-3:]) | {frame: values}
         return values
 
@@ -307,3 +311,11 @@ class ServoRun:
                 motor = self.motors[number]
                 if motor is not None:
                     setattr(motor, self._names[number][column], values.item(number))
+
+
+def _nothing(_frame: float) -> float:
+    return math.nan
+
+
+def _as_set(bone: bpy.types.PoseBone, prop: str, index: int, _frame: float) -> float:
+    return float(getattr(bone, prop)[index])
