@@ -194,9 +194,22 @@ class KnuckleModel(bpy.types.PropertyGroup):
     standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
     pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
-    gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=world_changed)
+    gravity: FloatVectorProperty(
+        name="Gravity",
+        description="The gravity of the model's file, which goes out again with it. Physics has the scene's gravity: "
+        "this sets it where the model was the first to need a rigid-body world",
+        size=3,
+        default=(0.0, 0.0, -9.81),
+        update=world_changed,
+    )
     upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
-    friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=world_changed)
+    friction: FloatProperty(
+        name="Friction",
+        description="Friction of the model's bodies. In a Juice model the largest force of a contact; in others "
+        "Coulomb's coefficient, 0 for the usual one",
+        min=0.0,
+        update=world_changed,
+    )
     erp: FloatProperty(
         name="ERP",
         description="Share of a joint's error that is corrected per step of the file's program",

@@ -56,7 +56,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         raise ValueError(f"Physics begins at frame {first}: a run to frame {last} has no frames")
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
-    steps = _steps_per_frame(scene, rig)
+    steps = steps_per_frame(scene, rig)
     poses, values, lifts, told, drives = [], [], [], [], []
     with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
         try:
@@ -95,7 +95,7 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
                 progress(done, total)
 
 
-def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
+def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     """How often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and not
     we by the time that a step stands for, needs the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"

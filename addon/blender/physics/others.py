@@ -15,7 +15,8 @@ def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     drivers of the model, the scene's gravity, bodies that follow keys, animated force fields."""
     if is_mixed(rig) or _is_animated(scene):
         return True
-    held = scene.rigidbody_world.collection
+    world = scene.rigidbody_world
+    held = world.collection if world is not None else None
     for obj in held.objects if held is not None else ():
         if record_of(obj).model == rig or stands(obj) or obj.rigid_body is None:
             continue

@@ -169,3 +169,6 @@ def tell(scene: bpy.types.Scene, text: str) -> None:
     for window in manager.windows if manager is not None else ():
         if window.scene == scene:
             window.workspace.status_text_set(text or None)
+            for area in window.screen.areas:
+                if area.type == "VIEW_3D":
+                    area.tag_redraw()  # the sidebar has room for the note, or none

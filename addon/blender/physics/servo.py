@@ -92,14 +92,10 @@ class ServoRun:
     def _ever_physics(self) -> bool:
         return settings(self.rig).drive != "KEYS" or ("knuckle.drive", 0) in self.settings
 
-    def _wants_gait(self) -> bool:
-        target = settings(self.rig).target
-        return target == "GAIT" or (target == "AUTO" and gaits.plays_own_gait(self.rig))
-
     def _gait(self) -> Gait | None:
         """The gait to chase; none where the document that holds it was spoilt, which is said in the report."""
         try:
-            return gaits.live_gait(self.rig) if self._wants_gait() else None
+            return gaits.live_gait(self.rig) if gaits.wants_gait(self.rig) else None
         except FormatError as error:
             lines = settings(self.rig).report
             if not any(line.code == "gait-unreadable" for line in lines):

@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
-from ..physics.bake import bake_steps
+from ..physics.bake import bake_steps, steps_per_frame
 from ..physics.body_keys import remove_body_keys
 from ..physics.homes import why_elsewhere, why_stopped
 from ..physics.truth import truth_lines
@@ -70,6 +70,8 @@ class KNUCKLE_OT_bake_physics(LongWork):
         default=False,
     )
 
+    _finer = 1
+
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
@@ -81,13 +83,19 @@ class KNUCKLE_OT_bake_physics(LongWork):
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
             raise ValueError(f"The range ends (frame {last}) before physics begins (frame {scene.frame_start})")
+        self._finer = steps_per_frame(scene, rig)
         return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
         found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
         apart = f". {found[0]}" if found else ""
-        self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
+        finer = (
+            f". Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
+            if self._finer > 1
+            else ""
+        )
+        self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}{finer}")
 
 
 class KNUCKLE_OT_remove_body_keys(NeedsModel):

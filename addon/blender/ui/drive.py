@@ -67,8 +67,9 @@ class KNUCKLE_OT_clear_physics(NeedsModel):
         return why_elsewhere(context.scene, rig) if is_simulated(rig) else "The mechanism has no physics to clear"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        baked = context.scene.rigidbody_world.point_cache.is_baked
         clear_physics(context.scene, rig)
-        self.report({"INFO"}, "Physics cleared")
+        self.report({"INFO"}, "Physics cleared, and the world's baked cache freed" if baked else "Physics cleared")
         return {"FINISHED"}
 
 
