@@ -9,13 +9,14 @@ from ..access import armature_settings, settings
 from ..animation import live_loops
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of
+from . import progress
 from .apart import keep_apart
 from .body_keys import follow_body_keys
 from .constraints import put_constraint
 from .flywheel import put_masses
 from .ground import follow_switch
 from .handlers import switch
-from .homes import home_of, is_simulated, scene_for
+from .homes import home_of, is_simulated, scene_for, simulated_in
 from .simulation import build_physics, is_whole, put_friction
 from .world import reset_cache, tell_of_gravity, world_gravity
 
@@ -73,7 +74,9 @@ def ground_changed(armature: bpy.types.Armature) -> None:
     scene = None if rig is None else home_of(rig)
     if rig is not None and scene is not None:
         follow_switch(scene, rig)
-        reset_cache(scene)
+        progress.end(scene)
+        for each in simulated_in(scene):
+            switch(scene, each, settings(each).drive)
 
 
 def body_changed(obj: bpy.types.Object) -> None:

@@ -10,7 +10,7 @@ from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import parts
-from . import runs
+from . import progress, runs
 from .anchor import ensure_anchor, floats, is_held, own_anchor, welded_to_world
 from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision
@@ -68,6 +68,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         else:
             world.collection.objects.link(obj)
             runs.lose(rig)
+            progress.end(scene)
         put_collision(obj, children.get(obj, ()), world, linked)
         _put_body(obj, friction, kinematic, obj in welded)
         put_flywheel(obj, children.get(obj, ()), world, kinematic)
@@ -209,5 +210,10 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     settings(rig).anchor = None
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
-    refit_world(scene, [other for other in simulated_in(scene) if other != rig])
+    others = list(simulated_in(scene))
+    refit_world(scene, others)
+    for other in others:
+        if settings(other).drive != "KEYS":
+            runs.hold(other)  # the simulation was built anew without them being where they were
     settings(rig).before.property_unset("why")
+    progress.end(scene)

@@ -12,7 +12,7 @@ from ...model.truth import Line
 from ..access import record_of, settings
 from ..animation.gait import chased, wants_gait
 from ..model_parts import file_name, joint_bones, parts, rigs_in
-from ..physics.homes import is_simulated, why_stopped
+from ..physics.homes import is_simulated, why_elsewhere, why_stopped
 from ..physics.leftovers import leftovers
 from ..physics.progress import note as run_note
 from ..physics.truth import truth_lines, worst_joints
@@ -149,7 +149,10 @@ class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
             "knuckle.clear_physics" if simulated else "knuckle.build_physics",
             icon="X" if simulated else "PHYSICS",
         )
-        if model.drive != "KEYS":
+        elsewhere = why_elsewhere(context.scene, rig)
+        if elsewhere:
+            _paragraph(context, layout, elsewhere, "ERROR")
+        elif model.drive != "KEYS":
             _playback(context, layout)
 
 

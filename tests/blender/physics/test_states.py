@@ -153,6 +153,25 @@ def test_bodies_that_were_played_to_on_keys_are_let_go_where_they_are(blank: Any
     assert abs(angle(rig)) > 0.2
 
 
+@pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
+@pytest.mark.parametrize("what", ["cleared and made anew", "without ground"])
+def test_physics_made_anew_in_mid_run_waits_for_its_first_frame(blank: Any, drive: str, what: str) -> None:
+    scene, rig = blank.scene, arm(drive)
+    bones = play(scene, 11, lambda: places(rig))[0]
+    if what == "without ground":
+        settings(rig).has_ground = False
+    else:
+        bpy.ops.knuckle.clear_physics()
+        settings(rig).drive = drive
+    for frame in (11, 12, 5):
+        scene.frame_set(frame)
+        assert places(rig) == pytest.approx(bones, abs=1e-6)
+        assert progress.note(scene).startswith("Bake first") and "has run to" not in progress.note(scene)
+    fallen = play(scene, 11, lambda: places(rig))[-1]
+    assert progress.note(scene) == ""
+    assert (bones - fallen)[1, 2] > 0.05 or (drive == "SERVO" and what != "without ground")
+
+
 # ---------------------------------------------------------------- two scenes, several models
 
 
@@ -186,6 +205,18 @@ def test_operators_in_another_scene_say_where_the_physics_is(blank: Any) -> None
             with pytest.raises(RuntimeError, match="is in scene 'Scene'"):
                 getattr(bpy.ops.knuckle, name)()
     assert settings(rig).drive == "LIMP" and len(blank.scene.rigidbody_world.collection.objects) == held
+
+
+def test_models_that_stay_wait_for_their_first_frame_when_one_is_cleared_in_mid_run(blank: Any) -> None:
+    first, last = put(ARM, "a.jm"), put(ARM, "b.jm")
+    last.location.y = 50
+    for rig in (first, last):
+        settings(rig).drive = "LIMP"
+    seen = play(blank.scene, 11, lambda: places(last))
+    bpy.context.view_layer.objects.active = first
+    bpy.ops.knuckle.clear_physics()
+    assert places(last) == pytest.approx(seen[0], abs=1e-6)
+    assert play(blank.scene, 11, lambda: places(last))[-1] == pytest.approx(seen[-1], abs=1e-3)
 
 
 def stands(rig: Any) -> bool:
