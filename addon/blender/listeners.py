@@ -12,6 +12,7 @@ import bpy
 on_joint_change: list[Callable[[bpy.types.Object], None]] = []
 on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
 on_world_change: list[Callable[[bpy.types.Armature], None]] = []
+on_ground_change: list[Callable[[bpy.types.Armature], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
 
 
@@ -42,4 +43,5 @@ def wakes(listeners: list[Callable[..., None]]) -> Callable[..., None]:
 joint_changed = wakes(on_joint_change)
 drive_changed = wakes(on_drive_change)
 world_changed = wakes(on_world_change)
+ground_changed = wakes(on_ground_change)
 body_changed = wakes(on_body_change)

@@ -49,6 +49,15 @@ def is_foreign(rig: bpy.types.Object) -> bool:
     return data.library is not None or data.override_library is not None
 
 
+def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """The model whose settings an armature shows without being it: that of which it is a linked copy. None where it
+    is a model of its own."""
+    if not isinstance(rig.data, bpy.types.Armature):
+        return None
+    owner = armature_settings(rig.data).rig
+    return owner if owner != rig else None
+
+
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     """Whether a scene has a model. Its layers know by name; only where they exclude it are all objects looked
     through, which is too slow for frames."""

@@ -22,10 +22,11 @@ from ..reporting import add_to_report
 from . import progress as runs
 from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
+from .homes import is_simulated, why_elsewhere, why_stopped
 from .others import has_other_animation
 from .plant import Plant, gather
 from .recording import Recording, RunError, in_own_lengths, quaternions
-from .simulation import build_physics, is_simulated
+from .simulation import build_physics
 from .size import tell_of_distortion
 from .truth import keep_truth, truth_of
 from .turns import posed, several_posed, with_turns
@@ -48,7 +49,10 @@ def record(
 def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
     """The same as a generator that pauses after every frame with (done, total), for callers that look after the
     user meanwhile. Closed before the end, it leaves the scene as it was."""
-    if not is_simulated(rig):
+    why = why_elsewhere(scene, rig) or why_stopped(scene)
+    if why:
+        raise ValueError(why)
+    if not is_simulated(rig, scene):
         build_physics(scene, rig)
     follow_scene(scene)
     scaled = Report()
@@ -60,7 +64,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         raise ValueError(f"Physics begins at frame {first}: a run to frame {last} has no frames")
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
-    steps = _steps_per_frame(scene, rig)
+    steps = steps_per_frame(scene, rig)
     poses, values, lifts, told, several, drives = [], [], [], [], [], []
     with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
         try:
@@ -139,7 +143,7 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
                 progress(done, total)
 
 
-def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
+def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     """How often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and not
     we by the time that a step stands for, needs the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"

@@ -109,6 +109,7 @@ def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None
     if (world.substeps_per_frame, world.solver_iterations) != (substeps, fit.iterations):
         world.substeps_per_frame, world.solver_iterations = substeps, fit.iterations
     before.fitted_substeps, before.fitted_iterations = world.substeps_per_frame, world.solver_iterations
+    before.fitted_rate = scene.render.fps / scene.render.fps_base
 
 
 def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
