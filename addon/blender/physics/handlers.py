@@ -16,7 +16,7 @@ from ..model_parts import rigs_in
 from ..reporting import add_to_report
 from . import progress, runs
 from .body_keys import follow_body_keys
-from .homes import is_simulated
+from .homes import simulated_in
 from .plant import gather
 from .servo import ServoRun
 from .simulation import build_physics, is_whole
@@ -47,8 +47,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     uid = scene.session_uid
     _stepped.discard(uid)
     _led.pop(uid, None)
-    models = list(rigs_in(scene))
-    for rig in models:
+    for rig in rigs_in(scene):
         follow_body_keys(rig)
     world = scene.rigidbody_world
     if world is None or not world.enabled or uid in _busy:
@@ -63,7 +62,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     start = first_frame(scene)
     if frame > start:
         note_simulated(scene)
-    runs.come_to(models, frame, start)
+    runs.come_to(simulated_in(scene), frame, start)
     rigs = _led[uid] = _driven(scene)
     if frame <= start:
         for rig in rigs:
@@ -72,7 +71,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     elif rigs and frame == start + 1 and last in (None, start):
         _start(scene, rigs, frame)
     elif rigs:
-        _go_on(scene, rigs, frame)
+        _go_on(scene, rigs, frame, again=last == frame)
 
 
 def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
@@ -97,13 +96,13 @@ def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int)
     evaluate_first(scene)
 
 
-def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
+def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, again: bool) -> None:
     """Control models for a step, if Blender takes one to the present frame; else have it show what the run did there,
     and of models that no run has brought there, where their bones have them."""
     led = all(runs.is_led(rig, frame) for rig in rigs)
     progress.part_with_old(scene, rigs, frame, led)
-    if progress.replay(scene, frame):
-        return
+    if progress.replay(scene, frame) or again:
+        return  # a part of the same frame takes no step either
     run = progress.progress_of(scene)
     if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
@@ -166,11 +165,8 @@ def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
 
 def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The scene's models that physics moves, now or at some keyed frame."""
-    return [
-        rig
-        for rig in rigs_in(scene)
-        if (settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig, scene)
-    ]
+    simulated = simulated_in(scene)
+    return [rig for rig in simulated if settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)]
 
 
 @persistent
