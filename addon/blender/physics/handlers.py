@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -62,8 +62,9 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     start = first_frame(scene)
     if frame > start:
         note_simulated(scene)
-    runs.come_to(simulated_in(scene), frame, start)
-    rigs = _led[uid] = _driven(scene)
+    simulated = list(simulated_in(scene))
+    runs.come_to(simulated, frame, start)
+    rigs = _led[uid] = _driven(simulated)
     if frame <= start:
         for rig in rigs:
             _begin(scene, rig)
@@ -163,9 +164,8 @@ def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
     return run if run is not None and run.told_for == frame else None
 
 
-def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The scene's models that physics moves, now or at some keyed frame."""
-    simulated = simulated_in(scene)
+def _driven(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Those of a scene's simulated models that physics moves, now or at some keyed frame."""
     return [rig for rig in simulated if settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)]
 
 
@@ -179,7 +179,7 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
-        for rig in _driven(scene):
+        for rig in _driven(simulated_in(scene)):
             run = runs.run_of(rig)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
@@ -212,7 +212,7 @@ def _release() -> bool:
 def handed_over(scene: bpy.types.Scene) -> None:
     """A model's drive was switched by hand: what is shown is no longer what the last step came to."""
     _stepped.discard(scene.session_uid)
-    _tell(scene, _driven(scene))
+    _tell(scene, _driven(simulated_in(scene)))
 
 
 def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
@@ -251,7 +251,7 @@ def after_load(*_args: Any) -> None:
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
             continue
-        if _driven(scene):
+        if _driven(simulated_in(scene)):
             # Blender cannot evaluate yet: with frame_set it would take all bodies to be in one heap
             scene.frame_current = first_frame(scene)
     forget()
