@@ -16,11 +16,15 @@ import bpy
 import numpy as np
 
 from addon.blender.animation.gait import bake_gait
+from addon.blender.animation.keys import LINEAR, key_servos
+from addon.blender.animation.live_loops import live_loops
 from addon.blender.physics.servo import ServoRun
 from addon.model.records import Body, Joint, Mechanism, Shape, World
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
 from tests.bench.run import star
+from tests.blender.build.test_degrees import put as put_mechanism
+from tests.blender.loops import crank_rocker
 from tests.blender.mechanisms import put
 from tests.blender.physics.test_several_servos import kinds
 from tests.blender.swings import put_world
@@ -110,7 +114,28 @@ def frames() -> Iterator[tuple[str, float, None]]:
         yield f"frames per second, {count} bodies with servos", 1.0 / stepped(model(count - 1), "SERVO")[1], None
 
 
-PARTS: dict[str, Callable[[], Iterator[Any]]] = {"overhead": overhead, "several": several, "frames": frames}
+def loops() -> Iterator[Row]:
+    """What a loop that follows its keyed driver costs in a frame that is posed."""
+    scene = fresh()
+    rig = put_mechanism(crank_rocker(), physics=False)
+    loop = live_loops(rig)[0]
+    key_servos(rig, "turn", {loop.drivers[0]: (np.array([1.0, 301.0]), np.array([0.0, 6.0]), LINEAR)})
+    took = []
+    for frame in range(1, 301):
+        start = time.process_time()
+        loop.before_frame(frame)
+        took.append(1000.0 * (time.process_time() - start))
+        scene.frame_set(frame)
+    spent = statistics.median(took)
+    yield "a frame of a four-bar that follows its keyed crank: ms", spent, 1.0, spent <= 1.0
+
+
+PARTS: dict[str, Callable[[], Iterator[Any]]] = {
+    "overhead": overhead,
+    "several": several,
+    "frames": frames,
+    "loops": loops,
+}
 
 
 def main(arguments: list[str]) -> int:

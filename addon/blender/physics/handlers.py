@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -16,7 +16,7 @@ from ..model_parts import rigs_in
 from ..reporting import add_to_report
 from . import progress, runs
 from .body_keys import follow_body_keys
-from .homes import is_simulated
+from .homes import simulated_in
 from .plant import gather
 from .servo import ServoRun
 from .simulation import build_physics, is_whole
@@ -47,8 +47,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     uid = scene.session_uid
     _stepped.discard(uid)
     _led.pop(uid, None)
-    models = list(rigs_in(scene))
-    for rig in models:
+    for rig in rigs_in(scene):
         follow_body_keys(rig)
     world = scene.rigidbody_world
     if world is None or not world.enabled or uid in _busy:
@@ -63,8 +62,9 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     start = first_frame(scene)
     if frame > start:
         note_simulated(scene)
-    runs.come_to(models, frame, start)
-    rigs = _led[uid] = _driven(scene)
+    simulated = list(simulated_in(scene))
+    runs.come_to(simulated, frame, start)
+    rigs = _led[uid] = _driven(simulated)
     if frame <= start:
         for rig in rigs:
             _begin(scene, rig)
@@ -72,7 +72,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     elif rigs and frame == start + 1 and last in (None, start):
         _start(scene, rigs, frame)
     elif rigs:
-        _go_on(scene, rigs, frame)
+        _go_on(scene, rigs, frame, again=last == frame)
 
 
 def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
@@ -97,13 +97,13 @@ def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int)
     evaluate_first(scene)
 
 
-def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
+def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, again: bool) -> None:
     """Control models for a step, if Blender takes one to the present frame; else have it show what the run did there,
     and of models that no run has brought there, where their bones have them."""
     led = all(runs.is_led(rig, frame) for rig in rigs)
     progress.part_with_old(scene, rigs, frame, led)
-    if progress.replay(scene, frame):
-        return
+    if progress.replay(scene, frame) or again:
+        return  # a part of the same frame takes no step either
     run = progress.progress_of(scene)
     if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
@@ -164,13 +164,9 @@ def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
     return run if run is not None and run.told_for == frame else None
 
 
-def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The scene's models that physics moves, now or at some keyed frame."""
-    return [
-        rig
-        for rig in rigs_in(scene)
-        if (settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig, scene)
-    ]
+def _driven(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Those of a scene's simulated models that physics moves, now or at some keyed frame."""
+    return [rig for rig in simulated if settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)]
 
 
 @persistent
@@ -183,7 +179,7 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
-        for rig in _driven(scene):
+        for rig in _driven(simulated_in(scene)):
             run = runs.run_of(rig)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
@@ -216,7 +212,7 @@ def _release() -> bool:
 def handed_over(scene: bpy.types.Scene) -> None:
     """A model's drive was switched by hand: what is shown is no longer what the last step came to."""
     _stepped.discard(scene.session_uid)
-    _tell(scene, _driven(scene))
+    _tell(scene, _driven(simulated_in(scene)))
 
 
 def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
@@ -255,7 +251,7 @@ def after_load(*_args: Any) -> None:
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
             continue
-        if _driven(scene):
+        if _driven(simulated_in(scene)):
             # Blender cannot evaluate yet: with frame_set it would take all bodies to be in one heap
             scene.frame_current = first_frame(scene)
     forget()

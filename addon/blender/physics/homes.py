@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import bpy
 
+from ..access import settings
 from ..model_parts import is_in, is_part, rigs_in
 
 
@@ -24,7 +25,11 @@ def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     world = scene.rigidbody_world
     if world is None or world.collection is None or not is_in(scene, rig):
         return False
-    return any(is_part(obj, rig, "BODY") for obj in world.collection.objects)
+    held, own = world.collection.objects, settings(rig).collection
+    if own is None:
+        return any(is_part(obj, rig, "BODY") for obj in held)
+    # asked in every frame, and the first body tells: a scene may hold many of other models
+    return any(held.get(obj.name) == obj for obj in own.all_objects if is_part(obj, rig, "BODY"))
 
 
 def scene_for(rig: bpy.types.Object) -> bpy.types.Scene | None:

@@ -207,6 +207,21 @@ def test_operators_in_another_scene_say_where_the_physics_is(blank: Any) -> None
     assert settings(rig).drive == "LIMP" and len(blank.scene.rigidbody_world.collection.objects) == held
 
 
+def test_frames_of_another_scene_with_a_world_leave_the_run_alone(blank: Any) -> None:
+    scene, rig = blank.scene, arm("LIMP")
+    other = second_scene(rig)
+    with bpy.context.temp_override(scene=other):
+        bpy.ops.rigidbody.world_add()
+    other.rigidbody_world.collection = bpy.data.collections.new("Others")
+    wanted = play(scene, 20, lambda: angle(rig))[-1]
+    play(scene, 10, lambda: None)
+    for frame in (1, 2, 40, 41):
+        other.frame_set(frame)
+    for frame in range(11, 21):
+        scene.frame_set(frame)
+    assert angle(rig) == pytest.approx(wanted, abs=1e-5) and progress.note(scene) == ""
+
+
 def test_models_that_stay_wait_for_their_first_frame_when_one_is_cleared_in_mid_run(blank: Any) -> None:
     first, last = put(ARM, "a.jm"), put(ARM, "b.jm")
     last.location.y = 50
