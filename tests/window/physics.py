@@ -1,5 +1,5 @@
 """Physics in a real window: the World, Drive and Truth panels, a lamp that falls, a bake of all bodies stopped with Esc
-and then done, frames jumped to, a loop that follows, a copy. Run by hand: see README.md. It leaves pictures to look at."""
+and then done, frames jumped to, a copy, a loop that follows. Run by hand: see README.md. It leaves pictures."""
 
 import bpy
 from driving import done, drop, expect, key, log, open_sidebar, pause, play, shot, step, view3d
