@@ -30,6 +30,7 @@ def main(argv: Sequence[str]) -> int:
     """Run one verb; returns the exit code."""
     try:
         args = _parser().parse_args(list(argv))
+        _check_folders(args)
         args.run(args)
     except SystemExit as stop:  # argparse's own
         return int(stop.code or 0)
@@ -44,6 +45,16 @@ def main(argv: Sequence[str]) -> int:
         print("knuckle: stopped", file=sys.stderr)
         return 1
     return 0
+
+
+def _check_folders(args: argparse.Namespace) -> None:
+    """Refuse what could not be written before any work is done."""
+    for name in ("out", "plot", "blend", "target"):
+        path = getattr(args, name, None)
+        if path is not None and args.verb != "demo" and not path.parent.is_dir():
+            raise FormatError(
+                f"there is no folder {str(path.parent)!r}", path=str(path), remedy="Make it first, or name another."
+            )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from addon import formats
+from addon import cli, formats
 from addon.cli import main
 from tests import mesh_samples
 from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
@@ -641,3 +641,24 @@ def test_simulate_as_a_program_ends_well(blank: Any, walker: Path, tmp_path: Pat
     )
     assert told.returncode == 0, told.stderr
     assert formats.load_motion(out).duration == pytest.approx(6 * FRAME)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "MODEL", "--seconds", "3600", "--out", "nowhere/a.xmdi"],
+        ["animate", "MODEL", "--gait", "--out", "nowhere/a.xmdi"],
+        ["animate", "MODEL", "--gait", "--plot", "nowhere/a.png"],
+        ["render", "MODEL", "--out", "nowhere/a.png"],
+        ["import", "MODEL", "--blend", "nowhere/a.blend"],
+        ["convert", "MODEL", "nowhere/a.jm"],
+    ],
+    ids=lambda words: f"{words[0]} {words[-2]}",
+)
+def test_a_folder_that_is_not_there_is_told_before_the_work(
+    walker: Path, tmp_path: Path, capsys: Any, monkeypatch: Any, words: list[str]
+) -> None:
+    monkeypatch.setattr(cli, "_jobs", lambda: pytest.fail("work was begun"))
+    words = [str(walker) if word == "MODEL" else word.replace("nowhere", str(tmp_path / "nowhere")) for word in words]
+    assert main(words) == 1
+    assert "there is no folder" in capsys.readouterr().err

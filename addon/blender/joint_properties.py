@@ -79,12 +79,30 @@ class KnuckleDof(bpy.types.PropertyGroup):
     upper_angle: FloatProperty(
         name="Upper", description="Largest servo angle", subtype="ANGLE", get=_UPPER[0], set=_UPPER[1]
     )
-    position: FloatProperty(name="Position", description="Servo value at the start")
-    velocity: FloatProperty(name="Velocity")
-    damping: FloatProperty(name="Damping", update=joint_changed)
-    friction: FloatProperty(name="Friction", update=value_changed)
-    stiffness: FloatProperty(name="Stiffness", update=joint_changed)
-    rest: FloatProperty(name="Spring Rest", update=value_changed)
+    position: FloatProperty(name="Position", description="Servo value (rad or m) in the file, where the model begins")
+    velocity: FloatProperty(
+        name="Velocity", description="Servo speed at the start (rad/s or m/s): a run under physics begins with it"
+    )
+    damping: FloatProperty(
+        name="Damping",
+        description="What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s",
+        update=joint_changed,
+    )
+    friction: FloatProperty(
+        name="Friction",
+        description="Dry friction of the joint: the torque or force that brakes it at any speed",
+        update=value_changed,
+    )
+    stiffness: FloatProperty(
+        name="Stiffness",
+        description="The joint's spring: torque per rad, or force per m, back to its Spring Rest",
+        update=joint_changed,
+    )
+    rest: FloatProperty(
+        name="Spring Rest",
+        description="Servo value (rad or m) at which the joint's spring does not push",
+        update=value_changed,
+    )
     armature: FloatProperty(name="Armature Inertia", update=value_changed)
     gain: FloatProperty(
         name="Gain", description="How hard the servo corrects its error (Juice's law)", update=value_changed

@@ -12,6 +12,7 @@ import bpy
 on_joint_change: list[Callable[[bpy.types.Object], None]] = []
 on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
 on_world_change: list[Callable[[bpy.types.Armature], None]] = []
+on_ground_change: list[Callable[[bpy.types.Armature], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a joint's empty after any value of its record was edited, also one that nothing is derived from.
 on_value_change: list[Callable[[bpy.types.Object], None]] = []
@@ -47,4 +48,5 @@ value_changed = wakes(on_value_change)
 symmetry_changed = wakes(on_symmetry_change)
 drive_changed = wakes(on_drive_change)
 world_changed = wakes(on_world_change)
+ground_changed = wakes(on_ground_change)
 body_changed = wakes(on_body_change)

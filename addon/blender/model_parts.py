@@ -43,7 +43,19 @@ def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 def is_foreign(rig: bpy.types.Object) -> bool:
     """Whether a model is linked from another file, overridden or not: nothing of it can be set."""
-    return any(each is not None and (each.library or each.override_library) for each in (rig, rig.data))
+    data = rig.data
+    if rig.library is not None or rig.override_library is not None or data is None:
+        return data is not None
+    return data.library is not None or data.override_library is not None
+
+
+def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """The model whose settings an armature shows without being it: that of which it is a linked copy. None where it
+    is a model of its own."""
+    if not isinstance(rig.data, bpy.types.Armature):
+        return None
+    owner = armature_settings(rig.data).rig
+    return owner if owner != rig else None
 
 
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

@@ -24,7 +24,7 @@ from bpy.props import (
 
 from .joint_properties import CLASSES as JOINT_CLASSES
 from .joint_properties import KnuckleJoint, KnuckleMotor, KnuckleShape
-from .listeners import body_changed, drive_changed, symmetry_changed, world_changed
+from .listeners import body_changed, drive_changed, ground_changed, symmetry_changed, world_changed
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
 from .restraint_properties import CLASSES as RESTRAINT_CLASSES
@@ -152,6 +152,7 @@ class KnuckleServoState(bpy.types.PropertyGroup):
     use_gravity: BoolProperty()
     fitted_substeps: IntProperty(description="What Fit to Model set last")
     fitted_iterations: IntProperty()
+    fitted_rate: FloatProperty(description="The frames per second that it was fitted for")
     substeps: IntProperty(description="What the user's own world had before it was fitted; 0 where it was not")
     iterations: IntProperty()
     why: StringProperty(description="What this model wants of the world, and why")
@@ -217,9 +218,22 @@ class KnuckleModel(bpy.types.PropertyGroup):
     standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
     pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
-    gravity: FloatVectorProperty(name="Gravity", size=3, default=(0.0, 0.0, -9.81), update=world_changed)
+    gravity: FloatVectorProperty(
+        name="Gravity",
+        description="The gravity of the model's file, which goes out again with it. Physics has the scene's gravity: "
+        "this sets it where the model was the first to need a rigid-body world",
+        size=3,
+        default=(0.0, 0.0, -9.81),
+        update=world_changed,
+    )
     upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
-    friction: FloatProperty(name="Friction", description="The file's ground friction", min=0.0, update=world_changed)
+    friction: FloatProperty(
+        name="Friction",
+        description="Friction of the model's bodies. In a Juice model the largest force of a contact; in others "
+        "Coulomb's coefficient, 0 for the usual one",
+        min=0.0,
+        update=world_changed,
+    )
     erp: FloatProperty(
         name="ERP",
         description="Share of a joint's error that is corrected per step of the file's program",
@@ -249,7 +263,11 @@ class KnuckleModel(bpy.types.PropertyGroup):
         "collision shapes have others. Takes effect when physics is built",
         default=True,
     )
-    has_ground: BoolProperty(name="Ground", description="A ground plane at height 0")
+    has_ground: BoolProperty(
+        name="Ground",
+        description="Under physics, have a ground at height 0. The scene has one for all mechanisms that want it",
+        update=ground_changed,
+    )
     self_collide: BoolProperty(
         name="Self-Collision",
         description="Whether bodies of one assembly that no joint joins collide with each other",

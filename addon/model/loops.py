@@ -12,6 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from .kinematics import Tree, joint_motion, spanning_tree
+from .one_pose import OnePose, dof_motion_of_one, motion_of_one
+from .rates import crosses, dof_screws, vector_rates, vectors_of
 from .records import DOF_SIZE, Array, Dof, Joint, Mechanism
 from .rotations import inverse, rotation_vector
 
@@ -144,6 +146,9 @@ class LoopSystem:
                 scales += _scales(dof, self.length)
             self.columns[joint.id] = slice(at, len(scales))
         self.scales = np.array(scales)
+        self._one_pose = OnePose(tree)
+        #: Where the bodies were at the last position: a slope is asked for where a residual was.
+        self._last: tuple[Array, tuple[Array, Array, Array]] | None = None
 
     def vector(self, positions: Mapping[str, Array]) -> Array:
         """The unknowns of a set of positions."""
@@ -176,7 +181,7 @@ class LoopSystem:
         """Rotation vector and offset of every chord's child as the tree has it, seen from where the chord has it."""
         _, claimed, actual = self._ends(at)
         gap = inverse(claimed) @ actual
-        return np.concatenate([rotation_vector(gap[:, :3, :3]), gap[:, :3, 3] / self.length], axis=1).reshape(-1)
+        return np.concatenate([vectors_of(gap), gap[:, :3, 3] / self.length], axis=1).reshape(-1)
 
     def slope(self, at: Array) -> Array:
         """The derivative of the residual, (6 per chord, unknowns)."""
@@ -193,10 +198,10 @@ class LoopSystem:
         # the world's view of the difference in motion, seen from the chord's side
         back = np.swapaxes(claimed[:, :3, :3], 1, 2)
         turn = back @ twist[:, :3]
-        shift = back @ (twist[:, 3:] + np.cross(twist[:, :3], claimed[:, :3, 3, None], axis=1))
+        shift = back @ (twist[:, 3:] - crosses(claimed[:, :3, 3]) @ twist[:, :3])
         gap = inverse(claimed) @ actual
-        shift = shift + np.cross(turn, gap[:, :3, 3, None], axis=1)
-        turn = _vector_rate(rotation_vector(gap[:, :3, :3])) @ turn
+        shift = shift - crosses(gap[:, :3, 3]) @ turn
+        turn = vector_rates(vectors_of(gap)) @ turn
         return np.concatenate([turn, shift / self.length], axis=1).reshape(-1, len(at)) * self.scales
 
     def chord_motions(self, at: Array) -> list[tuple[Joint, Array]]:
@@ -209,14 +214,18 @@ class LoopSystem:
 
     def _ends(self, at: Array) -> tuple[Array, Array, Array]:
         """Poses of all bodies (bodies, 4, 4), and of every chord's child frame: as the chord and as the tree has it."""
+        if self._last is not None and np.array_equal(at, self._last[0]):
+            return self._last[1]
         positions = self.positions(at)
-        world = self.tree.forward({name: value[None] for name, value in positions.items()})[0]
+        world = self._one_pose.forward(positions)
         claimed = [
-            self._pose(world, joint.parent) @ joint.frame_parent @ joint_motion(joint, positions[joint.id][None])[0]
+            self._pose(world, joint.parent) @ joint.frame_parent @ motion_of_one(joint, positions[joint.id])
             for joint in self.chords
         ]
         actual = [self._pose(world, joint.child) @ joint.frame_child for joint in self.chords]
-        return world, np.array(claimed).reshape(-1, 4, 4), np.array(actual).reshape(-1, 4, 4)
+        found = world, np.array(claimed).reshape(-1, 4, 4), np.array(actual).reshape(-1, 4, 4)
+        self._last = at.copy(), found
+        return found
 
     def _pose(self, world: Array, body: str | None) -> Array:
         return np.eye(4) if body is None else world[self.tree.index[body]]
@@ -248,46 +257,11 @@ class LoopSystem:
         columns, at = [], 0
         for dof in joint.dofs:
             size = DOF_SIZE[dof.kind]
-            columns.append(_dof_screws(dof, pose, value[at : at + size]))
-            pose = pose @ joint_motion(Joint("", "", "", None, None, dofs=[dof]), value[None, at : at + size])[0]
+            columns.append(dof_screws(dof, pose, value[at : at + size]))
             at += size
-        return np.concatenate(columns, axis=1)
-
-
-def _dof_screws(dof: Dof, pose: Array, value: Array) -> Array:
-    turn, place = pose[:3, :3], pose[:3, 3]
-    nothing = np.zeros(3)
-    if dof.kind in {"translation", "rotation", "screw"}:
-        axis = turn @ dof.axis
-        if dof.kind == "translation":
-            return np.concatenate([nothing, axis])[:, None]
-        slide = axis * dof.pitch if dof.kind == "screw" else nothing
-        return np.concatenate([axis, np.cross(place, axis) + slide])[:, None]
-    spins = turn @ _spin_rate(value[:3])
-    if dof.kind == "ball":
-        return np.concatenate([spins, np.cross(place, spins.T).T])
-    place = place + turn @ value[3:]
-    slides = np.concatenate([np.zeros((3, 3)), turn])
-    return np.concatenate([np.concatenate([spins, np.cross(place, spins.T).T]), slides], axis=1)
-
-
-def _spin_rate(vector: Array) -> Array:
-    """Angular velocity, in the outer axes, for unit rates of a rotation vector (3,): (3, 3)."""
-    angle = float(np.linalg.norm(vector))
-    cross = _cross(vector)
-    if angle < 1e-4:
-        return np.eye(3) + 0.5 * cross + cross @ cross / 6.0
-    return np.eye(3) + (1.0 - np.cos(angle)) / angle**2 * cross + (angle - np.sin(angle)) / angle**3 * (cross @ cross)
-
-
-def _vector_rate(vectors: Array) -> Array:
-    """The inverse of the same, for rotation vectors (n, 3): (n, 3, 3)."""
-    return np.array([np.linalg.pinv(_spin_rate(vector)) for vector in vectors]).reshape(-1, 3, 3)
-
-
-def _cross(vector: Array) -> Array:
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+            if at < len(value):
+                pose = pose @ dof_motion_of_one(dof, value[at - size : at])
+        return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
 
 def _length(joints: list[Joint]) -> float:

@@ -14,11 +14,13 @@ import numpy as np
 
 from .kinematics import joint_coordinates, joint_motion
 from .records import DOF_SIZE, Array, Dof, Joint
-from .rotations import inverse, rotation_vector
+from .rotations import inverse, rotation_matrix, rotation_vector
 from .stops import beyond, stops_of
 
 #: How many joints are named as the worst.
 NAMED = 3
+#: The farthest (rad) that bodies may turn from pose to pose for their speed to be told.
+FASTEST = 0.5
 #: Stands for the ground where bodies are numbered.
 GROUND = -1
 
@@ -26,7 +28,8 @@ GROUND = -1
 @dataclass
 class HeldJoint:
     """A joint that physics had to hold: its record, the places of its two sides among the poses, and its frame (4, 4)
-    on each; how long the link is that it moves; what its servo was told for each frame (n,), nan where nothing."""
+    on each; how long the link is that it moves; what its servos were told for each frame (n, size), nan where nothing;
+    the coordinates (size,) that it had at first, where those tell whole turns."""
 
     joint: Joint
     parent: int
@@ -35,6 +38,7 @@ class HeldJoint:
     on_child: Array
     length: float
     told: Array | None = None
+    begun: Array | None = None
 
 
 @dataclass
@@ -48,25 +52,35 @@ class Overlap:
 
 @dataclass
 class Run:
-    """What was recorded of a run: world poses (n, bodies + 1, 4, 4), the last the world's; frames per second; masses
-    (bodies,), 0 of what did not move by physics, and moments of inertia (bodies, 3) along the bodies' axes; gravity
-    (3,). ``free``: no motor worked and nothing was led by keys."""
+    """What was recorded of a run: rigid poses (n, bodies + 1, 4, 4), the last the world's; masses (bodies,), 0 of what
+    did not move by physics, and inertia (bodies, 3, 3) in the bodies' axes; gravity (3,). ``free``: no motor worked and
+    nothing was led by keys. ``steps`` are poses at more instants than the frames, where there are any, and ``rate`` how
+    many of these there are per second. All lengths are those of the model, which is ``size`` times as large in the
+    world: what springs store, which know nothing of that, is less by its square."""
 
     poses: Array
     rate: float
     joints: list[HeldJoint]
     masses: Array
-    moments: Array
+    tensors: Array
     gravity: Array
     free: bool
     overlaps: list[Overlap] = field(default_factory=list)
+    steps: Array | None = None
+    size: float = 1.0
+
+    @property
+    def course(self) -> Array:
+        """The poses at all instants that there are."""
+        return self.poses if self.steps is None else self.steps
 
 
 @dataclass(frozen=True)
 class JointTruth:
     """How a joint fared. ``gap`` is how far its sides came apart, ``tilt`` by what angle its axes did, ``error`` how
-    far its servo was from what it was told (nan where it was told nothing), ``beyond`` how far it went beyond its
-    stops. Lengths in the model's unit, angles in radians; ``turns``: errors and stops are angles."""
+    far its servos were from what they were told (nan where they were told nothing), of several those that turn, or the
+    slides where none does; ``beyond`` how far it went beyond its stops. Lengths in the model's unit, angles in radians;
+    ``turns``: errors and stops are angles."""
 
     id: str
     name: str
@@ -92,9 +106,9 @@ class JointTruth:
 
 @dataclass(frozen=True)
 class Truth:
-    """How a run fared. ``energy_gained`` is a share of the largest kinetic energy, nan where motors worked or nothing
-    moved; ``depth`` how deep a body was in another, or in the ground, ``deep`` the two and ``deep_at`` the frame,
-    counted from the first."""
+    """How a run fared. ``energy_gained`` is a share of the largest kinetic energy, nan where motors worked, nothing
+    moved, or all went too fast to be told from poses; ``depth`` how deep a body was in another, or in the ground,
+    ``deep`` the two and ``deep_at`` the frame, counted from the first."""
 
     joints: tuple[JointTruth, ...]
     energy_gained: float = math.nan
@@ -108,7 +122,9 @@ class Truth:
 
 
 def judge(run: Run) -> Truth:
-    """The truth about a run."""
+    """The truth about a run. Raises ValueError where poses are not finite: of such there is none."""
+    if not np.isfinite(run.poses).all():
+        raise ValueError("The run came to nothing finite: there is no truth about it")
     deepest = max(run.overlaps, key=lambda pair: float(pair.depth.max(initial=0.0)), default=None)
     truth = Truth(tuple(_judged(held, run.poses) for held in run.joints), energy_gained(run))
     if deepest is None or not float(deepest.depth.max(initial=0.0)) > 0.0:
@@ -120,14 +136,13 @@ def judge(run: Run) -> Truth:
 
 def _judged(held: HeldJoint, poses: Array) -> JointTruth:
     joint = held.joint
-    apart = inverse(poses[:, held.parent] @ held.on_parent) @ (poses[:, held.child] @ held.on_child)
+    apart = _apart(held, poses)
     values = joint_coordinates(joint, apart)
     fit = joint_motion(joint, values)
     gap = np.linalg.norm(apart[:, :3, 3] - fit[:, :3, 3], axis=1)
     tilt = np.linalg.norm(rotation_vector(inverse(fit)[:, :3, :3] @ apart[:, :3, :3]), axis=1)
     angles = _are_angles(joint.dofs)
-    turns = bool(angles and angles[0])
-    error = _servo_error(held, values, turns)
+    error, turns = _servo_error(held, values, angles)
     told = error[~np.isnan(error)]
     return JointTruth(
         joint.id,
@@ -139,8 +154,26 @@ def _judged(held: HeldJoint, poses: Array) -> JointTruth:
         turns,
         float(told.max()) if len(told) else math.nan,
         float(told.mean()) if len(told) else math.nan,
-        _beyond_stops(joint, values, angles),
+        _beyond_stops(joint, _counted(held, values)),
     )
+
+
+def _apart(held: HeldJoint, poses: Array) -> Array:
+    """The motion (n, 4, 4) of a joint's child side from its parent's."""
+    return inverse(poses[:, held.parent] @ held.on_parent) @ (poses[:, held.child] @ held.on_child)
+
+
+def _counted(held: HeldJoint, values: Array) -> Array:
+    """Coordinates (n, size) with whole turns: of a lone hinge all, of others those that it began with."""
+    out, at = values.copy(), 0
+    for dof in held.joint.dofs:
+        if dof.kind == "rotation":
+            if values.shape[1] == 1:
+                out[:, at] = np.unwrap(values[:, at])
+            if held.begun is not None and len(out):
+                out[:, at] += 2.0 * math.pi * np.round((held.begun[at] - out[0, at]) / (2.0 * math.pi))
+        at += DOF_SIZE[dof.kind]
+    return out
 
 
 def _are_angles(dofs: Sequence[Dof]) -> list[bool]:
@@ -151,30 +184,49 @@ def _are_angles(dofs: Sequence[Dof]) -> list[bool]:
     return out
 
 
-def _servo_error(held: HeldJoint, values: Array, turns: bool) -> Array:
-    """|told - actual| (n,), angles the short way; nan where the servo was told nothing."""
-    if held.told is None or values.shape[1] != 1:
-        return np.full(len(values), math.nan)
-    error = held.told - values[:, 0]
-    return np.abs((error + math.pi) % (2.0 * math.pi) - math.pi if turns else error)
+def _servo_error(held: HeldJoint, values: Array, angles: Sequence[bool]) -> tuple[Array, bool]:
+    """|told - actual| (n,) of the worst of a joint's coordinates, angles the short way, balls by the angle between the
+    two; nan where they were told nothing. And whether it is of angles: of those wherever any was told."""
+    told = np.full_like(values, math.nan) if held.told is None else held.told[:, : values.shape[1]]
+    error = np.abs(told - values)
+    at = 0
+    for dof in held.joint.dofs:
+        if dof.kind == "rotation":
+            error[:, at] = np.abs((told[:, at] - values[:, at] + math.pi) % (2.0 * math.pi) - math.pi)
+        elif DOF_SIZE[dof.kind] > 1:  # its turn is in three numbers
+            turn = slice(at, at + 3)
+            both = np.swapaxes(rotation_matrix(values[:, turn]), 1, 2) @ rotation_matrix(told[:, turn])
+            error[:, turn] = np.linalg.norm(rotation_vector(both), axis=1)[:, None]
+        at += DOF_SIZE[dof.kind]
+    is_angle = np.array(angles, dtype=bool)
+    turns = bool(is_angle.any()) if np.isnan(error).all() else bool((~np.isnan(error[:, is_angle])).any())
+    ours = error[:, is_angle == turns]
+    worst = np.where(np.isnan(ours), -1.0, ours).max(axis=1, initial=-1.0)
+    return np.where(worst < 0.0, math.nan, worst), turns
 
 
-def _beyond_stops(joint: Joint, values: Array, angles: Sequence[bool]) -> float:
+def _beyond_stops(joint: Joint, values: Array) -> float:
     """How far the worst of a joint's coordinates went beyond its stops."""
-    worst = 0.0
-    for number, limits in enumerate(stops_of(joint.dofs)):
-        lone = len(angles) == 1 and angles[number]
-        track = np.unwrap(values[:, number]) if lone else values[:, number]
-        worst = max(worst, float(np.abs(beyond(track, limits)).max(initial=0.0)))
-    return worst
+    return max(
+        (
+            float(np.abs(beyond(values[:, number], limits)).max(initial=0.0))
+            for number, limits in enumerate(stops_of(joint.dofs))
+        ),
+        default=0.0,
+    )
 
 
 def energy_gained(run: Run) -> float:
     """How far the run's energy rose above what it began with, as a share of its largest kinetic energy: what a
-    mechanism without motors never does. Nan where there were motors, or nothing moved."""
-    if not run.free or len(run.poses) < 5 or not run.masses.any():
+    mechanism without motors never does. Nan where there were motors, nothing moved, or bodies turned so far from pose
+    to pose that their speed cannot be told.
+
+    The last two instants do not count: speeds are not known well where nothing follows."""
+    if not run.free or len(run.course) < 7 or not run.masses.any():
         return math.nan
-    kinetic, stored = kinetic_energy(run), _height_energy(run) + _spring_energy(run)
+    if float(np.linalg.norm(_turns(run.course[:, :-1][:, run.masses > 0.0]), axis=-1).max()) > FASTEST:
+        return math.nan
+    kinetic, stored = kinetic_energy(run)[:-2], (_height_energy(run) + _spring_energy(run))[:-2]
     largest, swing = float(kinetic.max()), float(np.ptp(stored))
     if largest <= 1e-6 * max(float(np.abs(stored).max()), swing):
         return math.nan
@@ -184,37 +236,38 @@ def energy_gained(run: Run) -> float:
 
 def _height_energy(run: Run) -> Array:
     """(n,): relative to where the run begins."""
-    risen = run.poses[:, :-1, :3, 3] - run.poses[0, :-1, :3, 3]
+    risen = run.course[:, :-1, :3, 3] - run.course[0, :-1, :3, 3]
     return -np.einsum("nbi,i,b->n", risen, run.gravity, run.masses)
 
 
 def _spring_energy(run: Run) -> Array:
-    """(n,): of the springs of hinges and slides."""
-    stored = np.zeros(len(run.poses))
+    """(n,): of the springs of turns and slides."""
+    stored = np.zeros(len(run.course))
     for held in run.joints:
-        dofs = held.joint.dofs
-        if len(dofs) != 1 or not dofs[0].stiffness > 0.0 or dofs[0].kind not in {"rotation", "translation"}:
+        if not any(dof.stiffness > 0.0 for dof in held.joint.dofs):
             continue
-        apart = inverse(run.poses[:, held.parent] @ held.on_parent) @ (run.poses[:, held.child] @ held.on_child)
-        value = joint_coordinates(held.joint, apart)[:, 0]
-        value = np.unwrap(value) if dofs[0].kind == "rotation" else value
-        stored += 0.5 * dofs[0].stiffness * (value - dofs[0].rest) ** 2
+        values, at = _counted(held, joint_coordinates(held.joint, _apart(held, run.course))), 0
+        for dof in held.joint.dofs:
+            if dof.stiffness > 0.0 and dof.kind in {"rotation", "translation"}:
+                less = run.size**2 if dof.kind == "rotation" else 1.0
+                stored += 0.5 * dof.stiffness / less * (values[:, at] - dof.rest) ** 2
+            at += DOF_SIZE[dof.kind]
     return stored
 
 
 def kinetic_energy(run: Run) -> Array:
     """(n,), from poses alone: of fourth order where all is smooth. Of each body, no more than what leads to the frame
     and what follows it both have, so that a blow does not ring."""
-    moves, turns = _steps(run.poses[:, :-1]) * run.rate, _turns(run.poses[:, :-1]) * run.rate
+    moves, turns = _steps(run.course[:, :-1]) * run.rate, _turns(run.course[:, :-1]) * run.rate
 
     def energy(rule: Callable[[Array], Array]) -> Array:
         """Of each body (.., bodies), from speeds between frames."""
         speed, spin = rule(moves), rule(turns)
         straight = np.einsum("nbi,nbi,b->nb", speed, speed, run.masses)
-        return 0.5 * (straight + np.einsum("nbi,nbi,bi->nb", spin, spin, run.moments))
+        return 0.5 * (straight + np.einsum("nbi,nbj,bij->nb", spin, spin, run.tensors))
 
     leads, follows = energy(lambda v: 1.5 * v[1:] - 0.5 * v[:-1]), energy(lambda v: 1.5 * v[:-1] - 0.5 * v[1:])
-    out = np.empty((len(run.poses), len(run.masses)))
+    out = np.empty((len(run.course), len(run.masses)))
     out[:2], out[-2:] = follows[:2], leads[-2:]
     smooth = energy(lambda v: (-v[:-3] + 7.0 * v[1:-2] + 7.0 * v[2:-1] - v[3:]) / 12.0)  # the five-point rule
     out[2:-2] = np.minimum(smooth, np.minimum(leads[:-2], follows[2:]))

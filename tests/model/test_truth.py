@@ -28,14 +28,14 @@ def run(*bodies: np.ndarray, joints: tuple = (), free: bool = True, **more) -> R
     world = np.broadcast_to(np.eye(4), (len(bodies[0]), 4, 4))
     count = len(bodies)
     poses = np.stack([*bodies, world], axis=1)
-    moments = np.tile([1.0, 2.0, 3.0], (count, 1))
-    return Run(poses, RATE, list(joints), np.full(count, 2.0), moments, np.array([0, -G, 0]), free, **more)
+    tensors = np.tile(np.diag([1.0, 2.0, 3.0]), (count, 1, 1))
+    return Run(poses, RATE, list(joints), np.full(count, 2.0), tensors, np.array([0, -G, 0]), free, **more)
 
 
 def hinge(told: np.ndarray | None = None, **stops) -> HeldJoint:
     """A hinge at the world's origin, about Z, of a link of 4."""
     joint = Joint("7", "Knee", "revolute", None, None, dofs=[Dof("rotation", **stops)])
-    return HeldJoint(joint, 1, 0, np.eye(4), np.eye(4), 4.0, told)
+    return HeldJoint(joint, 1, 0, np.eye(4), np.eye(4), 4.0, None if told is None else told[:, None])
 
 
 def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:

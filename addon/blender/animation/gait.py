@@ -176,6 +176,24 @@ def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
     return digest.hexdigest()
 
 
+def wants_gait(rig: bpy.types.Object) -> bool:
+    """Whether servos chase the model's gait, and not its bones."""
+    target = settings(rig).target
+    return target == "GAIT" or (target == "AUTO" and plays_own_gait(rig))
+
+
+def chased(rig: bpy.types.Object) -> str:
+    """What servos chase, by its name."""
+    data = rig.animation_data
+    if wants_gait(rig):
+        return "the gait"
+    if data is not None and data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks):
+        return "the bones, as strips have them"
+    if data is not None and data.action is not None:
+        return repr(data.action.name)
+    return "the bones, as they are set"
+
+
 def plays_own_gait(rig: bpy.types.Object) -> bool:
     """Whether the rig's Action is its gait as it was baked, or it has none while there is a gait to play."""
     data = rig.animation_data

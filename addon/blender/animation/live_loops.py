@@ -21,16 +21,15 @@ from ...model.kinematics import CLOSES_LOOP, spanning_tree
 from ...model.loops import Positions, joint_initial
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
-from ...model.rotations import inverse
 from ..access import record_of, settings
-from ..blocks import block_pose, coordinates_of
 from ..bone_limits import is_stop
 from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
 from ..follower_marks import set_follows
-from ..joint_axes import constraint_turn
+from ..joint_sides import sides_of
 from ..model_parts import parts, rigs_in
-from ..records import read_dofs, start_of, unflat
+from ..posing import read_pose, write_pose
+from ..records import read_dofs, start_of
 from ..reporting import add_to_report
 
 #: Loops of rigs by the ``session_uid`` that they keep until another file is opened.
@@ -155,42 +154,12 @@ class LiveLoop:
             add_to_report(self.rig, report)
 
     def _read(self, rig: bpy.types.Object, joint: str) -> Array:
-        """The coordinates (size,) that the channels of a joint's bones say."""
         channels = self.channels[joint]
-        out = np.zeros(len(channels))
-        for number, channel in enumerate(channels):
-            pose = rig.pose.bones[channel.bone]
-            if channel.is_single:
-                out[number] = getattr(pose, channel.prop)[channel.index]
-            elif channel.index == 0:
-                places = np.array(pose.location, dtype=np.float64)[None]
-                told = np.array(pose.rotation_quaternion, dtype=np.float64)[None]
-                free = channel.kind == "free"
-                block = coordinates_of(places, told, self._turns[channel.bone], channel.against, free)[0]
-                out[number : number + len(block)] = block
-        return out
+        return read_pose(rig, channels, self._turns.get(channels[0].bone))
 
     def _write(self, joint: str, values: Array) -> None:
-        for channel, value in zip(self.channels[joint], values, strict=True):
-            pose = self.rig.pose.bones[channel.bone]
-            if channel.is_single:
-                if getattr(pose, channel.prop)[channel.index] != np.float32(value):
-                    getattr(pose, channel.prop)[channel.index] = value
-            elif channel.index == 0:
-                size = 6 if channel.kind == "free" else 3
-                block = values[None, channel.number : channel.number + size]
-                places, turns = block_pose(block, self._turns[channel.bone], channel.against)
-                pose.rotation_quaternion = turns[0]
-                if size == 6:
-                    pose.location = places[0]
-
-
-def _same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
-    return (
-        other is not None
-        and one.keys() == other.keys()
-        and all(np.array_equal(value, other[joint]) for joint, value in one.items())
-    )
+        channels = self.channels[joint]
+        write_pose(self.rig, channels, values, self._turns.get(channels[0].bone))
 
 
 # ---------------------------------------------------------------- from Blender's objects
@@ -206,14 +175,8 @@ def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
         lost = (joint.parent is None) + (joint.child is None)
         if not joint.active or lost > int(joint.at_world) or record.source_id in joints:
             continue
-        turn = constraint_turn(joint)
-        back = np.eye(4) if turn is None else inverse(turn)
-        frame = _design(empty)
-        sides = frame @ back, (frame @ unflat(joint.opening) if joint.is_open else frame) @ back
-        ends = joint.parent, joint.child
-        frames = [inverse(_design(end)) @ side for end, side in zip(ends, sides, strict=True)]
-        names = [end.name if end is not None else None for end in ends]
-        made = Joint(record.source_id, record.source_name, joint.type, names[0], names[1], frames[0], frames[1])
+        names = [end.name if end is not None else None for end in (joint.parent, joint.child)]
+        made = Joint(record.source_id, record.source_name, joint.type, names[0], names[1], *sides_of(empty))
         made.dofs = [_begun(dof, start_of(kept)) for dof, kept in zip(read_dofs(joint), joint.dofs, strict=True)]
         made.extra[CLOSES_LOOP] = joint.loop
         joints[record.source_id] = made
@@ -222,11 +185,6 @@ def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
 
 def _begun(dof: Any, start: list[float]) -> Any:
     return replace(dof, position=start[0]) if len(start) == 1 else replace(dof, start=tuple(start))
-
-
-def _design(obj: bpy.types.Object | None) -> Array:
-    """Where an object stands in the model's frame when nothing is posed; None is the world."""
-    return np.eye(4) if obj is None else np.array(obj.matrix_basis.normalized(), dtype=np.float64)
 
 
 def live_loops(rig: bpy.types.Object) -> list[LiveLoop]:

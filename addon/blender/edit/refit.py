@@ -41,7 +41,8 @@ from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
 from ..listeners import quiet
 from ..model_parts import joint_bones, parts
-from ..physics.simulation import build_physics, clear_physics, is_simulated
+from ..physics.homes import home_of
+from ..physics.simulation import build_physics, clear_physics
 from ..posing import pose_of, write_pose
 from ..records import flat
 
@@ -111,12 +112,11 @@ def _set_mode(rig: bpy.types.Object, mode: str) -> None:
 @contextmanager
 def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
     """Within it the model has no physics; afterwards it has what it had."""
-    scenes = [scene for scene in rig.users_scene if is_simulated(rig)]
-    drive = settings(rig).drive
-    for scene in scenes:
+    scene, drive = home_of(rig), settings(rig).drive
+    if scene is not None:
         clear_physics(scene, rig)
     yield
-    for scene in scenes:
+    if scene is not None:
         report.extend(build_physics(scene, rig))
     if settings(rig).drive != drive:
         settings(rig).drive = drive

@@ -26,7 +26,7 @@ from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof
 from ..model_parts import file_name, parts, renamed_bones, rig_in
-from ..physics.flywheel import expected_mass, whole_mass
+from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
@@ -293,8 +293,8 @@ def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
     """The mass, unless it was edited in our record or on the rigid body itself."""
     if not same(record_of(obj).mass, mass):
         return plain(record_of(obj).mass)
-    if obj.rigid_body is not None and not same(obj.rigid_body.mass, expected_mass(obj)):
-        return plain(whole_mass(obj, obj.rigid_body.mass))
+    if obj.rigid_body is not None and is_typed(obj):
+        return plain(obj.rigid_body.mass)
     return mass
 
 

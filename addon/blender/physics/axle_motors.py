@@ -158,7 +158,10 @@ class AxleMotors:
             moved = np.linalg.pinv(pushes[used] @ axes[own[used]].T, rcond=0.1 * _LEAST_SHARE)
             share[used] = 1.0 / np.maximum(np.abs(np.diagonal(moved)), 1.0)
         out = np.where(np.any(pushes, axis=1), np.abs(force[own]) / np.maximum(share, _LEAST_SHARE), 0.0)
-        out[np.setdiff1d(turning, used)] = 0.0
+        if len(used) < len(turning):
+            idle = np.ones(len(out), dtype=bool)
+            idle[used] = False
+            out[turning[idle[turning]]] = 0.0
         if exact and len(used) > 1:
             parts = axes[self.turns] @ pushes[used].T
             out[used] = np.abs(np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns])

@@ -21,6 +21,7 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...model.records import DOF_SIZE, Array, Dof
 from ...model.rotations import frame_with_z, rotation_matrix
@@ -118,12 +119,15 @@ def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
 
 def apart(pushes: Array) -> list[int]:
     """Which three of some directions (n, 3) are farthest from being in one plane, and long."""
-    return list(max(_threes(len(pushes)), key=lambda three: abs(float(np.linalg.det(pushes[list(three)])))))
+    threes = _threes(len(pushes))
+    first, second, third = pushes[threes[:, 0]], pushes[threes[:, 1]], pushes[threes[:, 2]]
+    across = second[:, [1, 2, 0]] * third[:, [2, 0, 1]] - second[:, [2, 0, 1]] * third[:, [1, 2, 0]]
+    return threes[int(np.abs((first * across).sum(axis=1)).argmax())].tolist()
 
 
 @cache
-def _threes(count: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(combinations(range(count), 3))
+def _threes(count: int) -> NDArray[np.intp]:
+    return np.array(list(combinations(range(count), 3)), dtype=np.intp)
 
 
 def pushed(x: Array, z: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import TypeVar
 
@@ -11,20 +11,26 @@ import bpy
 import numpy as np
 
 from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
+from ...model.report import Report
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
 from ..blocks import nearest_vectors
 from ..channels import servo_channels, servo_names
+from ..joint_sides import design_pose
+from ..reporting import add_to_report
 from . import progress as runs
 from .body_keys import follow_body_keys, write_body_keys
 from .handlers import run_at
+from .homes import is_simulated, why_elsewhere, why_stopped
 from .others import has_other_animation
-from .plant import design_pose, gather
-from .recording import Recording, quaternions
-from .simulation import build_physics, is_simulated
+from .plant import Plant, gather
+from .recording import Recording, RunError, in_own_lengths, quaternions
+from .simulation import build_physics
+from .size import tell_of_distortion
 from .truth import keep_truth, truth_of
-from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, stretched
+from .turns import posed, several_posed, with_turns
+from .world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, step_rate, stretched
 
 Progress = Callable[[int, int], None]
 T = TypeVar("T")
@@ -43,41 +49,87 @@ def record(
 def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
     """The same as a generator that pauses after every frame with (done, total), for callers that look after the
     user meanwhile. Closed before the end, it leaves the scene as it was."""
-    if not is_simulated(rig):
+    why = why_elsewhere(scene, rig) or why_stopped(scene)
+    if why:
+        raise ValueError(why)
+    if not is_simulated(rig, scene):
         build_physics(scene, rig)
     follow_scene(scene)
+    scaled = Report()
+    tell_of_distortion(rig, scaled)
+    add_to_report(rig, scaled, {"scaled-unevenly"})
     first = first_frame(scene)
     last = scene.frame_end if last is None else last
     if last < first:
         raise ValueError(f"Physics begins at frame {first}: a run to frame {last} has no frames")
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
-    steps = _steps_per_frame(scene, rig)
-    poses, values, lifts, told, drives = [], [], [], [], []
+    steps = steps_per_frame(scene, rig)
+    poses, values, lifts, told, several, drives = [], [], [], [], [], []
     with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
         try:
             reset_cache(scene)
+            rate = step_rate(scene)
             for number in range((last - first) * steps + 1):
                 scene.frame_set(first + number)
                 if number == 0:
                     plant = gather(rig)
+                    begun, others = posed(plant), several_posed(plant)
                 pose = plant.poses()
+                _must_be_finite(plant, pose, first + number // steps)
+                poses.append(pose)
                 values.append(plant.coordinates(pose))
                 if number % steps == 0:
-                    poses.append(pose)
                     lifts.append(settings(rig).lift)
                     run = run_at(rig, first + number)
                     told.append(np.full(len(plant.joints), np.nan) if run is None else run.told)
+                    several.append({} if run is None else run.told_several)
                     drives.append(settings(rig).drive if run is None else run.drive)
-                    yield len(poses), len(frames)
+                    yield len(drives), len(frames)
         finally:
             reset_cache(scene)
             runs.end(scene)
             scene.frame_set(before[0], subframe=before[1])
     track = np.array(values).reshape(len(values), len(plant.joints))
+    track[0] = with_turns(track[0], begun, plant.turns)
     track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
     chased = np.array(told).reshape(len(told), len(plant.joints))
-    return Recording(plant, frames, np.array(poses), track[::steps], np.array(lifts), chased, drives)
+    every, size, scales = in_own_lengths(np.array(poses))
+    return Recording(
+        plant,
+        frames,
+        every[::steps],
+        track[::steps],
+        np.array(lifts) / size,
+        chased,
+        drives,
+        size,
+        scales,
+        _told_several(several),
+        others,
+        every if steps > 1 else None,
+        rate,
+    )
+
+
+def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
+    """Refuse poses (bodies + 1, 4, 4) that are no places any more."""
+    lost = np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2)))
+    if not len(lost):
+        return
+    name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the model"
+    more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+    raise RunError(
+        f"The run came to nothing finite at frame {frame}: {name}{more} is nowhere",
+        remedy="Look for bodies that begin inside one another, masses that are very unlike, or too few substeps "
+        "(Fit to Model)",
+    )
+
+
+def _told_several(told: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """What servos of several degrees were told (n, size), by their joints, of what they were at each frame."""
+    sizes = {joint: len(values) for each in told for joint, values in each.items()}
+    return {joint: np.array([each.get(joint, np.full(size, np.nan)) for each in told]) for joint, size in sizes.items()}
 
 
 def _work_through(steps: Steps[T], progress: Progress | None) -> T:
@@ -91,7 +143,7 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
                 progress(done, total)
 
 
-def _steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
+def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     """How often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and not
     we by the time that a step stands for, needs the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
@@ -164,18 +216,25 @@ def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple
     boned = servo_channels(rig)
     poses = recording.unlifted()
     return {
-        item.joint.id: (recording.frames, _without_jumps(item.joint, item.coordinates(poses)), LINEAR)
+        item.joint.id: (
+            recording.frames,
+            _without_jumps(item.joint, item.coordinates(poses), recording.begun.get(item.joint.id)),
+            LINEAR,
+        )
         for item in recording.plant.undriven
         if item.joint.id in boned
     }
 
 
-def _without_jumps(joint: Joint, values: Array) -> Array:
-    """Coordinates (n, size) of which angles and rotation vectors go on past half a turn."""
+def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
+    """Coordinates (n, size) of which angles and rotation vectors go on past half a turn, angles with the whole turns
+    that they have begun with (size,)."""
     at = 0
     for dof in joint.dofs:
         size = DOF_SIZE[dof.kind]
         if dof.kind in {"rotation", "screw"}:
+            if begun is not None and dof.kind == "rotation":
+                values[:1, at] = with_turns(values[:1, at], begun[at : at + 1], np.ones(1, dtype=bool))
             values[:, at] = np.unwrap(values[:, at])
         for k in range(1, len(values) if size > 1 else 0):
             values[k : k + 1, at : at + 3] = nearest_vectors(

@@ -13,7 +13,6 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ...model.records import Array
 from ..access import action_record, armature_of, model_uid, record_of, settings
 from ..animation.keys import key_bone_paths
 from ..compat import use_action
@@ -23,8 +22,6 @@ from .recording import Recording, quaternions
 
 _NAME = "Knuckle Body Keys"
 _SUFFIX = " Bodies"
-#: Bodies whose scale differs less from 1 are not scaled.
-_UNSCALED = 1e-5
 
 
 def write_body_keys(rig: bpy.types.Object, recording: Recording, action: bpy.types.Action) -> bpy.types.Action:
@@ -35,29 +32,18 @@ def write_body_keys(rig: bpy.types.Object, recording: Recording, action: bpy.typ
     keys.use_fake_user = True
     action_record(keys).model = model_uid(rig)
     use_action(holder, keys)
-    to_model = np.linalg.inv(recording.unlifted()[:, -1])
+    to_model, scales = np.linalg.inv(recording.unlifted()[:, -1]), recording.scales
     paths = {}
     for number, obj in enumerate(bodies):
-        places, turns, scale = _split(to_model @ recording.poses[:, number])
+        moved = to_model @ recording.poses[:, number]
         bone = _bone_of(obj, holder)
         assert bone is not None
-        paths[bone] = places, quaternions(turns)
-        holder.pose.bones[bone].scale = scale.tolist()
+        paths[bone] = moved[:, :3, 3], quaternions(moved[:, :3, :3])
+        holder.pose.bones[bone].scale = (1.0, 1.0, 1.0) if scales is None else scales[number].tolist()
     key_bone_paths(holder, keys, recording.frames, paths)
     action_record(action).bodies = keys
     follow_body_keys(rig)
     return keys
-
-
-def _split(poses: Array) -> tuple[Array, Array, Array]:
-    """Places (n, 3), rotations (n, 3, 3) and the scale (3,) of poses."""
-    scale = np.linalg.norm(poses[:, :3, :3], axis=1)
-    mean = scale.mean(axis=0)
-    return (
-        poses[:, :3, 3],
-        poses[:, :3, :3] / scale[:, None],
-        np.where(np.abs(mean - 1.0) < _UNSCALED, 1.0, mean),
-    )
 
 
 def _holder(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bpy.types.Object:

@@ -29,6 +29,7 @@ from .generic import (
     put_several_stops,
     put_springs,
 )
+from .size import size_of
 
 #: Constraint types whose limits and targets hold for the child when the child is ``object1``.
 CHILD_FIRST = {"HINGE", "MOTOR", "POINT", "FIXED"}
@@ -145,9 +146,9 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
     elif low is None and high is None:
         put_limit(constraint, "lin_x", None)  # a slider without limits is free along its axis, and never about it
     else:
-        put_limit(
-            constraint, "lin_x", (-FAR if low is None else max(low, -FAR), FAR if high is None else min(high, FAR))
-        )
+        size = size_of(record_of(empty).model)  # Blender counts in the world's lengths
+        low, high = -FAR if low is None else low * size, FAR if high is None else high * size
+        put_limit(constraint, "lin_x", (max(low, -FAR), min(high, FAR)))
 
 
 def is_far_round(joint: KnuckleJoint, start: float) -> bool:

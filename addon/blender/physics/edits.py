@@ -9,14 +9,16 @@ from ..access import armature_settings, settings
 from ..animation import live_loops
 from ..bone_limits import limit_bone_of
 from ..model_parts import parts, rig_of
+from . import progress
 from .apart import keep_apart
 from .body_keys import follow_body_keys
 from .constraints import put_constraint
 from .flywheel import put_masses
-from .handlers import handed_over
-from .servo import ServoRun
-from .simulation import build_physics, is_simulated, is_whole, put_friction
-from .world import reset_cache, world_gravity
+from .ground import follow_switch
+from .handlers import switch
+from .homes import home_of, is_simulated, scene_for, simulated_in
+from .simulation import build_physics, is_whole, put_friction
+from .world import reset_cache, tell_of_gravity, world_gravity
 
 
 def drive_changed(armature: bpy.types.Armature) -> None:
@@ -25,14 +27,13 @@ def drive_changed(armature: bpy.types.Armature) -> None:
     if rig is None:
         return
     follow_body_keys(rig)
-    for scene in rig.users_scene:
-        if armature_settings(armature).drive != "KEYS" and not (is_simulated(rig) and is_whole(scene, rig)):
-            build_physics(scene, rig)
-        if scene.rigidbody_world is None:
-            continue
-        ServoRun(scene, rig).set_drive(armature_settings(armature).drive)
-        reset_cache(scene)
-        handed_over(scene)
+    scene, drive = scene_for(rig), armature_settings(armature).drive
+    if scene is None:
+        return
+    if drive != "KEYS" and not (is_simulated(rig, scene) and is_whole(scene, rig)):
+        build_physics(scene, rig)
+    if is_simulated(rig, scene):
+        switch(scene, rig, drive)
 
 
 def joint_changed(empty: bpy.types.Object) -> None:
@@ -44,27 +45,38 @@ def joint_changed(empty: bpy.types.Object) -> None:
     live_loops.forget(rig)
     if empty.rigid_body_constraint is not None:
         put_constraint(empty, settings(rig))
-    elif is_simulated(rig):
-        for scene in rig.users_scene:
-            if scene.rigidbody_world is not None and not is_whole(scene, rig):  # it floated, and has a spring now
-                build_physics(scene, rig)
+        return
+    scene = home_of(rig)
+    if scene is not None and not is_whole(scene, rig):  # it floated, and has a spring now
+        build_physics(scene, rig)
 
 
 def world_changed(armature: bpy.types.Armature) -> None:
     """The model's gravity, friction or softness was edited."""
     rig = armature_settings(armature).rig
-    if rig is None or not is_simulated(rig):
+    scene = None if rig is None else home_of(rig)
+    if rig is None or scene is None:
         return
     for empty in parts(rig, "JOINT"):
         if empty.rigid_body_constraint is not None:
             put_constraint(empty, armature_settings(armature))
-    for scene in rig.users_scene:
-        if armature_settings(armature).before.made_world:
-            scene.gravity = world_gravity(rig)
-        put_friction(rig)
-        if scene.rigidbody_world is not None:
-            keep_apart(rig, scene.rigidbody_world, Report())
-        reset_cache(scene)
+    if armature_settings(armature).before.made_world:
+        scene.gravity = world_gravity(rig)
+    tell_of_gravity(scene, rig)
+    put_friction(rig)
+    keep_apart(rig, scene.rigidbody_world, Report())
+    reset_cache(scene)
+
+
+def ground_changed(armature: bpy.types.Armature) -> None:
+    """The user put the ground under a model, or took it away."""
+    rig = armature_settings(armature).rig
+    scene = None if rig is None else home_of(rig)
+    if rig is not None and scene is not None:
+        follow_switch(scene, rig)
+        progress.end(scene)
+        for each in simulated_in(scene):
+            switch(scene, each, settings(each).drive)
 
 
 def body_changed(obj: bpy.types.Object) -> None:

@@ -25,6 +25,7 @@ from ..properties import KnuckleServoState
 from .anchor import is_held
 from .constraints import SOFT_ABOVE
 from .generic import has_stops
+from .size import size_of
 
 #: Steps per second and iterations at which real walkers walked, and which no model goes below.
 STEPS_PER_SECOND = 600
@@ -72,11 +73,11 @@ def fit_of(rig: bpy.types.Object) -> Fit:
         soft = "the joints are as soft as the file has them, and walk at this"
         return Fit(STEPS_PER_SECOND, ITERATIONS, soft, soft)
     empties = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
-    lengths = _lengths(empties)
-    lengths = {obj: long for obj, long in lengths.items() if long > 0.0}
+    scale = size_of(rig)
+    lengths = {obj: long * scale for obj, long in _lengths(empties).items() if long > 0.0}
     if not lengths:
         return least
-    size = _spread(list(lengths)) + max(lengths.values())
+    size = _spread(list(lengths)) * scale + max(lengths.values())
     floor = _SHORTEST * size
     wishes = [(float(least.steps), least.why_steps), *_springs(empties, lengths, floor)]
     body = min(lengths, key=lambda obj: lengths[obj])
@@ -108,6 +109,7 @@ def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None
     if (world.substeps_per_frame, world.solver_iterations) != (substeps, fit.iterations):
         world.substeps_per_frame, world.solver_iterations = substeps, fit.iterations
     before.fitted_substeps, before.fitted_iterations = world.substeps_per_frame, world.solver_iterations
+    before.fitted_rate = scene.render.fps / scene.render.fps_base
 
 
 def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:

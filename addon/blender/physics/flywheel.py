@@ -17,13 +17,17 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import Array
+from ...model.report import Report
 from ..access import record_of, settings
 from ..boxes import box
+from ..listeners import quiet
 from ..model_parts import child_collection, parts
 from .inertia import blender_moments
 
 #: Blender refuses less.
 LEAST_MASS = 0.001
+#: How many bodies a warning names.
+_NAMED = 3
 #: Tensors that differ by less than this share are left as Blender has them; flywheels are to do better.
 _ENOUGH, _EXACT = 0.01, 1e-4
 #: The shares of the mass that a flywheel may have, the least that does is taken: welds of unlike masses are weaker.
@@ -92,6 +96,20 @@ def _share(obj: bpy.types.Object) -> float:
     return record.flywheel_share if record.flywheel is not None and record.flywheel.rigid_body is not None else 0.0
 
 
+def keep_mass(obj: bpy.types.Object) -> None:
+    """Take over a mass that was typed on the rigid body itself: it is the whole one, flywheel and all. The record has
+    it then; ``put_masses`` splits it."""
+    record, body = record_of(obj), obj.rigid_body
+    if body is not None and is_typed(obj):
+        with quiet():
+            record.mass = body.mass
+
+
+def is_typed(obj: bpy.types.Object) -> bool:
+    """Whether the mass of a body's rigid body is another than was set: the user has typed it into Blender's panel."""
+    return bool(np.float32(obj.rigid_body.mass) != np.float32(expected_mass(obj)))
+
+
 def put_masses(obj: bpy.types.Object) -> None:
     """Set the masses of a body and its flywheel from its record."""
     obj.rigid_body.mass = expected_mass(obj)
@@ -110,7 +128,7 @@ def put_flywheel(
     if record.has_tensor and moving and settings(record.model).match_inertia:
         tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3)
         split = split_of(tensor, blender_moments(obj, pieces) / obj.rigid_body.mass)
-    if split is None:
+    if split is None or record.mass * min(split.share, 1.0 - split.share) < LEAST_MASS:
         record.flywheel_share = 0.0
         put_masses(obj)
         return False
@@ -131,6 +149,22 @@ def put_flywheel(
     weld.type, weld.object1, weld.object2, weld.disable_collisions = "FIXED", obj, wheel, True
     put_masses(obj)
     return True
+
+
+def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
+    """One warning for all bodies that are lighter than Blender's physics has any."""
+    light = [obj for obj in bodies if obj.rigid_body.type == "ACTIVE" and record_of(obj).mass < 0.999 * LEAST_MASS]
+    if not light:
+        return
+    names = ", ".join(repr(record_of(obj).source_name or obj.name) for obj in light[:_NAMED])
+    more = f" and {len(light) - _NAMED} more" if len(light) > _NAMED else ""
+    report.warn(
+        "mass-too-small",
+        f"Blender's physics has no mass below {LEAST_MASS:g}: {names}{more} would be lighter, and count as that. "
+        "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one "
+        "large factor: it then moves as it should",
+        where=light[0].name,
+    )
 
 
 def _ensure(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:

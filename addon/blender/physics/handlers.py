@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -14,25 +14,26 @@ from ..animation import live_loops
 from ..animation.gait import settings_curves
 from ..model_parts import rigs_in
 from ..reporting import add_to_report
-from . import progress
+from . import progress, runs
 from .body_keys import follow_body_keys
+from .homes import simulated_in
 from .plant import gather
 from .servo import ServoRun
-from .simulation import build_physics, is_simulated, is_whole
+from .simulation import build_physics, is_whole
 from .standstill import Standstill
 from .starting import Beginning, evaluate_first
 from .stripping import forget_simulations, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache
 
-_runs: dict[str, ServoRun] = {}
-_last: dict[str, int] = {}
+#: All by the scene's ``session_uid``, which a new name does not change.
+_last: dict[int, int] = {}
 _holds: list[Standstill | Beginning] = []
 #: How many bodies and constraints the worlds of scenes had, and whether one is being looked after now.
-_sizes: dict[str, tuple[int, ...]] = {}
+_sizes: dict[int, tuple[int, ...]] = {}
 #: The models that physics moves at the present frame of scenes, and the scenes whose run has just taken a step.
-_led: dict[str, list[bpy.types.Object]] = {}
-_stepped: set[str] = set()
-_busy: set[str] = set()
+_led: dict[int, list[bpy.types.Object]] = {}
+_stepped: set[int] = set()
+_busy: set[int] = set()
 
 
 @persistent
@@ -43,16 +44,17 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     the run did there. At the first frame the cache is dropped: what changed since, in keys or controls, must be in the
     next run."""
     _release()
-    _stepped.discard(scene.name)
-    _led.pop(scene.name, None)
+    uid = scene.session_uid
+    _stepped.discard(uid)
+    _led.pop(uid, None)
     for rig in rigs_in(scene):
         follow_body_keys(rig)
     world = scene.rigidbody_world
-    if world is None or not world.enabled or scene.name in _busy:
+    if world is None or not world.enabled or uid in _busy:
         return
     _look_after(scene)
     frame = scene.frame_current
-    last, _last[scene.name] = _last.get(scene.name), frame
+    last, _last[uid] = _last.get(uid), frame
     if world.point_cache.is_baked:
         return
     if frame == scene.frame_start:
@@ -60,54 +62,75 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     start = first_frame(scene)
     if frame > start:
         note_simulated(scene)
-    rigs = _led[scene.name] = _driven(scene)
-    from_start = last == start and frame == start + 1
+    simulated = list(simulated_in(scene))
+    runs.come_to(simulated, frame, start)
+    rigs = _led[uid] = _driven(simulated)
     if frame <= start:
         for rig in rigs:
             _begin(scene, rig)
         progress.rewound(scene)
-    elif rigs and (from_start or not progress.replay(scene, rigs, frame)):
-        _go_on(scene, rigs, last)
+    elif rigs and frame == start + 1 and last in (None, start):
+        _start(scene, rigs, frame)
+    elif rigs:
+        _go_on(scene, rigs, frame, again=last == frame)
 
 
-def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], last: int | None) -> None:
-    """Control models for a step, if Blender takes one to the present frame."""
-    frame, start, run = scene.frame_current, first_frame(scene), progress.progress_of(scene)
-    if frame == start + 1:
-        for rig in rigs:
-            if rig.name not in _runs or last != start:  # the first frame was there without being come to
-                _begin(scene, rig).stand_on_ground()
-        progress.begin(scene, rigs)
-        _stepped.add(scene.name)
-        for rig in rigs:
-            _holds.append(_runs[rig.name].start())
-            _runs[rig.name].step(frame)
-            still = Standstill(rig)
-            _holds.append(still)
-            still.hold()
-        if _holds:
+def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
+    """Control models for the first step. They are gathered anew: at the first frame anything may have been done to
+    them since that was come to."""
+    standing = [rig for rig in rigs if runs.run_of(rig) is not None and runs.is_led(rig, frame)]
+    begun = [_gather(scene, rig) for rig in rigs]
+    evaluate_first(scene)  # what was made since the first frame stands at the origin yet
+    for run in begun:
+        if run.rig not in standing and run.stand_on_ground():
             evaluate_first(scene)
-    elif frame - 1 in (last, None if run is None else run.now):
+    runs.come_to(rigs, first_frame(scene), first_frame(scene))
+    runs.come_to(rigs, frame, first_frame(scene))
+    progress.begin(scene, rigs)
+    _stepped.add(scene.session_uid)
+    for run in begun:
+        _holds.append(run.start())
+        run.step(frame)
+        still = Standstill(run.rig)
+        _holds.append(still)
+        still.hold()
+    evaluate_first(scene)
+
+
+def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, again: bool) -> None:
+    """Control models for a step, if Blender takes one to the present frame; else have it show what the run did there,
+    and of models that no run has brought there, where their bones have them."""
+    led = all(runs.is_led(rig, frame) for rig in rigs)
+    progress.part_with_old(scene, rigs, frame, led)
+    if progress.replay(scene, frame) or again:
+        return  # a part of the same frame takes no step either
+    run = progress.progress_of(scene)
+    if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
-            _stepped.add(scene.name)
+            _stepped.add(scene.session_uid)
         for rig in rigs:
-            if rig.name not in _runs:  # an undo in the middle of a run
-                _runs[rig.name] = ServoRun(scene, rig)
-            _runs[rig.name].step(frame)
+            going = runs.run_of(rig)
+            if going is None:  # an undo in the middle of a run
+                going = ServoRun(scene, rig)
+                runs.keep(going)
+            going.step(frame)
+    elif run is None or not run.has_frames:
+        for rig in rigs:
+            runs.hold(rig)
 
 
 def _look_after(scene: bpy.types.Scene) -> None:
     """See to what the user's deletions left in the scene's world, before Blender takes a step with it."""
     world = scene.rigidbody_world
     size = _size(world)
-    if _sizes.get(scene.name) != size and not world.point_cache.is_baked:
-        _busy.add(scene.name)
+    if _sizes.get(scene.session_uid) != size and not world.point_cache.is_baked:
+        _busy.add(scene.session_uid)
         try:
             if part_with_lost(scene):
-                _runs.clear()  # they command motors that are gone
+                runs.forget(frames=False)  # they command motors that are gone
         finally:
-            _busy.discard(scene.name)
-    _sizes[scene.name] = _size(world)
+            _busy.discard(scene.session_uid)
+    _sizes[scene.session_uid] = _size(world)
 
 
 def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
@@ -119,28 +142,31 @@ def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
+def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """At the first frame: have a model stand there as it is."""
+    _gather(scene, rig)
+    runs.lift(rig, 0.0)
+
+
+def _gather(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
     if not is_whole(scene, rig):
         add_to_report(rig, build_physics(scene, rig))
-    run = _runs[rig.name] = ServoRun(scene, rig)
-    run.begin(first_frame(scene))
+    run = ServoRun(scene, rig)
+    runs.keep(run)
+    run.set_drive(run.drive_at(first_frame(scene)))
     reset_cache(scene)
     return run
 
 
 def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
     """The run that controlled a model for the step to a frame; None where none did."""
-    run = _runs.get(rig.name)
+    run = runs.run_of(rig)
     return run if run is not None and run.told_for == frame else None
 
 
-def _driven(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The scene's models that physics moves, now or at some keyed frame."""
-    return [
-        rig
-        for rig in rigs_in(scene)
-        if (settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)) and is_simulated(rig)
-    ]
+def _driven(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Those of a scene's simulated models that physics moves, now or at some keyed frame."""
+    return [rig for rig in simulated if settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)]
 
 
 @persistent
@@ -149,25 +175,29 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     second, once Blender has built its simulation: poses and joints are let go."""
     if _release():
         live_loops.before_frame(scene)  # what drives loops goes on now
-    if scene.name in _busy:
+    if scene.session_uid in _busy:
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
-        for rig in _driven(scene):
-            run = _runs.get(rig.name)
+        for rig in _driven(simulated_in(scene)):
+            run = runs.run_of(rig)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
-    _tell(scene, _led.get(scene.name, ()))
+    _tell(scene, _led.get(scene.session_uid, ()))
 
 
 def _tell(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """Say whether what is shown of models is what physics does at this frame."""
+    uid, run = scene.session_uid, progress.progress_of(scene)
     if not rigs or scene.frame_current <= first_frame(scene):
         progress.tell(scene, "")
-        return
-    plants = [_runs[rig.name].plant if rig.name in _runs else gather(rig) for rig in rigs]
-    places = np.concatenate([plant.poses()[:-1, :3, 3] for plant in plants])
-    progress.judge_frame(scene, places, scene.name in _stepped)
+    elif uid in _stepped or (run is not None and run.has_frames):
+        going = [runs.run_of(rig) for rig in rigs]
+        plants = [gather(rig) if run is None else run.plant for rig, run in zip(rigs, going, strict=True)]
+        places = np.concatenate([plant.poses()[:-1, :3, 3] for plant in plants])
+        progress.judge_frame(scene, places, uid in _stepped)
+    else:
+        progress.tell_why(scene)
 
 
 def _release() -> bool:
@@ -181,16 +211,29 @@ def _release() -> bool:
 
 def handed_over(scene: bpy.types.Scene) -> None:
     """A model's drive was switched by hand: what is shown is no longer what the last step came to."""
-    _stepped.discard(scene.name)
-    _tell(scene, _driven(scene))
+    _stepped.discard(scene.session_uid)
+    _tell(scene, _driven(simulated_in(scene)))
+
+
+def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
+    """Hand a model's bodies over to ``drive``: KEYS, SERVO or LIMP. Where physics has not come to, they stay with their
+    bones until a run begins."""
+    runs.drop(rig)
+    frame, begun = scene.frame_current, scene.frame_current > first_frame(scene)
+    if drive != "KEYS" and begun and not runs.is_led(rig, frame):
+        runs.hold(rig)
+    else:
+        ServoRun(scene, rig).set_drive(drive)
+    reset_cache(scene)
+    handed_over(scene)
 
 
 @persistent
 def forget(*_args: Any) -> None:
     """After undo or another file: what was gathered points at data that is gone."""
     live_loops.forget()
-    _runs.clear()
-    _last.clear()
+    runs.forget()
+    _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
     _holds.clear()
     _sizes.clear()
     _busy.clear()
@@ -201,13 +244,14 @@ def forget(*_args: Any) -> None:
 @persistent
 def after_load(*_args: Any) -> None:
     """A file that was saved in the middle of a run does not have the run in it: it opens at the run's beginning."""
-    forget()
+    _last.clear()
     progress.forget()
     forget_simulations()
     for scene in bpy.data.scenes:
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
             continue
-        if _driven(scene):
+        if _driven(simulated_in(scene)):
             # Blender cannot evaluate yet: with frame_set it would take all bodies to be in one heap
             scene.frame_current = first_frame(scene)
+    forget()

@@ -7,7 +7,7 @@ import atexit
 from .. import listeners
 from ..animation import live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
-from .edits import body_changed, drive_changed, joint_changed, world_changed
+from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, before_frame, forget
 
 _HANDLERS: Handlers = (
@@ -25,6 +25,7 @@ _LISTENERS: Listeners = (
     (listeners.on_joint_change, joint_changed),
     (listeners.on_drive_change, drive_changed),
     (listeners.on_world_change, world_changed),
+    (listeners.on_ground_change, ground_changed),
     (listeners.on_body_change, body_changed),
 )
 

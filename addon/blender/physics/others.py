@@ -15,7 +15,8 @@ def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     drivers of the model, the scene's gravity, bodies that follow keys, animated force fields."""
     if is_mixed(rig) or _is_animated(scene):
         return True
-    held = scene.rigidbody_world.collection
+    world = scene.rigidbody_world
+    held = world.collection if world is not None else None
     for obj in held.objects if held is not None else ():
         if record_of(obj).model == rig or stands(obj) or obj.rigid_body is None:
             continue
@@ -30,11 +31,15 @@ def is_mixed(rig: bpy.types.Object) -> bool:
     data = rig.animation_data
     if data is None:
         return False
-    strips = data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
-    return strips or any(not _is_of_screw(curve) for curve in data.drivers)
+    return has_strips(data) or any(not is_of_screw(curve) for curve in data.drivers)
 
 
-def _is_of_screw(curve: bpy.types.FCurve) -> bool:
+def has_strips(data: bpy.types.AnimData) -> bool:
+    """Whether strips have a say beside an Action."""
+    return data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
+
+
+def is_of_screw(curve: bpy.types.FCurve) -> bool:
     """Whether a driver is one that has a screw's bone slide as another turns."""
     names = [variable.name for variable in curve.driver.variables]
     return names == ["angle"] and curve.driver.expression.startswith("angle * ")
@@ -53,5 +58,4 @@ def _is_animated(block: Any) -> bool:
     data = block.animation_data
     if data is None:
         return False
-    strips = data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
-    return data.action is not None or strips or bool(len(data.drivers))
+    return data.action is not None or has_strips(data) or bool(len(data.drivers))

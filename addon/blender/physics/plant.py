@@ -14,10 +14,10 @@ from ...model.kinematics import joint_coordinates
 from ...model.records import Array, Joint
 from ...model.rotations import inverse
 from ..access import record_of, settings
-from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
+from ..joint_sides import sides_of
 from ..model_parts import child_collection, parts
-from ..records import read_dofs, unflat
+from ..records import read_dofs
 from .anchor import ends_of, is_held
 from .constraints import put_motor
 from .coordinates import closed_form
@@ -139,32 +139,29 @@ class Undriven:
     def coordinates(self, poses: Array) -> Array:
         """Its coordinates (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
         here, there = poses[:, self.parent] @ self.on_parent, poses[:, self.child] @ self.on_child
-        return joint_coordinates(self.joint, inverse(here) @ there)
+        return joint_coordinates(self.joint, _inverse(here) @ there)
 
     def now(self, poses: Array) -> Array:
         """Its coordinates (size,) of poses (bodies + 1, 4, 4)."""
         if self.quick is None:
             return self.coordinates(poses[None])[0]
-        return self.quick(inverse(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
+        return self.quick(_inverse(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
 
 
 def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None], place: _Places) -> Undriven:
     record = record_of(empty)
-    turn = constraint_turn(record.joint)
-    frame = design_pose(empty) if turn is None else design_pose(empty) @ inverse(turn)
     joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
     parent, child = sides
-    on_parent, on_child = (inverse(design_pose(side)) @ frame for side in (parent, child))
-    return Undriven(empty, joint, place[parent], place[child], on_parent, on_child, closed_form(joint.dofs))
+    return Undriven(empty, joint, place[parent], place[child], *sides_of(empty), closed_form(joint.dofs))
 
 
 def _inverse(poses: Array) -> Array:
-    """The inverse of poses (n, 4, 4) that may be scaled along their axes."""
-    turn = np.swapaxes(poses[:, :3, :3], 1, 2)
+    """The inverse of poses (..., 4, 4) that may be scaled along their axes."""
+    turn = np.swapaxes(poses[..., :3, :3], -1, -2)
     out = np.zeros_like(poses)
-    out[:, :3, :3] = turn / (turn**2).sum(axis=2)[:, :, None]
-    out[:, :3, 3] = -np.einsum("nij,nj->ni", out[:, :3, :3], poses[:, :3, 3])
-    out[:, 3, 3] = 1.0
+    out[..., :3, :3] = turn / (turn**2).sum(axis=-1)[..., None]
+    out[..., :3, 3] = -np.einsum("...ij,...j->...i", out[..., :3, :3], poses[..., :3, 3])
+    out[..., 3, 3] = 1.0
     return out
 
 
@@ -186,8 +183,8 @@ def gather(rig: bpy.types.Object) -> Plant:
     laws = joint_laws(rig)
     braked = {empty for empty, own in laws.items() if any(law.brakes for law in own)}
     driven = {empty for empty, own in laws.items() if not all(law.brakes for law in own)}
-    sides, frames = _sides(servos, ends, place), _frames(servos, ends)
-    ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls, ends)
+    sides, frames = _sides(servos, ends, place), _frames(servos)
+    ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls)
     return Plant(
         rig,
         [record_of(empty).source_id for empty in servos],
@@ -237,28 +234,14 @@ def _sides(empties: list[bpy.types.Object], ends: _Ends, place: _Places) -> NDAr
     return np.array([[place[end] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
 
 
-def _frames(empties: list[bpy.types.Object], ends: _Ends) -> Array:
+def _frames(empties: list[bpy.types.Object]) -> Array:
     """The frames of joints on their parents and on their children, (n, 2, 4, 4)."""
-    out = []
-    for empty in empties:
-        design, joint = design_pose(empty), record_of(empty).joint
-        sides = design, design @ unflat(joint.opening) if joint.is_open else design
-        turn = axis_to_z(joint)
-        out.append([inverse(design_pose(end)) @ side @ turn for end, side in zip(ends[empty], sides, strict=True)])
-    return np.array(out).reshape(-1, 2, 4, 4)
+    return np.array([sides_of(empty, axis_to_z(record_of(empty).joint)) for empty in empties]).reshape(-1, 2, 4, 4)
 
 
 def servo_possible(joint: KnuckleJoint) -> bool:
     """Whether a joint is a simulated hinge or slide."""
     return is_held(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
-
-
-def design_pose(obj: bpy.types.Object | None) -> Array:
-    """Where an object stands in the model's frame when nothing is posed: its local matrix, unscaled. None is the
-    world."""
-    if obj is None:
-        return np.eye(4)
-    return np.array(obj.matrix_basis.normalized(), dtype=np.float64)
 
 
 def axis_to_z(joint: KnuckleJoint) -> Array:

@@ -15,6 +15,7 @@ import bpy
 import numpy as np
 
 from ...model.records import Array
+from . import runs
 from .freshness import fingerprint
 from .starting import evaluate_at
 from .world import first_frame, last_frame, reset_cache
@@ -33,6 +34,11 @@ class Progress:
     reach: int = _NOWHERE
     now: int = _NOWHERE
     places: dict[int, Array] = field(default_factory=dict)
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether the run has come to any frame."""
+        return self.reach != _NOWHERE
 
     def came_to(self, frame: int, places: Array) -> None:
         """The run took a step."""
@@ -73,17 +79,24 @@ def rewound(scene: bpy.types.Scene) -> None:
         run.now = first_frame(scene)
 
 
-def replay(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> bool:
-    """Before a frame that the present run had: have Blender show it from its cache, or where that is old nothing of
-    it. Whether it was one."""
+def part_with_old(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, led: bool) -> None:
+    """Before a frame that is gone to, and not ``led`` to by a step: have Blender forget a run that is old."""
     run = _progress.get(scene.session_uid)
-    if run is None or frame > run.reach:
-        return False
+    if run is None or not run.has_frames or (frame > run.reach and (led or run.now == frame - 1)):
+        return
     if run.mark != fingerprint(scene, rigs):
         reset_cache(scene)
         evaluate_at(scene, first_frame(scene) + 1)  # Blender throws away what comes after
         end(scene)
-        return True
+        for rig in rigs:
+            runs.lose(rig)
+
+
+def replay(scene: bpy.types.Scene, frame: int) -> bool:
+    """Before a frame that the present run had: have Blender show it from its cache. Whether it was one."""
+    run = _progress.get(scene.session_uid)
+    if run is None or frame > run.reach:
+        return False
     run.now = frame
     scene.frame_current = run.reach  # to call an operator evaluates the scene: at that frame nothing is thrown away
     try:
@@ -132,12 +145,17 @@ def judge_frame(scene: bpy.types.Scene, places: Array, stepped: bool) -> None:
     tell(scene, "" if run is not None and run.shows(frame, places) else _why(scene, run))
 
 
+def tell_why(scene: bpy.types.Scene) -> None:
+    """At a frame that no run has come to: say so."""
+    tell(scene, _why(scene, _progress.get(scene.session_uid)))
+
+
 def _why(scene: bpy.types.Scene, run: Progress | None) -> str:
     if scene.frame_current > last_frame(scene):
         return (
             f"Physics ends at frame {last_frame(scene)}: bring the scene's end beyond it and play from the first frame"
         )
-    if run is None or run.reach == _NOWHERE:
+    if run is None or not run.has_frames:
         return "Bake first, or play from the first frame: physics has not run to this frame as things are now"
     return f"Bake first, or play from the first frame: physics has run to frame {run.reach} only"
 
@@ -151,3 +169,6 @@ def tell(scene: bpy.types.Scene, text: str) -> None:
     for window in manager.windows if manager is not None else ():
         if window.scene == scene:
             window.workspace.status_text_set(text or None)
+            for area in window.screen.areas:
+                if area.type == "VIEW_3D":
+                    area.tag_redraw()  # the sidebar has room for the note, or none

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import bpy
 import numpy as np
@@ -13,26 +15,28 @@ from ...model.report import FormatError
 from ..access import record_of, settings
 from ..animation import gait as gaits
 from ..channels import servo_channels
-from ..model_parts import parts
 from ..properties import DRIVES
 from ..records import start_of
-from .anchor import stands
 from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
-from .flywheel import flywheels
+from .flywheel import keep_mass, put_masses
 from .laws import Course, commands, steady
+from .live_bones import LiveBones
 from .losses import Losses, losses_of
 from .lowest import lowest_point
 from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .pushes import Pushes, pushes_of
 from .reach import Measured
+from .runs import follow_bones, lift, moving_bodies
 from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
+from .size import size_of
 from .starting import Beginning
 from .throws import Throws, throws_of
-from .world import first_frame, frame_rate, stretch
+from .turns import posed, with_turns
+from .world import first_frame, step_rate, stretch
 
 #: What a motor of a hinge and of a slide is told.
 _TURNING = "motor_ang_target_velocity", "motor_ang_max_impulse"
@@ -49,8 +53,11 @@ class ServoRun:
         self.plant: Plant = gather(rig)
         self.settings = gaits.settings_curves(rig)
         self.drive = ""
-        self.bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
-        self.bodies += [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
+        for obj in self.plant.bodies:
+            keep_mass(obj)
+            if obj.rigid_body is not None:
+                put_masses(obj)
+        self.bodies = moving_bodies(rig)
         self.several: list[SeveralServos] = []
         if self._ever_servo() or has_locked(self.plant):
             ensure_motors(scene, self.plant)
@@ -73,6 +80,8 @@ class ServoRun:
         self._feel = self._feedback_places()
         self._held, self._spun = (self._gait_places(velocity) for velocity in (False, True))
         self._curves = gaits.pose_curves(rig)
+        channels = [channel for each in servo_channels(rig).values() for channel in each]
+        self._live = LiveBones(rig, {curve for channel in channels for curve in channel.curves()})
         self._keys = self._key_sources()
         self._told: dict[float, Array] = {}
         self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
@@ -80,9 +89,13 @@ class ServoRun:
         self._last: Array | None = None
         self._course = Course.at_rest(len(self.motors))
         self._written = np.full((len(self.motors), 2), np.nan)
+        #: From the plant's units to the world's: slides of a scaled model are as much longer there.
+        self._lengths = np.where(self.plant.turns, 1.0, size_of(rig))
         self._names = [_TURNING if turns else _SLIDING for turns in self.plant.turns]
         #: What each servo was last told to be at, and the frame of that; nan where nothing.
         self.told, self.told_for = np.full(len(self.motors), np.nan), self.first
+        #: The same of joints of several degrees (size,), by their ids.
+        self.told_several: dict[str, Array] = {}
 
     def _ever_servo(self) -> bool:
         return settings(self.rig).drive == "SERVO" or ("knuckle.drive", 0) in self.settings
@@ -90,14 +103,10 @@ class ServoRun:
     def _ever_physics(self) -> bool:
         return settings(self.rig).drive != "KEYS" or ("knuckle.drive", 0) in self.settings
 
-    def _wants_gait(self) -> bool:
-        target = settings(self.rig).target
-        return target == "GAIT" or (target == "AUTO" and gaits.plays_own_gait(self.rig))
-
     def _gait(self) -> Gait | None:
         """The gait to chase; none where the document that holds it was spoilt, which is said in the report."""
         try:
-            return gaits.live_gait(self.rig) if self._wants_gait() else None
+            return gaits.live_gait(self.rig) if gaits.wants_gait(self.rig) else None
         except FormatError as error:
             lines = settings(self.rig).report
             if not any(line.code == "gait-unreadable" for line in lines):
@@ -118,19 +127,24 @@ class ServoRun:
         ours = [number for number, joint in enumerate(self.plant.joints) if joint in row]
         return ours, [row[self.plant.joints[number]] for number in ours]
 
-    def _key_sources(self) -> list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]]:
-        out: list[tuple[bpy.types.FCurve | None, bpy.types.PoseBone | None, str]] = []
+    def _key_sources(self) -> list[Callable[[float], float]]:
+        """What tells each servo where its bone is at a frame; nan where there is nothing to chase."""
+        out: list[Callable[[float], float]] = []
         channels = servo_channels(self.rig)
         for joint, empty in zip(self.plant.joints, self.plant.empties, strict=True):
-            if joint not in channels:
-                out.append((None, None, ""))  # closes a loop: no bone, nothing to chase
-                continue
-            channel = channels[joint][0]
-            bone, curve = self.rig.pose.bones[channel.bone], self._curves.get((channel.path, channel.index))
-            if curve is None and record_of(empty).joint.follows:
-                out.append((None, None, ""))  # goes where its loop leads it: two motors would fight over that
-                continue
-            out.append((curve, bone, channel.prop))
+            channel = channels[joint][0] if joint in channels else None
+            source = None if channel is None else (channel.path, channel.index)
+            curve = None if source is None else self._curves.get(source)
+            if channel is None or source is None:
+                out.append(_nothing)  # closes a loop: no bone, nothing to chase
+            elif source in self._live.keys:
+                out.append(partial(self._live.at, source))
+            elif curve is not None:
+                out.append(curve.evaluate)
+            elif record_of(empty).joint.follows:
+                out.append(_nothing)  # goes where its loop leads it: two motors would fight over that
+            else:
+                out.append(partial(_as_set, self.rig.pose.bones[channel.bone], channel.prop, channel.index))
         return out
 
     # ---------------------------------------------------------------- each frame
@@ -146,31 +160,25 @@ class ServoRun:
             return settings(self.rig).drive
         return DRIVES[min(max(int(curve.evaluate(frame)), 0), len(DRIVES) - 1)]
 
-    def begin(self, frame: int) -> None:
-        """At the first frame of a run."""
-        self.set_drive(self.drive_at(frame))
-        lift(self.rig, 0.0)
-
-    def stand_on_ground(self) -> None:
+    def stand_on_ground(self) -> bool:
         """At the first frame of a run under physics, raise a model that begins inside its ground: Blender
-        would shoot it out."""
+        would shoot it out. Whether it was."""
         if self.drive == "KEYS" or not settings(self.rig).has_ground:
-            return
+            return False
         children, measured = collision_children(self.rig), Measured()
         bodies = zip(self.plant.bodies, self.plant.poses()[:-1], strict=True)
         lowest = min((lowest_point(obj, children.get(obj, ()), pose, measured) for obj, pose in bodies), default=0.0)
-        if lowest < -1e-4:
-            lift(self.rig, -float(lowest))
+        if lowest >= -1e-4:
+            return False
+        lift(self.rig, settings(self.rig).lift - float(lowest))
+        return True
 
     def set_drive(self, drive: str) -> None:
         """Let the bodies follow their bones, or physics."""
         if drive != self.drive:
             self.drive = drive
-            kinematic = drive == "KEYS"
-            for body in self.bodies:
-                if body.kinematic != kinematic:
-                    body.kinematic = kinematic
-            if kinematic:
+            follow_bones(self.bodies, drive == "KEYS")
+            if drive == "KEYS":
                 lift(self.rig, 0.0)
 
     def start(self) -> Beginning:
@@ -195,7 +203,8 @@ class ServoRun:
     def step(self, frame: int) -> None:
         """Command all motors for the step from ``frame - 1`` to ``frame``."""
         self.set_drive(self.drive_at(self.on_scale(frame)))
-        self.told, self.told_for = np.full(len(self.motors), np.nan), frame
+        self.told, self.told_for, self.told_several = np.full(len(self.motors), np.nan), frame, {}
+        self._live.look(self.on_scale(frame - 1))
         poses = self.plant.poses()
         for force in self.forces:
             force.command(poses, self._rate())
@@ -211,7 +220,8 @@ class ServoRun:
         places = [self.on_scale(frame + step) for step in (-2, -1, 0, 1)]
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
-            each.command(poses, each.key_targets(self._curves, places) if told else None, self._law(), self._rate())
+            aims = each.key_targets(self._curves, self._live, places) if told else None
+            self.told_several[each.motors.joint.joint.id] = each.command(poses, aims, self._law(), self._rate())
 
     def _turned(self, actual: Array | None = None) -> Array:
         """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
@@ -220,8 +230,7 @@ class ServoRun:
         if actual is None:
             begun = [start_of(record_of(empty).joint.dofs[0])[0] for empty in self.plant.empties]
             return np.where(np.isnan(told), begun, told)
-        turns = np.where(self.plant.turns & ~np.isnan(told), np.round((told - actual) / (2.0 * math.pi)), 0.0)
-        return actual + 2.0 * math.pi * turns
+        return with_turns(actual, np.where(np.isnan(told), posed(self.plant), told), self.plant.turns)
 
     def _choose_gains(self, poses: Array) -> None:
         carried = Carried(self.plant, poses)
@@ -237,7 +246,7 @@ class ServoRun:
 
     def _rate(self) -> float:
         """How often motors are commanded, per second of the model's time."""
-        return frame_rate(self.scene) * self.stretch
+        return step_rate(self.scene)
 
     def _command(self, frame: int, poses: Array) -> None:
         servos, actual, rate = self.plant.servos, self.plant.coordinates(poses), self._rate()
@@ -258,7 +267,7 @@ class ServoRun:
         going = self._steady(frame, ahead) if law == "PD" and self.drive == "SERVO" else None
         velocity, force = commands(law, servos, ahead, self._error(before, actual), self._course, rate, going)
         self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
-        self._write(np.where(spin, speed, velocity), np.where(spin, servos.limit, np.abs(force)))
+        self._write(np.where(spin, speed, velocity) * self._lengths, np.where(spin, servos.limit, np.abs(force)))
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual
@@ -291,18 +300,9 @@ class ServoRun:
     def _key_targets(self, frame: float) -> Array:
         """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frames,
         which begin where this one ends."""
-        if frame in self._told:
+        if frame in self._told and not self._live.keys:
             return self._told[frame]
-        values = np.array(
-            [
-                curve.evaluate(frame)
-                if curve is not None
-                else getattr(bone, channel)[2]
-                if bone is not None
-                else math.nan
-                for curve, bone, channel in self._keys
-            ]
-        )
+        values = np.array([source(frame) for source in self._keys])
         self._told = dict([*self._told.items()][-3:]) | {frame: values}
         return values
 
@@ -318,9 +318,9 @@ class ServoRun:
                     setattr(motor, self._names[number][column], values.item(number))
 
 
-def lift(rig: bpy.types.Object, height: float) -> None:
-    """Raise a model by ``height`` above where the user has it, by its delta location; 0 puts it back."""
-    record = settings(rig)
-    if record.lift != height:
-        rig.delta_location[2] += height - record.lift
-        record.lift = height
+def _nothing(_frame: float) -> float:
+    return math.nan
+
+
+def _as_set(bone: bpy.types.PoseBone, prop: str, index: int, _frame: float) -> float:
+    return float(getattr(bone, prop)[index])

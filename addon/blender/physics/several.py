@@ -16,6 +16,7 @@ from ..channels import Channel, servo_channels
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles
 from .laws import Servos, commands, steady
+from .live_bones import LiveBones
 from .plant import Plant, has_both_ends
 from .screws import as_cylinder, is_screw
 
@@ -32,9 +33,11 @@ class SeveralServos:
     channels: Sequence[Channel]
     servos: Servos
 
-    def command(self, poses: Array, told: Array | None, law: str, rate: float) -> None:
+    def command(self, poses: Array, told: Array | None, law: str, rate: float) -> Array:
         """Tell the motors what to do in the frame to come. ``told``: the coordinates (4, size) that are wanted at the
-        frame's begin and end, and a frame before and after; None: let go, but for what is locked."""
+        frame's begin and end, and a frame before and after; None: let go, but for what is locked.
+
+        Returns the coordinates (size,) that motors are to bring it to in the frame, nan where none does."""
         motors = self.motors
         actual = motors.look(poses, rate)
         assert motors.course is not None
@@ -46,22 +49,25 @@ class SeveralServos:
         error, course = motors.difference(wanted[1], actual), motors.course
         velocity, force = commands(law, self.servos, ahead, error, course, rate, steady(last, ahead, after))
         motors.tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
+        return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
-    def key_targets(self, curves: _Curves, frames: Sequence[float]) -> Array:
+    def key_targets(self, curves: _Curves, live: LiveBones, frames: Sequence[float]) -> Array:
         """What the bones want at frames, (frames, size); of channels without keys, what they were set to."""
         out = np.empty((len(frames), len(self.channels)))
         for channel in self.channels:
             if channel.is_single:
-                out[:, channel.number] = self._read(curves, channel.path, channel.index, frames)
+                out[:, channel.number] = self._read(curves, live, channel.path, channel.index, frames)
         block = [channel for channel in self.channels if not channel.is_single]
         if block:
             path = block[0].path
-            turns = np.stack([self._read(curves, path, index, frames) for index in range(4)], axis=1)
+            turns = np.stack([self._read(curves, live, path, index, frames) for index in range(4)], axis=1)
             first = block[0].number
             out[:, first : first + 3] = coordinates(self.rig, block, np.zeros((len(frames), 3)), turns)
         return out
 
-    def _read(self, curves: _Curves, path: str, index: int, frames: Sequence[float]) -> Array:
+    def _read(self, curves: _Curves, live: LiveBones, path: str, index: int, frames: Sequence[float]) -> Array:
+        if (path, index) in live.keys:
+            return np.array([live.at((path, index), frame) for frame in frames])
         curve = curves.get((path, index))
         if curve is not None:
             return np.array([curve.evaluate(frame) for frame in frames])

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 
 from ...model.report import Report
-from ..access import armature_settings, record_of, settings
-from ..boxes import box
+from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
-from ..listeners import quiet
-from ..model_parts import child_collection, is_in, is_part, parts, rigs_in
-from .anchor import ensure_anchor, floats, is_anchor, is_held, own_anchor, welded_to_world
+from ..model_parts import parts
+from . import progress, runs
+from .anchor import ensure_anchor, floats, is_held, own_anchor, welded_to_world
 from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .flywheel import (
     LEAST_MASS,
     drop_unused,
-    expected_mass,
     flywheels,
-    is_lost_flywheel,
+    keep_mass,
     own_flywheel,
     put_flywheel,
+    tell_of_light,
     welds,
-    whole_mass,
 )
+from .ground import ensure_ground, grounds_in, hand_down, heir_of_ground
+from .homes import simulated_in, why_elsewhere
 from .limits import tell_of_limits
 from .plant import motors_of
 from .restraints import pairs, tell_of_restraints
-from .stripping import is_orphan, is_spent, part_with_lost, strip_physics
+from .size import tell_of_distortion
+from .stripping import is_spent, part_with_lost, strip_physics
 from .throws import is_thrown
 from .world import clear_world, ensure_world, refit_world, reset_cache
 
@@ -39,15 +39,19 @@ FRICTION_SHARE = 2.5
 FRICTION_BOUNDS = (0.3, 1.0)
 #: What DART gives every body; files of the other formats have no friction. Blender multiplies the two of a contact.
 DART_FRICTION = 1.0
-_GROUND = "Knuckle Ground"
 
 
 def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     """Give a model's bodies and joints their rigid bodies and constraints, driven as the model's switch says.
 
-    What has them already is set up anew from the records, so that it also mends a model after an edit."""
+    What has them already is set up anew from the records, so that it also mends a model after an edit. ValueError
+    where another scene has the model's physics."""
     report = Report()
-    others = [other for other in rigs_in(scene) if other != rig and is_simulated(other)]
+    elsewhere = why_elsewhere(scene, rig)
+    if elsewhere:
+        raise ValueError(elsewhere)
+    others = [other for other in simulated_in(scene) if other != rig]
+    runs.drop(rig)
     world = ensure_world(scene, rig, report, others)
     part_with_lost(scene)
     bodies, joints = [obj for obj in parts(rig, "BODY") if record_of(obj).active], parts(rig, "JOINT")
@@ -62,11 +66,15 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             keep_mass(obj)
         else:
             world.collection.objects.link(obj)
+            runs.lose(rig)
+            progress.end(scene)
         put_collision(obj, children.get(obj, ()), world, linked)
         _put_body(obj, friction, kinematic, obj in welded)
         put_flywheel(obj, children.get(obj, ()), world, kinematic)
     _remove_flywheels(scene, *drop_unused(rig))
     model = settings(rig)
+    tell_of_light(bodies, report)
+    tell_of_distortion(rig, report)
     tell_of_limits(joints, report)
     tell_of_restraints(rig, report)
     held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
@@ -117,17 +125,11 @@ def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     anchored = anchor is not None and anchor.name in world.collection.objects
     if any(record_of(obj).flywheel_share and own_flywheel(obj) is None for obj in parts(rig, "BODY")):
         return False  # a copy, whose bodies are welded to its original's flywheels
+    if settings(rig).has_ground and not grounds_in(world):
+        return False
     return (anchored or not (pairs(rig) or is_thrown(rig))) and all(
         empty in linked and (anchored or not records[empty].at_world) for empty in needed
     )
-
-
-def keep_mass(obj: bpy.types.Object) -> None:
-    """Take over a mass that was edited on the rigid body itself, before that is set up anew or goes."""
-    record, body = record_of(obj), obj.rigid_body
-    if body is not None and np.float32(body.mass) != np.float32(expected_mass(obj)):
-        with quiet():
-            record.mass = whole_mass(obj, body.mass)
 
 
 def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> float:
@@ -144,7 +146,7 @@ def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> f
 def put_friction(rig: bpy.types.Object) -> None:
     """Give the model's bodies their friction anew, after an edit of friction or gravity."""
     bodies = parts(rig, "BODY")
-    friction = contact_friction(rig, bodies)
+    friction = contact_friction(rig, [obj for obj in bodies if record_of(obj).active])
     for obj in bodies:
         if obj.rigid_body is not None:
             obj.rigid_body.friction = friction
@@ -163,41 +165,20 @@ def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool, welded: b
     body.use_deactivation = False
 
 
-def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
-    """A large passive box whose top is at height 0, one for all models of the scene."""
-    if any(record_of(obj).is_ground for obj in world.collection.objects):
-        return
-    wide, deep = 2e5, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
-    corners, faces = box(wide, wide, deep)
-    mesh = bpy.data.meshes.new(_GROUND)
-    mesh.from_pydata(corners.tolist(), [], faces)
-    ground = bpy.data.objects.new(_GROUND, mesh)
-    ground.location = (0.0, 0.0, -deep / 2)
-    record_of(ground).role = "SHAPE"
-    record_of(ground).is_ground = True
-    record_of(ground).model = rig
-    ground.display_type = "WIRE"
-    ground.hide_render = True
-    ground.hide_select = True
-    child_collection(rig, "Collision").objects.link(ground)
-    ground.hide_viewport = True
-    world.collection.objects.link(ground)
-    body = ground.rigid_body
-    body.type = "PASSIVE"
-    body.collision_shape = "BOX"
-    body.friction = 1.0  # Blender multiplies the two coefficients of a contact
-    body.restitution = 0.0
-    body.use_margin, body.collision_margin = True, 0.0
-
-
 def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
-    """Take a model's physics away; the scene is as it was before it was built."""
+    """Take a model's physics away; the scene is as it was before it was built. ValueError where it is another
+    scene's."""
+    elsewhere = why_elsewhere(scene, rig)
+    if elsewhere:
+        raise ValueError(elsewhere)
     settings(rig).drive = "KEYS"
     world = scene.rigidbody_world
     if world is None:
         return
     part_with_lost(scene)
-    heir = next((other for other in rigs_in(scene) if other != rig and is_simulated(other)), None)
+    runs.drop(rig)
+    runs.lose(rig)
+    heir = next((other for other in simulated_in(scene) if other != rig), None)
     bodies, joints, model = parts(rig, "BODY"), parts(rig, "JOINT"), settings(rig)
     for obj in bodies:
         keep_mass(obj)
@@ -206,14 +187,10 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     thrusters = [*model.throws, *(motor for kept in model.restraints for motor in kept.motors)]
     motors += [motor.empty for motor in thrusters if motor.empty is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
-    if heir is not None and settings(heir).has_ground:
-        for ground in grounds:
-            for folder in ground.users_collection:
-                if folder != world.collection:
-                    folder.objects.unlink(ground)
-            child_collection(heir, "Collision").objects.link(ground)
-            record_of(ground).model = heir
-        grounds = []
+    standing = heir_of_ground(scene, [rig])
+    for ground in grounds if standing is not None else ():
+        hand_down(scene, ground, standing)
+    grounds = grounds if standing is None else []
     shapes = [child for each in collision_children(rig).values() for child in each]
     wheels, motors = flywheels(rig), motors + welds(rig)
     anchor = own_anchor(rig)
@@ -226,47 +203,10 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     settings(rig).anchor = None
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
-    refit_world(scene, [other for other in rigs_in(scene) if other != rig and is_simulated(other)])
+    others = list(simulated_in(scene))
+    refit_world(scene, others)
+    for other in others:
+        if settings(other).drive != "KEYS":
+            runs.hold(other)  # the simulation was built anew without them being where they were
     settings(rig).before.property_unset("why")
-
-
-def is_simulated(rig: bpy.types.Object) -> bool:
-    """Whether a model's physics was built. Objects that were taken out of a world keep their rigid body, unused."""
-    worlds = (scene.rigidbody_world for scene in bpy.data.scenes if is_in(scene, rig))
-    held = (world.collection for world in worlds if world is not None and world.collection is not None)
-    return any(is_part(obj, rig, "BODY") for bodies in held for obj in bodies.objects)
-
-
-def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """What models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
-
-    Their armatures, which are no longer in the scene."""
-    if scene.rigidbody_world is None:
-        return []
-    rigs = (armature_settings(data).rig for data in bpy.data.armatures)
-    return [rig for rig in rigs if rig is not None and not rig.users_scene and rig.data is not None]
-
-
-def remove_leftovers(scene: bpy.types.Scene) -> int:
-    """Remove them; returns how many objects went. Bodies that the user kept lose their physics and stay."""
-    world = scene.rigidbody_world
-    lost = leftovers(scene)
-    mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
-    held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
-    bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]
-    empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
-    if bodies or empties:
-        strip_physics(scene, bodies, empties)
-    gone = [obj for obj in mine if _is_helper(obj)]
-    shapes = {obj.data for obj in gone if obj.data is not None}
-    bpy.data.batch_remove(gone)
-    bpy.data.batch_remove([mesh for mesh in shapes if not mesh.users])  # bodies that look alike share theirs
-    for rig in lost:
-        clear_world(scene, rig)
-    return len(gone)
-
-
-def _is_helper(obj: bpy.types.Object) -> bool:
-    """Whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with it."""
-    record = record_of(obj)
-    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan(obj) or is_lost_flywheel(obj)
+    progress.end(scene)

@@ -42,21 +42,26 @@ _held: dict[int, frozenset[int]] = {}
 
 
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
-    """Take objects out of a scene's world, bodies with the rigid body that they had in it."""
+    """Take objects out of a scene's world, bodies with the rigid body that they had in it. A world that is switched off
+    runs meanwhile; its cache, if it is baked, is freed."""
     world = scene.rigidbody_world
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
     _busy.add(scene.session_uid)  # these constraints have to stay where they are
+    enabled = world.enabled
+    if world.point_cache.is_baked:  # of what is no more after this
+        with bpy.context.temp_override(scene=scene, point_cache=world.point_cache):
+            bpy.ops.ptcache.free_bake()
+    world.enabled = True
     try:
-        clean = rebuild_simulation(scene)
+        rebuild_simulation(scene)
     finally:
+        world.enabled = enabled
         _busy.discard(scene.session_uid)
     _unlink(empties, world.constraints)
     _unlink(bodies, world.collection)
     _held[scene.session_uid] = _uids(world.constraints)
-    if not clean:
-        return
     bodies = [obj for obj in bodies if obj.rigid_body is not None]
     if bodies:
         with _at_work(bodies):

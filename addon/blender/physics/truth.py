@@ -10,21 +10,19 @@ import numpy as np
 
 from ...model.records import Array, Joint
 from ...model.report import Report
-from ...model.rotations import inverse
 from ...model.truth import GROUND, HeldJoint, JointTruth, Line, Overlap, Run, Truth, joint_told, judge, told
 from ..access import record_of, settings
-from ..joint_axes import constraint_turn
+from ..joint_sides import sides_of
 from ..model_parts import file_name, parts
-from ..records import read_dofs, unflat
+from ..records import read_dofs
 from .anchor import is_held, stands
 from .collision import collision_children
-from .inertia import blender_moments
+from .flywheel import whole_mass
+from .inertia import turning_tensor
 from .lowest import lowest_points
 from .overlaps import overlaps_of
-from .plant import design_pose
 from .reach import Measured
 from .recording import Recording
-from .world import frame_rate
 
 #: Less than this share of a model's size is no link.
 _NO_LINK = 1e-6
@@ -42,19 +40,23 @@ def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
     bodies = recording.plant.bodies
     masses = [_moved_mass(obj) for obj in bodies]
     pieces = collision_children(recording.plant.rig)
-    moments = [
-        blender_moments(obj, pieces.get(obj, ())) if mass > 0.0 else np.zeros(3)
+    tensors = [
+        turning_tensor(obj, pieces.get(obj, ())) if mass > 0.0 else np.zeros((3, 3))
         for obj, mass in zip(bodies, masses, strict=True)
     ]
+    poses, size = recording.as_scaled(recording.poses), recording.size
     return Run(
         recording.poses,
-        frame_rate(scene),
+        recording.rate,
         _held_joints(recording),
         np.array(masses, dtype=np.float64),
-        np.array(moments, dtype=np.float64).reshape(-1, 3),
-        _gravity(scene),
+        # Blender's tensors are those of the model as it was made, however large it is in the world
+        np.array(tensors, dtype=np.float64).reshape(-1, 3, 3) / size**2,
+        _gravity(scene) / size,
         set(recording.drives[1:]) == {"LIMP"},
-        [*_sunk(scene, recording, pieces), *_in_each_other(scene, recording, pieces)],
+        [*_sunk(scene, recording, pieces, poses), *_in_each_other(scene, recording, pieces, poses)],
+        recording.steps,
+        size,
     )
 
 
@@ -68,34 +70,32 @@ def _gravity(scene: bpy.types.Scene) -> Array:
 def _moved_mass(obj: bpy.types.Object) -> float:
     """The mass of a body that physics moves, else 0."""
     body = obj.rigid_body
-    return body.mass if body is not None and body.type == "ACTIVE" and not stands(obj) else 0.0
+    moves = body is not None and body.type == "ACTIVE" and not stands(obj)
+    return whole_mass(obj, body.mass) if moves else 0.0
 
 
 def _held_joints(recording: Recording) -> list[HeldJoint]:
     plant = recording.plant
     place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
     place[None] = len(plant.bodies)
-    chased = {joint: recording.told[:, number] for number, joint in enumerate(plant.joints)}
+    chased = {joint: recording.told[:, number, None] for number, joint in enumerate(plant.joints)}
+    chased |= recording.told_several
+    begun = {joint: recording.values[0, number, None] for number, joint in enumerate(plant.joints)}
+    begun |= recording.begun
     out: list[HeldJoint] = []
     for empty in parts(plant.rig, "JOINT"):
         record = record_of(empty)
         joint = record.joint
         if not is_held(joint) or joint.parent not in place or joint.child not in place:
             continue
-        turn, design = constraint_turn(joint), design_pose(empty)
-        far = design @ unflat(joint.opening) if joint.is_open else design
-        sides = [side if turn is None else side @ inverse(turn) for side in (design, far)]
         kept = Joint(record.source_id, file_name(empty) or empty.name, joint.type, None, None, dofs=read_dofs(joint))
-        on_parent, on_child = (
-            inverse(design_pose(end)) @ side for end, side in zip((joint.parent, joint.child), sides, strict=True)
-        )
-        ends = place[joint.parent], place[joint.child]
-        out.append(HeldJoint(kept, *ends, on_parent, on_child, 0.0, chased.get(record.source_id)))
-    _measure_links(out, plant.bodies)
+        ends, key = (place[joint.parent], place[joint.child]), record.source_id
+        out.append(HeldJoint(kept, *ends, *sides_of(empty), 0.0, chased.get(key), begun.get(key)))
+    _measure_links(out, plant.bodies, recording.size)
     return out
 
 
-def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object]) -> None:
+def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object], size: float) -> None:
     """Give joints the length of the shorter of their two links: the farthest that two joints of it are apart, or how
     long it is where it has but one."""
     pivots: dict[int, list[Array]] = {}
@@ -103,7 +103,7 @@ def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object]) -> N
         pivots.setdefault(held.parent, []).append(held.on_parent[:3, 3])
         pivots.setdefault(held.child, []).append(held.on_child[:3, 3])
     lengths = {
-        number: _spread(points) or float(max(bodies[number].dimensions[:]))
+        number: _spread(points) or _extent(bodies[number], size)
         for number, points in pivots.items()
         if number < len(bodies)
     }
@@ -113,6 +113,11 @@ def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object]) -> N
         held.length = min((end for end in ends if end > _NO_LINK * longest), default=longest)
 
 
+def _extent(obj: bpy.types.Object, size: float) -> float:
+    """The longest side of an object, in the lengths of its model, which is of this size in the world."""
+    return float(max(obj.dimensions[:])) / size
+
+
 def _spread(points: list[Array]) -> float:
     """The largest distance between points."""
     apart = np.array(points)[:, None] - np.array(points)[None]
@@ -120,7 +125,7 @@ def _spread(points: list[Array]) -> float:
 
 
 def _sunk(
-    scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]]
+    scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
 ) -> list[Overlap]:
     """How deep bodies were in the ground, where there is one."""
     world = scene.rigidbody_world
@@ -129,17 +134,17 @@ def _sunk(
         return []
     measured = Measured()
     depths = (
-        -lowest_points(obj, pieces.get(obj, ()), recording.poses[:, number], measured)
+        -lowest_points(obj, pieces.get(obj, ()), poses[:, number], measured)
         for number, obj in enumerate(recording.plant.bodies)
     )
     return [Overlap(number, GROUND, np.maximum(depth, 0.0)) for number, depth in enumerate(depths)]
 
 
 def _in_each_other(
-    scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]]
+    scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
 ) -> list[Overlap]:
     world = scene.rigidbody_world
-    return [] if world is None else overlaps_of(world, recording.plant.bodies, pieces, recording.poses[:, :-1])
+    return [] if world is None else overlaps_of(world, recording.plant.bodies, pieces, poses[:, :-1])
 
 
 # ------------------------------------------------------------------------------------ kept, and told

@@ -6,16 +6,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
+import numpy as np
 from mathutils import Quaternion, Vector
 
 from ...model.report import Report
 from ..access import settings
 from ..model_parts import rigs_in
 from ..properties import KnuckleServoState
+from ..reporting import add_to_report
 from .fit import Fit, fit_of, is_as_fitted, put_fit, together
+from .homes import home_of, simulated_in
 
 #: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.
 FRAME_RATE = 60
+#: A world that is slower than this stands still.
+_SLOWEST = 1e-6
 
 
 def ensure_world(
@@ -36,12 +41,8 @@ def ensure_world(
         before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
         scene.gravity = world_gravity(rig)
-    elif any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True)):
-        wanted = ", ".join(f"{part:g}" for part in world_gravity(rig))
-        report.warn(
-            "gravity-kept",
-            f"The scene has a rigid-body world already: its gravity stays, the model wants ({wanted})",
-        )
+    elif is_gravity_other(scene, rig):
+        report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_kept(scene, rig)}")
     _fit_on_building(scene, rig, others, report)
     cache = world.point_cache
     if not before.made_world and not before.joined_world and _keeper(scene) is None:
@@ -62,6 +63,28 @@ def ensure_world(
             f"{cache.frame_start}",
         )
     return world
+
+
+def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Whether a scene has another gravity than a model wants."""
+    return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
+
+
+def _gravity_kept(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+    stays, wanted = (", ".join(f"{part:g}" for part in each) for each in (scene.gravity[:], world_gravity(rig)))
+    return f"its gravity ({stays}) stays, the model wants ({wanted})"
+
+
+def tell_of_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """After an edit of a model's gravity: say in its report where the scene keeps another."""
+    lines = settings(rig).report
+    for number, line in reversed(list(enumerate(lines))):
+        if line.code == "gravity-kept":
+            lines.remove(number)
+    if is_gravity_other(scene, rig):
+        report = Report()
+        report.warn("gravity-kept", f"The scene's world is not this model's: {_gravity_kept(scene, rig)}")
+        add_to_report(rig, report)
 
 
 def _fit_on_building(
@@ -139,6 +162,11 @@ def frame_rate(scene: bpy.types.Scene) -> float:
     return scene.render.fps / scene.render.fps_base
 
 
+def step_rate(scene: bpy.types.Scene) -> float:
+    """How often physics comes to a frame, per second of its own time, which the world's Speed stretches."""
+    return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _SLOWEST)
+
+
 def first_frame(scene: bpy.types.Scene) -> int:
     """The frame at which the scene's physics starts."""
     return scene.rigidbody_world.point_cache.frame_start
@@ -159,9 +187,15 @@ def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
 
 
 def follow_scene(scene: bpy.types.Scene) -> None:
-    """Have a world of ours begin where the scene begins now, and last as long: the user may have changed either."""
-    world = scene.rigidbody_world
-    if not any(settings(rig).before.made_world for rig in rigs_in(scene)):
+    """Have a world of ours begin where the scene begins now, last as long, and take as many steps per second: the user
+    may have changed the range or the frame rate."""
+    world, keeper = scene.rigidbody_world, _keeper(scene)
+    if keeper is None:
+        return
+    before = settings(keeper).before
+    if before.fitted_substeps and before.fitted_rate != np.float32(frame_rate(scene)) and is_as_fitted(scene, before):
+        put_fit(scene, together([fit_of(rig) for rig in simulated_in(scene)] or [fit_of(keeper)]), before)
+    if not before.made_world:
         return
     cache = world.point_cache
     if cache.frame_start != scene.frame_start:
@@ -204,12 +238,12 @@ def rewind_simulation(scene: bpy.types.Scene) -> None:
 def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bpy.types.Object | None:
     """The model that remembers how the scene's world was before any of ours joined it. ``more`` are models that may not
     be in the scene yet."""
-    return next((rig for rig in [*rigs_in(scene), *more] if _keeps(rig)), None)
+    return next((rig for rig in [*rigs_in(scene), *more] if _keeps(rig, scene)), None)
 
 
-def _keeps(rig: bpy.types.Object) -> bool:
+def _keeps(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     before = settings(rig).before
-    return before.made_world or before.joined_world
+    return (before.made_world or before.joined_world) and home_of(rig) in {None, scene}
 
 
 def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
@@ -218,7 +252,7 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
     ``heir`` is another model that still uses the world: it then remembers in this one's place how things were."""
     world = scene.rigidbody_world
     before = settings(rig).before
-    if world is None or not _keeps(rig):
+    if world is None or not _keeps(rig, scene):
         return
     if heir is not None:
         _hand_down(before, settings(heir).before)
@@ -239,7 +273,7 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
 
 
 _FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
-_FITTED = ("fitted_substeps", "fitted_iterations", "substeps", "iterations")
+_FITTED = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
 
 
 def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:

@@ -9,8 +9,10 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
-from ..physics.bake import bake_steps
+from ..physics.bake import bake_steps, steps_per_frame
 from ..physics.body_keys import remove_body_keys
+from ..physics.homes import why_elsewhere, why_stopped
+from ..physics.size import distortion
 from ..physics.truth import truth_lines
 from .common import NeedsModel, Result
 from .long_work import LongWork, Steps
@@ -69,24 +71,34 @@ class KNUCKLE_OT_bake_physics(LongWork):
         default=False,
     )
 
+    _finer = 1
+
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
             return "The bodies follow their keys: set the drive to Servo or Limp first"
-        return ""
+        return why_elsewhere(context.scene, rig) or why_stopped(context.scene)
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
         scene = context.scene
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
             raise ValueError(f"The range ends (frame {last}) before physics begins (frame {scene.frame_start})")
+        self._finer = steps_per_frame(scene, rig)
         return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
         found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
         apart = f". {found[0]}" if found else ""
-        self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
+        finer = (
+            f". Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
+            if self._finer > 1
+            else ""
+        )
+        said = f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}{finer}"
+        spoilt = distortion(recording.plant.rig)
+        self.report({"WARNING"} if spoilt else {"INFO"}, f"{said}. {spoilt}" if spoilt else said)
 
 
 class KNUCKLE_OT_remove_body_keys(NeedsModel):

@@ -11,7 +11,7 @@ from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..access import record_of
-from ..model_parts import active_rig, is_foreign, parts, rigs_in
+from ..model_parts import active_rig, is_foreign, original_of, parts, rigs_in
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
@@ -46,6 +46,17 @@ def why_foreign(rig: bpy.types.Object) -> str:
     return f"{rig.name!r} is linked from another file: make it local first (Object > Relations > Make Local > All)"
 
 
+def why_linked_copy(rig: bpy.types.Object) -> str:
+    """What to do with a copy that shares its armature with the model that it was made of."""
+    original = original_of(rig)
+    if original is None:
+        return ""
+    return (
+        f"{rig.name!r} is a linked copy (Alt+D): its switches would move {original.name!r}. Delete it and duplicate "
+        "the whole mechanism with Shift+D"
+    )
+
+
 class NeedsModel(bpy.types.Operator):
     """Base of the operators that work on the active model. Not registered itself."""
 
@@ -55,7 +66,11 @@ class NeedsModel(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         rig = model_in(context)
-        reason = why_no_model(context) if rig is None else why_foreign(rig) or cls.why_not(context, rig)
+        reason = (
+            why_no_model(context)
+            if rig is None
+            else why_foreign(rig) or why_linked_copy(rig) or cls.why_not(context, rig)
+        )
         if reason:
             cls.poll_message_set(reason)
         return not reason

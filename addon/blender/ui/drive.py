@@ -7,8 +7,11 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..access import settings
 from ..animation.live_loops import drive_from
-from ..model_parts import file_name, parts, rigs_in
-from ..physics.simulation import build_physics, clear_physics, is_simulated, leftovers, remove_leftovers
+from ..model_parts import file_name, parts
+from ..physics.homes import is_simulated, simulated_in, why_elsewhere
+from ..physics.leftovers import leftovers, remove_leftovers
+from ..physics.simulation import build_physics, clear_physics
+from ..physics.size import distortion
 from ..physics.truth import worst_joints
 from ..physics.world import fit_world
 from .common import NeedsModel, Result, counted, tell
@@ -32,6 +35,9 @@ class KNUCKLE_OT_set_drive(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         settings(rig).drive = self.drive
+        spoilt = distortion(rig) if self.drive != "KEYS" else ""
+        if spoilt:
+            self.report({"WARNING"}, spoilt)
         return {"FINISHED"}
 
 
@@ -43,7 +49,7 @@ class KNUCKLE_OT_build_physics(NeedsModel):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if parts(rig, "BODY") else "The mechanism has no bodies"
+        return why_elsewhere(context.scene, rig) if parts(rig, "BODY") else "The mechanism has no bodies"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         report = build_physics(context.scene, rig)
@@ -62,11 +68,12 @@ class KNUCKLE_OT_clear_physics(NeedsModel):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if is_simulated(rig) else "The mechanism has no physics to clear"
+        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "The mechanism has no physics to clear"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        baked = context.scene.rigidbody_world.point_cache.is_baked
         clear_physics(context.scene, rig)
-        self.report({"INFO"}, "Physics cleared")
+        self.report({"INFO"}, "Physics cleared, and the world's baked cache freed" if baked else "Physics cleared")
         return {"FINISHED"}
 
 
@@ -148,11 +155,10 @@ class KNUCKLE_OT_fit_world(NeedsModel):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if is_simulated(rig) else "Build the physics of the mechanism first"
+        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "Build the physics of the mechanism first"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        models = [other for other in rigs_in(context.scene) if is_simulated(other)]
-        self.report({"INFO"}, fit_world(context.scene, models).why)
+        self.report({"INFO"}, fit_world(context.scene, list(simulated_in(context.scene))).why)
         return {"FINISHED"}
 
 

@@ -216,7 +216,7 @@ def _range(row: Row, low: float | None, high: float | None) -> str:
 
 
 def _short(row: Row, value: float) -> str:
-    return f"{math.degrees(value) + 0.0:.0f}" if row.turns else f"{value:.3g}"
+    return f"{round(math.degrees(value)) + 0:d}" if row.turns else f"{value:.3g}"
 
 
 def row_of_motion(armature: bpy.types.Armature) -> int:

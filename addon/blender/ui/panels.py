@@ -10,13 +10,15 @@ import bpy
 from ... import formats
 from ...model.truth import Line
 from ..access import record_of, settings
+from ..animation.gait import chased, wants_gait
 from ..model_parts import file_name, joint_bones, parts, rigs_in
+from ..physics.homes import is_simulated, why_elsewhere, why_stopped
+from ..physics.leftovers import leftovers
 from ..physics.progress import note as run_note
-from ..physics.simulation import is_simulated, leftovers
 from ..physics.truth import truth_lines, worst_joints
-from ..physics.world import frame_rate
+from ..physics.world import frame_rate, is_gravity_other
 from ..properties import control_property
-from .common import counted, model_in, why_no_model
+from .common import counted, model_in, why_linked_copy, why_no_model
 from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
 
@@ -33,7 +35,8 @@ class _Panel:
 class _ModelPanel(_Panel):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return model_in(context) is not None
+        rig = model_in(context)
+        return rig is not None and not why_linked_copy(rig)
 
 
 def _split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:
@@ -55,6 +58,10 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
             if leftovers(context.scene):
                 layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
+            return
+        shared = why_linked_copy(rig)
+        if shared:
+            paragraph(context, layout, shared, "ERROR")
             return
         model = settings(rig)
         _split(layout)
@@ -85,9 +92,13 @@ class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = _split(self.layout)
-        model = settings(model_in(context))
+        rig = model_in(context)
+        model = settings(rig)
         layout.prop(model, "gravity")
+        if is_simulated(rig, context.scene) and is_gravity_other(context.scene, rig):
+            paragraph(context, layout, "Physics has the scene's gravity, below: its world is not this model's", "INFO")
         column = layout.column()
+        column.prop(model, "has_ground")
         column.prop(model, "friction")
         column.prop(model, "self_collide")
         column.prop(model, "erp")
@@ -110,7 +121,7 @@ def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) 
     row.prop(context.scene, "gravity", text="")
     column.prop(world, "substeps_per_frame", text="Substeps")
     column.prop(world, "solver_iterations", text="Iterations")
-    _fact(column, "Time Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s")
+    _fact(column, "Physics Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s")
     column.operator("knuckle.fit_world", icon="PHYSICS")
     if model.before.why:
         paragraph(context, layout, model.before.why, "INFO")
@@ -131,12 +142,17 @@ class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
         column.active = model.drive == "SERVO"
         column.prop(model, "target")
         column.prop(model, "law")
+        if model.drive == "SERVO":
+            _fact(column, "Chases", chased(rig))
         simulated = is_simulated(rig)
         layout.operator(
             "knuckle.clear_physics" if simulated else "knuckle.build_physics",
             icon="X" if simulated else "PHYSICS",
         )
-        if model.drive != "KEYS":
+        elsewhere = why_elsewhere(context.scene, rig)
+        if elsewhere:
+            paragraph(context, layout, elsewhere, "ERROR")
+        elif model.drive != "KEYS":
             _playback(context, layout)
 
 
@@ -146,7 +162,7 @@ def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
     row = layout.row(align=True)
     row.operator("screen.frame_jump", text="First Frame", icon="REW").end = False
     row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
-    note = run_note(context.scene)
+    note = why_stopped(context.scene) or run_note(context.scene)
     if note:
         paragraph(context, layout, note, "ERROR")
     rate = frame_rate(context.scene)
@@ -206,8 +222,13 @@ class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
     bl_label = "Controls"
 
     def draw(self, context: bpy.types.Context) -> None:
-        model = settings(model_in(context))
+        rig = model_in(context)
+        model = settings(rig)
         layout = _split(self.layout, decorate=True)
+        idle = _why_idle(rig)
+        if idle:
+            paragraph(context, layout, idle, "INFO")
+        layout.active = not idle
         names = [control_property(name) for name in model.listens_to.split(",") if name]
         column = layout.column(align=True)
         for name in names:
@@ -216,6 +237,14 @@ class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
         if not names:
             layout.label(text="The model listens to no control")
         layout.prop(model, "speed_factor")
+
+
+def _why_idle(rig: bpy.types.Object) -> str:
+    """Why the controls do nothing at present; empty where they do."""
+    drive = settings(rig).drive
+    if drive == "SERVO" and not wants_gait(rig):
+        return f"The servos chase {chased(rig)}: the controls steer the gait only (Drive, Target: Gait)"
+    return "Limp: the servos are off" if drive == "LIMP" else ""
 
 
 class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
@@ -273,6 +302,8 @@ def _joint(
             servo.prop(dof, "servo_stiffness")
             servo.prop(dof, "servo_damping")
         servo.prop(dof, "max_force")
+        if dof.max_force == 0.0:
+            _labelled(servo, "").label(text="0 = no force" if settings(rig).format == "juice" else "0 = no limit")
     bodies = layout.column(align=True)
     for label, body in (("Parent", joint.parent), ("Child", joint.child)):
         if body is not None:

@@ -251,3 +251,73 @@ def test_no_panel_raises_for_a_model_in_pieces(rig: Any, damage: Any, name: str,
     if bpy.context.mode == "EDIT_ARMATURE":
         bpy.ops.object.mode_set(mode="OBJECT")
         draw_all()
+
+
+def labels(panel: str) -> str:
+    return " ".join(text for kind, text in draw_all()[panel] if kind == "label")
+
+
+def test_the_panel_names_what_the_servos_chase_and_when_controls_do_nothing(rig: Any) -> None:
+    import bpy
+
+    rig.data.knuckle.drive = "SERVO"
+    assert "Chases the gait" in labels("Drive") and labels("Controls") == ""
+    assert bpy.ops.knuckle.bake_physics(frame_end=4) == {"FINISHED"}
+    rig.data.knuckle.drive = "SERVO"
+    assert "Chases 'flapper Bake'" in labels("Drive")
+    assert "The servos chase 'flapper Bake'" in labels("Controls")
+    rig.data.knuckle.target = "GAIT"
+    assert "Chases the gait" in labels("Drive") and labels("Controls") == ""
+    rig.data.knuckle.drive = "LIMP"
+    assert "servos are off" in labels("Controls")
+
+
+def test_a_servo_without_a_limit_says_so(rig: Any) -> None:
+    import bpy
+
+    bpy.ops.knuckle.select_part(part="Left Joint")
+    assert "0 =" not in labels("Servos and Stops")
+    bpy.data.objects["Left Joint"].knuckle.joint.dofs[0].max_force = 0.0
+    assert "0 = no force" in labels("Servos and Stops")
+    rig.data.knuckle.format = "skel"
+    assert "0 = no limit" in labels("Servos and Stops")
+
+
+def test_a_linked_copy_is_refused_and_says_what_to_do(rig: Any) -> None:
+    import bpy
+
+    bpy.ops.object.select_all(action="SELECT")
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.duplicate(linked=True)
+    copy = bpy.context.view_layer.objects.active
+    assert copy != rig and copy.data == rig.data
+    assert list(draw_all()) == ["Model"] and "Shift+D" in labels("Model").replace("  ", " ")
+    with pytest.raises(RuntimeError, match="linked copy"):
+        bpy.ops.knuckle.set_drive(drive="LIMP")
+    assert rig.data.knuckle.drive == "KEYS"
+
+
+def test_the_world_panel_says_whose_gravity_holds_and_puts_the_ground(rig: Any, model_file: Any) -> None:
+    import bpy
+
+    bpy.ops.import_scene.mechanism(filepath=str(model_file))
+    second = bpy.context.view_layer.objects.active
+    assert ("prop", "has_ground") in draw_all()["World"] and "not this model's" not in labels("World")
+    second.data.knuckle.gravity = (0.0, 0.0, -1.0)
+    assert "not this model's" in labels("World")
+
+
+def test_ranges_about_nothing_have_no_minus_zero(rig: Any) -> None:
+    from addon.blender.ui.motion_panel import _short
+
+    row: Any = type("Row", (), {"turns": True})()
+    assert [_short(row, value) for value in (-0.001, 0.0, -0.02, 0.5)] == ["0", "0", "-1", "29"]
+
+
+def test_a_bake_that_was_controlled_finer_than_it_plays_says_so(rig: Any, capfd: Any) -> None:
+    import bpy
+
+    bpy.context.scene.render.fps = 24
+    rig.data.knuckle.drive = "SERVO"
+    bpy.ops.knuckle.bake_physics(frame_end=3)
+    assert "controlled 3 times per frame" in capfd.readouterr().out

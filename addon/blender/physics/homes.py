@@ -1,0 +1,65 @@
+"""In which scene a model's physics is: in one only, however many scenes show the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+
+from ..access import settings
+from ..model_parts import is_in, is_part, rigs_in
+
+
+def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
+    """Whether a model's physics was built, in a scene or in any. Objects that were taken out of a world keep their
+    rigid body, unused."""
+    return _has(scene, rig) if scene is not None else home_of(rig) is not None
+
+
+def home_of(rig: bpy.types.Object) -> bpy.types.Scene | None:
+    """The scene that a model's physics was built in."""
+    return next((scene for scene in bpy.data.scenes if _has(scene, rig)), None)
+
+
+def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    world = scene.rigidbody_world
+    if world is None or world.collection is None or not is_in(scene, rig):
+        return False
+    held, own = world.collection.objects, settings(rig).collection
+    if own is None:
+        return any(is_part(obj, rig, "BODY") for obj in held)
+    # asked in every frame, and the first body tells: a scene may hold many of other models
+    return any(held.get(obj.name) == obj for obj in own.all_objects if is_part(obj, rig, "BODY"))
+
+
+def scene_for(rig: bpy.types.Object) -> bpy.types.Scene | None:
+    """Where a model's physics is, or is to be built: in the context's scene, else the first that has the model."""
+    home, here = home_of(rig), bpy.context.scene
+    if home is not None:
+        return home
+    return here if here is not None and is_in(here, rig) else next(iter(rig.users_scene), None)
+
+
+def simulated_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    """The models of a scene whose physics is in it."""
+    return (rig for rig in rigs_in(scene) if is_simulated(rig, scene))
+
+
+def why_elsewhere(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+    """What to do in a scene that shows a model whose physics is in another; empty where it is not."""
+    home = home_of(rig)
+    if home is None or home == scene:
+        return ""
+    return f"The physics of {rig.name!r} is in scene {home.name!r}: go there, or clear it there first"
+
+
+def why_stopped(scene: bpy.types.Scene) -> str:
+    """What to do where Blender takes no steps in a scene: its world is switched off or baked; empty where it does."""
+    world = scene.rigidbody_world
+    if world is None:
+        return ""
+    if not world.enabled:
+        return "The scene's rigid-body world is switched off: switch it on (Scene properties, Rigid Body World)"
+    if world.point_cache.is_baked:
+        return "The cache of the scene's rigid-body world is baked: delete that bake first (Rigid Body World, Cache)"
+    return ""
