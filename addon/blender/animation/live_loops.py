@@ -162,6 +162,14 @@ class LiveLoop:
         write_pose(self.rig, channels, values, self._turns.get(channels[0].bone))
 
 
+def _same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
+    return (
+        other is not None
+        and one.keys() == other.keys()
+        and all(np.array_equal(value, other[joint]) for joint, value in one.items())
+    )
+
+
 # ---------------------------------------------------------------- from Blender's objects
 
 
