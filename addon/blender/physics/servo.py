@@ -25,6 +25,7 @@ from .laws import Course, commands, steady
 from .live_bones import LiveBones
 from .losses import Losses, losses_of
 from .lowest import lowest_point
+from .motors import force_lists, keep_only, still_all
 from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .pushes import Pushes, pushes_of
@@ -58,6 +59,7 @@ class ServoRun:
             if obj.rigid_body is not None:
                 put_masses(obj)
         self.bodies = moving_bodies(rig)
+        still_all(rig)
         self.several: list[SeveralServos] = []
         if self._ever_servo() or has_locked(self.plant):
             ensure_motors(scene, self.plant)
@@ -72,6 +74,9 @@ class ServoRun:
                 *screws_of(scene, self.plant),
                 *throws_of(scene, self.plant),
             ]
+            used = {motor.empty for force in self.forces for motor in force.motors.records()}
+            for kept in force_lists(rig):
+                keep_only(kept, used)
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
@@ -84,6 +89,8 @@ class ServoRun:
         self._live = LiveBones(rig, {curve for channel in channels for curve in channel.curves()})
         self._keys = self._key_sources()
         self._told: dict[float, Array] = {}
+        #: Those without keys, which the user may pose at any frame.
+        self._posed = [number for number, source in enumerate(self._keys) if _is_pose(source)]
         self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
         self._start: Array | None = None
         self._last: Array | None = None
@@ -298,10 +305,12 @@ class ServoRun:
         return wanted, speed, spin
 
     def _key_targets(self, frame: float) -> Array:
-        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frames,
-        which begin where this one ends."""
+        """The bones' own values at a frame; of channels without keys, what they are set to. What keys tell is kept for
+        the next frames, which begin where this one ends."""
         if frame in self._told and not self._live.keys:
-            return self._told[frame]
+            values = self._told[frame].copy()
+            values[self._posed] = [self._keys[number](frame) for number in self._posed]
+            return values
         values = np.array([source(frame) for source in self._keys])
         self._told = dict([*self._told.items()][-3:]) | {frame: values}
         return values
@@ -320,6 +329,10 @@ class ServoRun:
 
 def _nothing(_frame: float) -> float:
     return math.nan
+
+
+def _is_pose(source: Callable[[float], float]) -> bool:
+    return isinstance(source, partial) and source.func is _as_set
 
 
 def _as_set(bone: bpy.types.PoseBone, prop: str, index: int, _frame: float) -> float:

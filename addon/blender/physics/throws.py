@@ -9,7 +9,7 @@ file has the speeds of some, and the others would have to follow.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -20,10 +20,11 @@ from ...model.kinematics import joint_motion
 from ...model.records import DOF_SIZE, Array
 from ...model.rotations import inverse, rotation_matrix, rotation_vector
 from ..access import record_of, settings
-from ..joint_properties import KnuckleDof, KnuckleJoint
+from ..joint_properties import KnuckleDof, KnuckleJoint, KnuckleMotor
 from ..model_parts import parts
 from .carried import Carried
 from .constraints import NEVER_REACHED
+from .motors import have_numbers, switch_motors
 from .pairs import armature_axes, ensure_thruster, thruster_place
 from .plant import Plant, Undriven, all_joints
 
@@ -45,6 +46,10 @@ class Throwers:
             motor.empty: thruster_place(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
             for motor in settings(self.rig).throws
         }
+
+    def records(self) -> list[KnuckleMotor]:
+        """What the model's record has of them."""
+        return list(settings(self.rig).throws)
 
     def push(self, poses: Array, forces: Array, torques: Array) -> None:
         """Push the bodies with forces and torques (bodies, 3) in the world."""
@@ -69,17 +74,23 @@ class Throws:
     motors: Throwers
     joints: list[Undriven]
     _shares: list[float] = field(default_factory=list)  # of the momenta, in the frames to come
+    _is_over: bool = False
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins."""
         late = 0.5 / self.scene.rigidbody_world.substeps_per_frame
         # evenly pushed, who is to be as far after two frames as at the speed from the start is too fast after one; a
         # little less so, as each step changes speeds before it moves
-        self._shares = [1.5 - late, late - 0.5, 0.0]
+        self._shares = [1.5 - late, late - 0.5]
+        switch_motors(self.motors.records(), True)
+        self._is_over = False
 
     def command(self, poses: Array, rate: float) -> None:
         """Push in the first frames, and then no more."""
         if not self._shares:
+            if not self._is_over:
+                self._is_over = True
+                switch_motors(self.motors.records(), False)
             return
         carried = Carried(self.plant, poses)
         speeds = speeds_of(self.joints, poses, [carried.stands(body) for body in range(len(poses))])
@@ -94,18 +105,25 @@ def speeds_of(joints: Sequence[Undriven], poses: Array, stands: Sequence[bool]) 
     """The speed and the spin (3,) in the world of all bodies (and the world), by the speeds of their joints. What is
     held to nothing that stands begins with its first body at rest."""
     nothing = np.zeros(3), np.zeros(3)
-    known = {body: nothing for body, stays in enumerate(stands) if stays}
-    while len(known) < len(poses):
+    known = [nothing] * len(poses)
+    for item, one, other in _outwards(joints, stands):
+        known[other] = _carried_on(item, poses, known[one], one, item.parent == one)
+    return known
+
+
+def _outwards(joints: Sequence[Undriven], stands: Sequence[bool]) -> Iterator[tuple[Undriven, int, int]]:
+    """Joints from what stands, or from the first body of what floats, on, with the bodies before and beyond each."""
+    known = {body for body, stays in enumerate(stands) if stays}
+    while len(known) < len(stands):
         ready = [item for item in joints if (item.parent in known) != (item.child in known)]
         for item in ready:
             if item.child in known and item.parent in known:
                 continue
-            inside = item.parent in known
-            one, other = (item.parent, item.child) if inside else (item.child, item.parent)
-            known[other] = _carried_on(item, poses, known[one], one, inside)
+            one, other = (item.parent, item.child) if item.parent in known else (item.child, item.parent)
+            known.add(other)
+            yield item, one, other
         if not ready:
-            known[next(body for body in range(len(poses)) if body not in known)] = nothing
-    return [known[body] for body in range(len(poses))]
+            known.add(next(body for body in range(len(stands)) if body not in known))
 
 
 def _carried_on(
@@ -152,19 +170,19 @@ def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
     rig = plant.rig
     if settings(rig).anchor is None or not is_thrown(rig):
         return []
-    bodies = [
-        place
-        for place, obj in enumerate(plant.bodies)
-        if obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE"
-    ]
+    joints, bodies = all_joints(rig), plant.bodies
+    moves = [obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE" for obj in bodies]
+    quick: set[int] = set()
+    for item, one, other in _outwards(joints, [*(not each for each in moves), True]):
+        if one in quick or has_speed(record_of(item.empty).joint):
+            quick.add(other)
+    thrown = sorted(body for body in quick if moves[body])
     motors = settings(rig).throws
-    if len(motors) != 3 * len(bodies):
-        motors.clear()
-        for number in range(3 * len(bodies)):
-            motors.add().number = number
+    have_numbers(motors, range(3 * len(thrown)))
     for motor in motors:
-        ensure_thruster(scene, rig, motor, plant.bodies[bodies[motor.number // 3]], _SUFFIX, turns=True)
-    return [Throws(scene, plant, Throwers(rig, bodies), all_joints(rig))]
+        body = bodies[thrown[motor.number // 3]]
+        ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
+    return [Throws(scene, plant, Throwers(rig, thrown), joints)]
 
 
 def is_thrown(rig: bpy.types.Object) -> bool:
