@@ -38,6 +38,7 @@ class AxleMotors:
     start: Array | None = None
     _last: Array | None = None
     course: Course | None = None
+    thrown: Array | None = None  # the speeds (size,) that the run begins with; None: it begins at rest
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     # ---------------------------------------------------------------- where the run begins
@@ -75,7 +76,8 @@ class AxleMotors:
         if not self.motors:  # an undo in the middle of a run
             self.motors, self.start = axles(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
-            self.course = Course.at_rest(len(actual))
+            thrown = self.thrown is not None and len(self.thrown) == len(actual)
+            self.course = Course.of_thrown(self.thrown) if thrown else Course.at_rest(len(actual))
         else:
             self.course.go_on(self.difference(actual, self._last), rate)
         self._last = actual

@@ -106,13 +106,14 @@ def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int)
     progress.part_with_old(scene, rigs, frame, led)
     if progress.replay(scene, frame):
         return
+    progress.end_broken(scene)
     run = progress.progress_of(scene)
     if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
             _stepped.add(scene.session_uid)
         for rig in rigs:
             going = runs.run_of(rig)
-            if going is None:  # an undo in the middle of a run
+            if going is None:  # it was gathered anew, or its motors went with what was deleted
                 going = ServoRun(scene, rig)
                 runs.keep(going)
             going.step(frame)
@@ -244,6 +245,7 @@ def forget(*_args: Any) -> None:
     """After undo or another file: what was gathered points at data that is gone."""
     live_loops.forget()
     runs.forget()
+    progress.break_off()
     _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
     _holds.clear()
     _sizes.clear()

@@ -17,6 +17,7 @@ from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..properties import DRIVES
 from ..records import start_of
+from .axle_motors import AxleMotors
 from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
@@ -199,7 +200,12 @@ class ServoRun:
         marked = [each.mark(poses) for each in motors]
         places = {empty: place for each in marked for empty, place in each.items()}
         self._start, self._last = self.plant.coordinates(poses), None
-        self._course = Course.at_rest(len(self.motors))
+        thrown = next((force.speeds() for force in self.forces if isinstance(force, Throws)), {})
+        for each in (*self.several, *self.forces):
+            if isinstance(each.motors, AxleMotors):
+                each.motors.thrown = thrown.get(each.motors.joint.joint.id)
+        lone = [thrown[joint][0] if joint in thrown else 0.0 for joint in self.plant.joints]
+        self._course = Course.of_thrown(np.array(lone)) if thrown else Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
         turned = self._turned(self._start)
         for stop in self.counted:
