@@ -1,8 +1,8 @@
 """The motors of a model: empties that push its bodies, each on the list of what it pushes for.
 
-What nobody needs any more is told to push with nothing and struck off its list, which can be done at any time. That it
-is on no list is what tells it from the others: it leaves the world where a run begins (``stripping``), and at the
-latest when physics is cleared.
+Whenever a model is gathered anew, all are told to push with nothing, and what nobody needs any more is struck off its
+list. That it is on no list is what tells it from the others: it leaves the world where a run begins (``stripping``),
+and at the latest when physics is cleared.
 """
 
 from __future__ import annotations
@@ -91,8 +91,7 @@ def _is_helper(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
 
 
 def strike_off(kept: Any, which: Collection[int]) -> None:
-    """Take the motors at some places off their list: they push no more."""
-    still(kept[place].empty for place in which)
+    """Take the motors at some places off their list."""
     for place in sorted(which, reverse=True):
         kept.remove(place)
 
