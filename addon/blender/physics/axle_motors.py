@@ -19,7 +19,8 @@ from .anchor import ends_of
 from .axles import Axle, apart, axes_at, axles, pushed
 from .constraints import NEVER_REACHED
 from .laws import Course
-from .plant import Plant, Undriven, join_world, new_motor
+from .motors import is_lost, strike_off
+from .plant import Plant, Undriven, join_world, motor_beside
 
 #: Of its own coordinate's axis a motor has at least this: near a joint's locked pose its force does not grow further.
 _LEAST_SHARE = 0.05
@@ -37,6 +38,7 @@ class AxleMotors:
     start: Array | None = None
     _last: Array | None = None
     course: Course | None = None
+    thrown: Array | None = None  # the speeds (size,) that the run begins with; None: it begins at rest
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     # ---------------------------------------------------------------- where the run begins
@@ -74,7 +76,8 @@ class AxleMotors:
         if not self.motors:  # an undo in the middle of a run
             self.motors, self.start = axles(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
-            self.course = Course.at_rest(len(actual))
+            thrown = self.thrown is not None and len(self.thrown) == len(actual)
+            self.course = Course.of_thrown(self.thrown) if thrown else Course.at_rest(len(actual))
         else:
             self.course.go_on(self.difference(actual, self._last), rate)
         self._last = actual
@@ -185,15 +188,12 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, kept)
     wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
-    if len(motors) != len(wanted):
-        motors.clear()
-        for _ in wanted:
-            motors.add().empty = new_motor(plant.rig, item.empty, suffix)
+    strike_off(motors, range(len(wanted), len(motors)))
+    while len(motors) < len(wanted):
+        motors.add()
     for motor in motors:
-        if motor.empty is None or scene not in motor.empty.users_scene:  # the user deleted it
-            if motor.empty is not None:
-                record_of(motor.empty).model = None
-            motor.empty = new_motor(plant.rig, item.empty, suffix)
+        if is_lost(scene, motor.empty):
+            motor.empty = motor_beside(plant.rig, item.empty, suffix)
     ends = ends_of(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
         motor.number = axle.number

@@ -16,17 +16,19 @@ from mathutils import Matrix
 
 from ...model.forces import Held
 from ...model.records import Array
-from ..access import record_of, settings
+from ..access import settings
 from ..joint_properties import KnuckleMotor
-from ..model_parts import child_collection
 from ..records import unflat
 from ..restraint_properties import KnuckleRestraint
 from .carried import Carried
 from .constraints import NEVER_REACHED
+from .motors import have_numbers, is_lost, new_motor
 from .plant import Plant, join_world
 from .restraints import axis_of, law_of, pairs
 
 _SUFFIX = " Push"
+#: How long a motor's arrow is, as a share of its body.
+_ARROW = 0.5
 
 
 @dataclass
@@ -55,6 +57,10 @@ class Thrusters:
         for motor in self.kept.motors:
             out[motor.empty] = thruster_place(poses, motor.number % 3, points[motor.number // 3])
         return out
+
+    def records(self) -> list[KnuckleMotor]:
+        """What the restraint's record has of them."""
+        return list(self.kept.motors)
 
     def push(self, poses: Array, force: Array) -> None:
         """Push the second body with a force (3,) in the world, and the first with as much against it."""
@@ -130,14 +136,11 @@ def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
 
 def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestraint, wanted: list[int]) -> None:
     """Make the motors of a restraint that are missing."""
-    if [motor.number for motor in kept.motors] != wanted:
-        kept.motors.clear()
-        for number in wanted:
-            kept.motors.add().number = number
+    have_numbers(kept.motors, wanted)
     for motor in kept.motors:
         body = kept.one if motor.number < 3 else kept.other
         assert body is not None
-        ensure_thruster(scene, rig, motor, body, kept.name + _SUFFIX)
+        ensure_thruster(scene, rig, motor, body, f"{body.name} {kept.name}{_SUFFIX}")
 
 
 def ensure_thruster(
@@ -149,10 +152,8 @@ def ensure_thruster(
     turns: bool = False,
 ) -> None:
     """Make the motor that pushes a body against the anchor, and ``turns`` it about the same axis, if it is missing."""
-    if motor.empty is None or scene not in motor.empty.users_scene:
-        if motor.empty is not None:
-            record_of(motor.empty).model = None
-        motor.empty = _new(rig, name)
+    if is_lost(scene, motor.empty):
+        motor.empty = new_motor(rig, name, _ARROW * (max(body.dimensions[:]) or 1.0))
     join_world(scene, motor.empty)
     constraint = motor.empty.rigid_body_constraint
     constraint.type, constraint.disable_collisions = "MOTOR", False
@@ -167,16 +168,6 @@ def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
     place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
     place[:3, 3] = point
     return Matrix(place.tolist())
-
-
-def _new(rig: bpy.types.Object, name: str) -> bpy.types.Object:
-    motor = bpy.data.objects.new(name, None)
-    record_of(motor).model = rig
-    motor.empty_display_type = "SINGLE_ARROW"
-    motor.rotation_mode = "QUATERNION"
-    motor.parent = rig
-    child_collection(rig, "Joints").objects.link(motor)
-    return motor
 
 
 def armature_axes(poses: Array) -> Array:
