@@ -20,6 +20,7 @@ from .axles import Axle, apart, axes_at, axles, pushed
 from .constraints import NEVER_REACHED
 from .laws import Course
 from .plant import Plant, Undriven, join_world, new_motor
+from .size import size_of
 
 #: Of its own coordinate's axis a motor has at least this: near a joint's locked pose its force does not grow further.
 _LEAST_SHARE = 0.05
@@ -42,8 +43,8 @@ class AxleMotors:
     # ---------------------------------------------------------------- where the run begins
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4); what
-        becomes of their axes is kept in the record."""
+        """Where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4), in the
+        model's own lengths; what becomes of their axes is kept in the record."""
         values = self.joint.now(poses)
         self.motors = axles(self.joint.joint.dofs, values)
         here, there = poses[self.joint.parent] @ self.joint.on_parent, poses[self.joint.child] @ self.joint.on_child
@@ -105,7 +106,8 @@ class AxleMotors:
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
         axes = axes_at(self.joint.joint.dofs, middle) @ here.T
         turning = self.turns
-        turn, slide = velocity[turning] @ axes[turning], velocity[~turning] @ axes[~turning]
+        size = size_of(record_of(self.joint.empty).model)  # Blender's speeds are in the world's lengths
+        turn, slide = velocity[turning] @ axes[turning], size * velocity[~turning] @ axes[~turning]
         half = poses.copy()
         half[self.joint.child, :3, :3] = rotation_matrix(0.5 * turn / rate) @ half[self.joint.child, :3, :3]
         across = np.array(

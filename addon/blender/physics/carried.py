@@ -17,16 +17,20 @@ from .collision import collision_children
 from .flywheel import whole_mass
 from .inertia import turning_tensor
 from .plant import Plant, Undriven
+from .size import size_of
 
 #: Of a joint that moves nothing: its gains have to be something.
 _LEAST = 1e-9
 
 
 class Carried:
-    """The bodies of a model and how they hang together, for one set of poses (bodies + 1, 4, 4)."""
+    """The bodies of a model and how they hang together, for one set of poses (bodies + 1, 4, 4) in its own lengths.
+
+    Masses and forces of a model that is scaled are what they were, and its arms as long as the world has them. What a
+    slide moves is told as force per acceleration in the model's own lengths: of one twice as large, twice the mass."""
 
     def __init__(self, plant: Plant, poses: Array) -> None:
-        self._poses, self._world = poses, len(plant.bodies)
+        self._poses, self._world, self._size = poses, len(plant.bodies), size_of(plant.rig)
         pieces = collision_children(plant.rig)
         solid = [obj.rigid_body is not None for obj in plant.bodies]
         bodies = list(zip(plant.bodies, solid, strict=True))
@@ -63,8 +67,8 @@ class Carried:
         """The inertia of bodies about an axis, or their mass along it."""
         at = sorted(bodies)
         if not turns:
-            return float(self._mass[at].sum())
-        arms = self._poses[at][:, :3, 3] - point
+            return float(self._mass[at].sum()) * self._size
+        arms = self._size * (self._poses[at][:, :3, 3] - point)
         across = arms - np.outer(arms @ axis, axis)
         own = np.einsum("nji,j->ni", self._poses[at][:, :3, :3], axis)
         return float(self._mass[at] @ (across**2).sum(axis=1) + np.einsum("ni,nij,nj->", own, self._tensors[at], own))
@@ -117,9 +121,10 @@ class Carried:
         return float(1.0 / max(self._mass[body], _LEAST) + arm @ turned)
 
     def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
-        """What it takes to give a body a speed and a spin (3,) in the world: linear and angular momentum."""
+        """What it takes to give a body a speed (in the model's own lengths) and a spin (3,), along the world's axes:
+        linear and angular momentum."""
         turn = self._poses[body][:3, :3]
-        return self._mass[body] * speed, turn @ self._tensors[body] @ turn.T @ spin
+        return self._mass[body] * self._size * speed, turn @ self._tensors[body] @ turn.T @ spin
 
     def _turning(self, joint: Undriven) -> Iterator[bool]:
         for dof in joint.joint.dofs:
