@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
+from functools import cached_property
 
 import bpy
 import numpy as np
@@ -14,6 +14,7 @@ from ..model_parts import parts
 from .anchor import is_held
 from .axles import axes_at
 from .collision import collision_children
+from .eased import Eased
 from .flywheel import whole_mass
 from .inertia import turning_tensor
 from .plant import Plant, Undriven
@@ -42,6 +43,7 @@ class Carried:
             number for number, obj in enumerate(plant.bodies) if solid[number] and obj.rigid_body.type == "PASSIVE"
         } | {self._world}
         self._beside = self._neighbours(plant)
+        self._plant = plant
 
     def _neighbours(self, plant: Plant) -> list[set[int]]:
         place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
@@ -99,26 +101,11 @@ class Carried:
         """Whether the body at a place among the poses stays where it is."""
         return body in self._stands
 
-    def least(self, joint: Undriven) -> float:
-        """The least moment of inertia (of thirteen directions) that a ball has to turn."""
-        point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
-        ways = [np.array(way) for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)]
-        return min(self._moved(joint.parent, joint.child, point, way / np.linalg.norm(way), True) for way in ways)
-
-    def ease(self, plant: Plant, body: int, point: Array, way: Array, poses: Array) -> float:
-        """How easily (1/kg) a point (3,) of a body goes a way (3,), by the body's place among the poses: as it floats,
-        or as the one joint lets it that holds it to what stands."""
-        at = np.flatnonzero((plant.child == body) | (plant.parent == body))
-        if len(at) == 1 and len(self._beside[body]) == 1 and self._beside[body] <= self._stands:
-            moved = float(self.by_servos(plant)[at[0]])
-            frame = poses[plant.parent[at[0]]] @ np.linalg.inv(plant.frame_parent[at[0]])
-            axis = frame[:3, 2]
-            goes = np.cross(axis, point - frame[:3, 3]) if plant.turns[at[0]] else axis
-            return float(way @ goes) ** 2 / moved
-        turn, middle = poses[body][:3, :3], poses[body][:3, 3]
-        arm = turn.T @ np.cross(point - middle, way)
-        turned = np.linalg.pinv(self._tensors[body]) @ arm
-        return float(1.0 / max(self._mass[body], _LEAST) + arm @ turned)
+    @cached_property
+    def eased(self) -> Eased:
+        """How easily the bodies go where they are pushed, in these poses and all that follow."""
+        moves = [mass > 0.0 and body not in self._stands for body, mass in enumerate(self._mass)]
+        return Eased(self._plant, self._mass, self._tensors, [*moves, False])
 
     def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
         """What it takes to give a body a speed (in the model's own lengths) and a spin (3,), along the world's axes:

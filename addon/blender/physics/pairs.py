@@ -2,7 +2,8 @@
 
 A motor between the two bodies would push each of them where it had the other when the run began. Against the anchor,
 which stands, every body is pushed where its place is, and what one gets the other gets as well. Along an axis of the
-first place, the first body is pushed where the second place was when the run began.
+first place, the first body is pushed where the second place is: by motors where that was when the run began, which turn
+it as well by what it has gone on since.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from mathutils import Matrix
 
 from ...model.forces import Held
 from ...model.records import Array
+from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..joint_properties import KnuckleMotor
 from ..model_parts import child_collection
 from ..records import unflat
 from ..restraint_properties import KnuckleRestraint
+from .axles import pushed
 from .carried import Carried
 from .constraints import NEVER_REACHED
+from .eased import Eased
 from .plant import Plant, join_world
 from .restraints import axis_of, law_of, pairs
+from .size import size_of
 
 _SUFFIX = " Push"
 
@@ -39,7 +44,9 @@ class Thrusters:
     ends: tuple[int, int]
     moves: tuple[bool, bool]
     places: Array
-    _written: dict[int, float] = field(default_factory=dict)
+    _written: dict[int, tuple[float, float]] = field(default_factory=dict)
+    _turned: Array | None = None  # the first body's rotation (3, 3) when the run began, and where it is pushed on it
+    _pushed: Array | None = None
 
     def where(self, poses: Array) -> Array:
         """The two places (2, 4, 4) in the world."""
@@ -52,20 +59,38 @@ class Thrusters:
         points = self.where(poses)[:, :3, 3]
         if axis_of(self.kept) >= 0:
             points[0] = points[1]
+        self._turned, self._pushed = poses[self.ends[0]][:3, :3], inverse(poses[self.ends[0]])[:3] @ [*points[0], 1.0]
         for motor in self.kept.motors:
             out[motor.empty] = thruster_place(poses, motor.number % 3, points[motor.number // 3])
         return out
 
-    def push(self, poses: Array, force: Array) -> None:
-        """Push the second body with a force (3,) in the world, and the first with as much against it."""
+    def push(self, poses: Array, force: Array, place: Array) -> None:
+        """Push the second body with a force (3,) in the world, and the first with as much against it; along an axis,
+        both of them at a ``place`` (3,)."""
         along = armature_axes(poses).T @ force
+        about = self._couple(poses, -force, place)
         for motor in self.kept.motors:
             told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # counted the other way round
+            turned = -float(about[motor.number]) if motor.number < 3 else 0.0
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
-            if constraint is not None and self._written.get(motor.number) != told:
-                self._written[motor.number] = told
-                constraint.motor_lin_target_velocity = math.copysign(NEVER_REACHED, told)
-                constraint.motor_lin_max_impulse = abs(told)
+            if constraint is not None and self._written.get(motor.number) != (told, turned):
+                self._written[motor.number] = told, turned
+                for kind, push in (("lin", told), ("ang", turned)):
+                    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
+                    setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
+
+    def _couple(self, poses: Array, force: Array, place: Array) -> Array:
+        """What the first body's motors have to turn it with (3,), each about its own axis, for a force on it to be as
+        if it acted at a place."""
+        if axis_of(self.kept) < 0 or self._pushed is None or self._turned is None or not self.moves[0]:
+            return np.zeros(3)
+        body = poses[self.ends[0]]
+        arm = place - (body @ [*self._pushed, 1.0])[:3]
+        axes = armature_axes(poses)
+        gone = body[:3, :3] @ self._turned.T @ axes  # X of each motor goes with the body, and Z stays
+        across = np.array([pushed(gone[:, k], axes[:, (k + 2) % 3]) for k in range(3)])
+        across /= np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        return np.linalg.pinv(across.T, rcond=0.05) @ (size_of(self.rig) * np.cross(arm, force))
 
 
 @dataclass
@@ -76,7 +101,7 @@ class Pair:
     plant: Plant
     motors: Thrusters
     held: Held | None = None
-    _carried: Carried | None = None
+    _eased: Eased | None = None
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins."""
@@ -88,24 +113,22 @@ class Pair:
             return -law(x)
 
         self.held = Held(pull if spring else None, None if spring else pull, 1.0, substeps)
-        self._carried = carried
+        self._eased = carried.eased
 
     def command(self, poses: Array, rate: float) -> None:
         """Push for the frame to come."""
-        if self.held is None or self._carried is None:
+        if self.held is None or self._eased is None:
             return  # an undo in the middle of a run: it goes on with what it was told
         one, other = self.motors.where(poses)
         apart = other[:3, 3] - one[:3, 3]
         axis = axis_of(self.motors.kept)
         way = one[:3, axis] if axis >= 0 else apart / max(float(np.linalg.norm(apart)), 1e-9)
         way = way / max(float(np.linalg.norm(way)), 1e-9)
-        ease = sum(
-            self._carried.ease(self.plant, end, place[:3, 3], way, poses)
-            for end, place, moves in zip(self.motors.ends, (one, other), self.motors.moves, strict=True)
-            if moves
-        )
+        # along an axis, what pushes the first body as well pushes it where the second place is
+        first = other if axis >= 0 else one
+        ease = self._eased.between((self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses)
         self.held.inertia = 1.0 / max(ease, 1e-9)
-        self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate))
+        self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate), other[:3, 3])
 
 
 def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
@@ -137,7 +160,8 @@ def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestrain
     for motor in kept.motors:
         body = kept.one if motor.number < 3 else kept.other
         assert body is not None
-        ensure_thruster(scene, rig, motor, body, kept.name + _SUFFIX)
+        turns = axis_of(kept) >= 0 and motor.number < 3
+        ensure_thruster(scene, rig, motor, body, kept.name + _SUFFIX, turns)
 
 
 def ensure_thruster(

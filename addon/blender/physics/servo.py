@@ -17,6 +17,7 @@ from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..properties import DRIVES
 from ..records import start_of
+from .axle_motors import AxleMotors
 from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
@@ -35,7 +36,7 @@ from .several import SeveralServos, has_locked, several_servos
 from .size import in_world, own_lengths, size_of
 from .starting import Beginning
 from .throws import Throws, throws_of
-from .turns import posed, with_turns
+from .turns import as_begun, posed, with_turns
 from .world import first_frame, step_rate, stretch
 
 #: What a motor of a hinge and of a slide is told.
@@ -186,16 +187,19 @@ class ServoRun:
         poses = self.plant.poses()
         own, size = own_lengths(poses)
         carried = Carried(self.plant, own) if self.forces else None
+        self._start, self._last = self.plant.coordinates(poses), None
+        turned = self._turned(self._start)
+        begun = as_begun(self.plant, turned)
         for force in self.forces:
             assert carried is not None
+            if isinstance(force.motors, AxleMotors):
+                force.motors.begun = begun.get(force.motors.joint.joint.id)
             force.mark(carried, own, self._rate())
         motors = [each.motors for each in (*self.several, *self.forces)]
         marked = [each.mark(own) for each in motors]
         places = {empty: in_world(place, size) for each in marked for empty, place in each.items()}
-        self._start, self._last = self.plant.coordinates(poses), None
         self._course = Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
-        turned = self._turned(self._start)
         for stop in self.counted:
             stop.mark(float(turned[stop.number]))
         beginning.hold(poses, turned, places)
