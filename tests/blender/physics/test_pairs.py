@@ -55,6 +55,19 @@ def test_a_spring_at_the_end_of_a_chain_gives_no_more_than_it_had(blank: Any) ->
     assert rise.min() > -1e-3
 
 
+def test_a_spring_that_is_too_stiff_for_its_frames_is_softer_and_told(blank: Any) -> None:
+    mechanism = chain(links=2)
+    mechanism.world.gravity = np.zeros(3)
+    end = pose_of((0, 0, 0), (0.5, 0.0, 0.0))
+    tip, strength = (mechanism.bodies[-1].pose @ end)[:3, 3], 17000.0
+    mechanism.restraints = [spring("link 1", pose_of((0, 0, 0), tip + 30.0 * Z), end, strength, 29.95)]
+    rig = put_world(mechanism, "LIMP", 4)
+    body = objects_of(rig, "BODY")["link 1"]
+    long = np.array(play(blank.scene, 121, lambda: np.linalg.norm((world_of(body) @ end)[:3, 3] - tip - 30.0 * Z)))
+    assert np.abs(long - 29.95).max() < 0.06, "it began stretched by 0.05"
+    assert [line.where for line in rig.data.knuckle.report if line.code == "restraint-stiff"] == ["s"]
+
+
 def test_along_an_axis_a_restraint_turns_its_first_body_as_the_second_moves_on(blank: Any) -> None:
     """A steady pull along X of the first one, at the second, which goes off sideways: the two keep what they have of
     angular momentum, about wherever."""
