@@ -34,10 +34,10 @@ from .reach import Measured
 from .runs import follow_bones, lift, moving_bodies
 from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
-from .size import size_of
+from .size import in_world, own_lengths, size_of
 from .starting import Beginning
 from .throws import Throws, throws_of
-from .turns import posed, with_turns
+from .turns import as_begun, posed, with_turns
 from .world import first_frame, step_rate, stretch
 
 #: What a motor of a hinge and of a slide is told.
@@ -192,14 +192,19 @@ class ServoRun:
     def start(self) -> Beginning:
         """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
         poses = self.plant.poses()
-        carried = Carried(self.plant, poses) if self.forces else None
+        own, size = own_lengths(poses)
+        carried = Carried(self.plant, own) if self.forces else None
+        self._start, self._last = self.plant.coordinates(poses), None
+        turned = self._turned(self._start)
+        begun = as_begun(self.plant, turned)
         for force in self.forces:
             assert carried is not None
-            force.mark(carried, poses, self._rate())
+            if isinstance(force.motors, AxleMotors):
+                force.motors.begun = begun.get(force.motors.joint.joint.id)
+            force.mark(carried, own, self._rate())
         motors = [each.motors for each in (*self.several, *self.forces)]
-        marked = [each.mark(poses) for each in motors]
-        places = {empty: place for each in marked for empty, place in each.items()}
-        self._start, self._last = self.plant.coordinates(poses), None
+        marked = [each.mark(own) for each in motors]
+        places = {empty: in_world(place, size) for each in marked for empty, place in each.items()}
         thrown = next((force.speeds() for force in self.forces if isinstance(force, Throws)), {})
         for each in (*self.several, *self.forces):
             if isinstance(each.motors, AxleMotors):
@@ -207,7 +212,6 @@ class ServoRun:
         lone = [thrown[joint][0] if joint in thrown else 0.0 for joint in self.plant.joints]
         self._course = Course.of_thrown(np.array(lone)) if thrown else Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
-        turned = self._turned(self._start)
         for stop in self.counted:
             stop.mark(float(turned[stop.number]))
         beginning.hold(poses, turned, places)
@@ -219,8 +223,9 @@ class ServoRun:
         self.told, self.told_for, self.told_several = np.full(len(self.motors), np.nan), frame, {}
         self._live.look(self.on_scale(frame - 1))
         poses = self.plant.poses()
+        own = own_lengths(poses)[0] if self.forces or self.several else poses
         for force in self.forces:
-            force.command(poses, self._rate())
+            force.command(own, self._rate())
         if self.counted:
             actual = self.plant.coordinates(poses)
             for stop in self.counted:
@@ -234,7 +239,7 @@ class ServoRun:
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
             aims = each.key_targets(self._curves, self._live, places) if told else None
-            self.told_several[each.motors.joint.joint.id] = each.command(poses, aims, self._law(), self._rate())
+            self.told_several[each.motors.joint.joint.id] = each.command(own, aims, self._law(), self._rate())
 
     def _turned(self, actual: Array | None = None) -> Array:
         """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
@@ -246,6 +251,7 @@ class ServoRun:
         return with_turns(actual, np.where(np.isnan(told), posed(self.plant), told), self.plant.turns)
 
     def _choose_gains(self, poses: Array) -> None:
+        poses = own_lengths(poses)[0]
         carried = Carried(self.plant, poses)
         self.plant.servos.inertia = carried.by_servos(self.plant)
         for each in self.several:
