@@ -109,23 +109,25 @@ class Throws:
 
     def _tell(self, carried: Carried, poses: Array, rate: float) -> None:
         """Say which joints' own springs and dampers are too strong for a push of two frames."""
-        report, most, where = Report(), 0.0, ""
+        report, most, springs, where = Report(), 0.0, 0.0, ""
         for item in self.joints:
             dofs = record_of(item.empty).joint.dofs
             if not any(DOF_SIZE[dof.kind] == 1 and dof.velocity for dof in dofs):
                 continue
             moved, at = carried.by_coordinates(item, item.now(poses)), 0
             for dof in dofs:
-                strong = max(dof.stiffness / rate**2, _DAMPED * dof.damping / rate) / moved[at]
+                spring = dof.stiffness / rate**2 / moved[at]
+                strong = max(spring, _DAMPED * dof.damping / rate / moved[at])
                 if DOF_SIZE[dof.kind] == 1 and dof.velocity and strong > most:
-                    most, where = float(strong), item.empty.name
+                    most, springs, where = float(strong), float(spring), item.empty.name
                 at += DOF_SIZE[dof.kind]
         if most > _STRONG:
             report.warn(
                 "starts-inexact",
                 "Joints are given their first speeds in two frames, in which springs and dampers as strong as theirs "
-                "do not act as they should: they go too far or not far enough, a spring by "
-                f"{100.0 * _FARTHER * most:.0f} per cent. More frames per second make that less",
+                "do not act as they should: they go too far or not far enough"
+                + (f", this one by {100.0 * _FARTHER * springs:.0f} per cent" if springs == most else "")
+                + ". More frames per second make that less",
                 where=where,
             )
         add_to_report(self.plant.rig, report, {"starts-inexact"})
