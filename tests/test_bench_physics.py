@@ -51,3 +51,12 @@ def test_a_figure_that_does_not_hold_and_a_part_that_dies_are_failures(
     assert run(monkeypatch, f"import os, sys\nopen(sys.argv[1], 'w').write({row!r})\n{ends}") == code
     judged = 1 + bool(ends)
     assert f"{judged - code} of {judged} hold" in capsys.readouterr().out
+
+
+def test_what_could_not_be_measured_is_counted() -> None:
+    found = [
+        physics.figure_of(row) for row in (("a", 0.1, 0.2), ("b", 3.0, None), ("against DART", float("nan"), None))
+    ]
+    told = physics.closing(found)
+    assert "1 of 1 hold; 1 more figures have no bar; 1 were not measured" in told
+    assert "not measured: against DART" in told

@@ -57,6 +57,16 @@ class FollowerStops:
         pairs = zip(self._beyond(there), self._beyond(at), strict=True)
         return any(bool((after > np.maximum(before, _AT)).any()) for after, before in pairs)
 
+    def met(self, at: Array, there: Array) -> float:
+        """At which share of a step, were it straight, the first stop is met that it passes."""
+        share = 1.0
+        for after, before in zip(self._beyond(there), self._beyond(at), strict=True):
+            past = after > np.maximum(before, _AT)
+            if past.any():
+                room = np.maximum(-before[past], 0.0)
+                share = min(share, float((room / (room + np.maximum(after[past], _AT))).min()))
+        return share
+
     def touched(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[str, bool] | None:
         """Which joint's stop a held system is at, and whether that is the upper one: the one that is nearest. A given
         joint's only where it is wanted beyond it."""

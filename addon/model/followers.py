@@ -204,13 +204,15 @@ class Follower:
             share = min(share, 1.0 - done)
             target = np.where(free, at, first + (wanted - first) * (done + share))
             there, opening = self._step(at, target, free)
-            if np.abs(opening).max(initial=0.0) < CLOSED and not (hold and self.stops.are_passed(at, there)):
+            closed = bool(np.abs(opening).max(initial=0.0) < CLOSED)
+            if closed and not (hold and self.stops.are_passed(at, there)):
                 at, residual, done = there, opening, done + share
                 self._keep(at)
-            elif share / 2.0 < shortest:
+                continue
+            shorter = share * (self.stops.met(at, there) if closed else 0.5)
+            if shorter < shortest:
                 return (at, system.residual(at)) if hold else self._as_near_as_can_be(at, wanted, free)
-            else:
-                share /= 2.0
+            share = shorter
         at = np.where(free, at, wanted)
         if np.abs(at - self._kept[0]).max(initial=0.0) < _SAME and not (at - self._kept[0])[~free].any():
             at = self._last = self._kept[0]  # where it all began, to the last digit

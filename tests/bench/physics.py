@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import math
 import os
 import subprocess
 import sys
@@ -109,8 +110,11 @@ def closing(found: list[Figure]) -> str:
     judged = [figure for figure in found if figure.bar is not None]
     missed = [figure for figure in judged if not figure.holds]
     lines = [f"not held: {figure.what}: {figure.value:.5g} {figure.unit} (bar {figure.bar:g})" for figure in missed]
-    told = len(found) - len(judged)
-    return "\n".join([*lines, f"{len(judged) - len(missed)} of {len(judged)} hold; {told} more figures have no bar"])
+    unknown = [figure for figure in found if figure.bar is None and math.isnan(figure.value)]
+    lines += [f"not measured: {figure.what}" for figure in unknown]
+    told = len(found) - len(judged) - len(unknown)
+    last = f"{len(judged) - len(missed)} of {len(judged)} hold; {told} more figures have no bar"
+    return "\n".join([*lines, last + (f"; {len(unknown)} were not measured" if unknown else "")])
 
 
 def main(arguments: list[str]) -> int:

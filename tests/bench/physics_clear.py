@@ -13,7 +13,7 @@ from addon.blender.physics.simulation import build_physics, clear_physics
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
 from tests.blender.mechanisms import JUICE, play, put
-from tests.blender.physics.test_clear import a_users_rigid_body, differences, everything
+from tests.blender.physics.test_clear import FORCES, a_users_rigid_body, differences, everything, left_after
 
 _MODELS = ("SimpleHex", "bird1", "Dihno2")
 
@@ -37,7 +37,14 @@ def clear() -> Iterator[Row]:
         yield f"{name}, {drive}, {world}: datablocks that differ after clearing", left, 0, not left
 
 
-PARTS: dict[str, Callable[[], Iterator[Row]]] = {"clear": clear}
+def forces() -> Iterator[Row]:
+    """A model for each kind of force that has motors, under servos and limp."""
+    for name, drive in itertools.product(FORCES, ("SERVO", "LIMP")):
+        left, motors = left_after(fresh(), FORCES[name](), drive)
+        yield f"{name}, {drive}, {motors} motors: what differs after clearing", len(left), 0, not left and motors > 0
+
+
+PARTS: dict[str, Callable[[], Iterator[Row]]] = {"clear": clear, "forces": forces}
 
 
 def main(arguments: list[str]) -> int:

@@ -19,7 +19,10 @@ from addon.blender.animation.gait import bake_gait
 from addon.blender.animation.keys import LINEAR, key_servos
 from addon.blender.animation.live_loops import live_loops
 from addon.blender.physics.servo import ServoRun
-from addon.model.records import Body, Joint, Mechanism, Shape, World
+from addon.model.followers import Follower, driver_order, linkages
+from addon.model.kinematics import spanning_tree
+from addon.model.loops import joint_initial
+from addon.model.records import Body, Joint, Mechanism, Restraint, Shape, World
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
 from tests.bench.run import star
@@ -130,11 +133,63 @@ def loops() -> Iterator[Row]:
     yield "a frame of a four-bar that follows its keyed crank: ms", spent, 1.0, spent <= 1.0
 
 
+def restraints() -> Iterator[tuple[str, float, float]]:
+    """What restraints between bodies and the world cost in a frame: of 80, each over each of 20."""
+    each = {}
+    for count in (20, 80):
+        costs = []
+        for _ in range(3):
+            fresh()
+            bare = stepped(put_world(hanging("universal", count), "LIMP", 1.0), "LIMP")[0]
+            fresh()
+            costs.append(stepped(put_world(restrained(count), "LIMP", 1.0), "LIMP")[0] - bare)
+        each[count] = statistics.median(costs) / count
+        yield f"a frame with {count} restraints between bodies and the world: ms for each", 1e3 * each[count], 1.5
+    yield "a restraint among 80, over one among 20: ratio of their time", each[80] / each[20], 2.0
+
+
+def restrained(count: int) -> Mechanism:
+    """Boxes that hang from the world, each on a spring as well."""
+    mechanism = hanging("universal", count)
+    far = np.eye(4)
+    far[:3, 3] = 0.0, 5.0, 0.0
+    mechanism.restraints = [
+        Restraint(
+            body.id, "spring", bodies=(None, body.id), frames=(body.pose @ far, np.eye(4)), coefficients=[[5, -20]]
+        )
+        for body in mechanism.bodies
+    ]
+    return mechanism
+
+
+def held() -> Iterator[tuple[str, float, float]]:
+    """A crank that turns twice in two seconds while its rocker is at a stop for most of it, over one that is free."""
+    took = {}
+    for stopped in (False, True):
+        mechanism = crank_rocker(0.8)
+        start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+        if stopped:
+            rocker = next(joint.dofs[0] for joint in mechanism.joints if joint.id == "D")
+            rocker.lower, rocker.upper = -0.15, 0.15
+        (linkage,) = linkages(mechanism)
+        (driver,) = linkage.drivers(start, driver_order(mechanism, spanning_tree(mechanism)))
+        follower, spent = Follower(linkage, start), []
+        for number in range(1, 121):
+            told = {driver: start[driver] + number * np.pi / 30.0}
+            begun = time.process_time()
+            follower.follow(told, hold=True)
+            spent.append(time.process_time() - begun)
+        took[stopped] = statistics.median(spent)
+    yield "a loop that is held at a stop, over a free one: ratio of their time", took[True] / took[False], 6.0
+
+
 PARTS: dict[str, Callable[[], Iterator[Any]]] = {
     "overhead": overhead,
     "several": several,
     "frames": frames,
     "loops": loops,
+    "restraints at work": restraints,
+    "held": held,
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from addon.model.records import Dof
 from tests.bench.physics_servos import Row, fresh, table
 from tests.blender.build.test_degrees import Z
-from tests.blender.physics import test_first_speeds, test_restraints, test_screws, test_spring_rest
+from tests.blender.physics import test_first_speeds, test_pairs, test_restraints, test_screws, test_spring_rest
 
 
 def springs() -> Iterator[Row]:
@@ -36,11 +36,28 @@ def restraints() -> Iterator[Row]:
         for what, run in (("slide", test_restraints.slide_run), ("hinge", test_restraints.hinge_run)):
             found, true = run(fresh(), name, 241)
             error = float(np.abs(found - true).max() / np.ptp(true))
-            yield f"restraint on a {what}, {name}: worst error (share)", error, 0.03, error < 0.03
+            bar = 0.03 if (what, name) == ("hinge", "slack in the middle") else 0.01
+            yield f"restraint on a {what}, {name}: worst error (share)", error, bar, error < bar
     found, true, strayed = test_restraints.pair_run(fresh(), 241)
     error = float(np.abs(found - true).max() / np.ptp(true))
-    yield "spring between two bodies: worst error (share)", error, 0.02, error < 0.02
-    yield "spring between two bodies: their middle strays by (m)", strayed, 0.001, strayed < 0.001
+    yield "spring between two bodies: worst error (share)", error, 0.005, error < 0.005
+    yield "spring between two bodies: their middle strays by (m)", strayed, 1e-5, strayed < 1e-5
+
+
+def pairs() -> Iterator[Row]:
+    """Springs between a place on a body and one in the world, 2 s: by how much an arm on a joint of a kind is off
+    (share of its swing), and by how much (share) a spring at the end of a chain swings more than it was let go with."""
+    for name in ("hinge", "universal", "ball"):
+        for frequency, bar in ((5.0, 0.01), (20.0, 0.04), (60.0, 0.1)):
+            found, true = test_pairs.arm_run(fresh(), name, frequency)
+            error = float(np.abs(found - true).max() / 0.1)
+            what = f"spring at the end of an arm on a {name}, {frequency:g} rad/s"
+            yield f"{what}: worst error (share)", error, bar, error < bar
+    for links in (2, 3):
+        for strength in (50.0, 500.0, 5000.0, 50000.0):
+            more = float(np.abs(test_pairs.chain_run(fresh(), links, strength, 301)[0]).max() / 0.05) - 1.0
+            what = f"spring of {strength:g} N/m at the end of {links} links"
+            yield f"{what}: swing too wide (share)", more, 0.02, more < 0.02
 
 
 def screws() -> Iterator[Row]:
@@ -49,14 +66,14 @@ def screws() -> Iterator[Row]:
     for pitch in (0.01, 0.05, 0.25, -0.6):
         values = test_screws.screwed(fresh(), Dof("screw", Z, pitch=pitch), 61)
         fall = values[-1, 1] / (test_screws.fall(pitch) / 2) - 1.0
-        yield f"screw, {pitch:g} m/rad, runs down: fall off (share)", abs(fall), 0.02, abs(fall) < 0.02
+        yield f"screw, {pitch:g} m/rad, runs down: fall off (share)", abs(fall), 0.002, abs(fall) < 0.002
         slip = test_screws.slip(values, pitch)
-        yield f"screw, {pitch:g} m/rad, runs down: worst slip (m)", slip, 0.001, slip < 0.001
+        yield f"screw, {pitch:g} m/rad, runs down: worst slip (m)", slip, 1e-5, slip < 1e-5
     for smooth in (True, False):
         values, off = test_screws.raised(fresh(), smooth)
-        slip, bar = test_screws.slip(values, 0.1), 0.005 if smooth else 0.03
+        slip, bar = test_screws.slip(values, 0.1), 0.005 if smooth else 0.025
         how = "sweeping" if smooth else "with a jerk"
-        yield f"screw raises a weight by its servo, {how}: worst error of the turn", off, 0.01, off < 0.01
+        yield f"screw raises a weight by its servo, {how}: worst error of the turn", off, 1e-4, off < 1e-4
         yield f"screw raises a weight by its servo, {how}: worst slip (m)", slip, bar, slip < bar
 
 
@@ -64,11 +81,11 @@ def speeds() -> Iterator[Row]:
     """A pendulum that begins level at 3 rad/s, 1.5 s, against a numerical integration (rad)."""
     found, true = test_first_speeds.thrown_pendulum(fresh(), 91)
     error = float(np.abs(found - true).max())
-    yield "pendulum thrown at 3 rad/s: worst error (rad)", error, 0.02, error < 0.02
+    yield "pendulum thrown at 3 rad/s: worst error (rad)", error, 0.015, error < 0.015
 
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
-    "springs": springs, "restraints": restraints, "screws": screws, "speeds": speeds,
+    "springs": springs, "restraints": restraints, "pairs": pairs, "screws": screws, "speeds": speeds,
 }  # fmt: skip
 
 

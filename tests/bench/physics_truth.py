@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import time
@@ -74,7 +75,7 @@ def walkers() -> Iterator[Row]:
 def falling() -> Iterator[Row]:
     """By how much the common centre of mass strays from DART's in 2 s, as a share of how far that came there."""
     if not DARTPY:
-        print(NO_DARTPY)
+        yield Row(f"SKEL models against DART ({NO_DARTPY})", math.nan)
         return
     shares: dict[str, list[float]] = {"free": [], "free, other inertia": [], "touching": []}
     for path in sorted((CORPUS / "skel").rglob("*.skel")):

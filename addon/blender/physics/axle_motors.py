@@ -19,7 +19,10 @@ from .anchor import ends_of
 from .axles import Axle, apart, axes_at, axles, pushed
 from .constraints import NEVER_REACHED
 from .laws import Course
-from .plant import Plant, Undriven, join_world, new_motor
+from .motors import is_lost, strike_off
+from .plant import Plant, Undriven, join_world, motor_beside
+from .size import size_of
+from .turns import begun_at
 
 #: Of its own coordinate's axis a motor has at least this: near a joint's locked pose its force does not grow further.
 _LEAST_SHARE = 0.05
@@ -37,14 +40,16 @@ class AxleMotors:
     start: Array | None = None
     _last: Array | None = None
     course: Course | None = None
+    thrown: Array | None = None  # the speeds (size,) that the run begins with; None: it begins at rest
+    begun: Array | None = None  # (size,): its coordinates where the run begins, if their whole turns are known
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     # ---------------------------------------------------------------- where the run begins
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4); what
-        becomes of their axes is kept in the record."""
-        values = self.joint.now(poses)
+        """Where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4), in the
+        model's own lengths; what becomes of their axes is kept in the record."""
+        values = self.begins(poses)
         self.motors = axles(self.joint.joint.dofs, values)
         here, there = poses[self.joint.parent] @ self.joint.on_parent, poses[self.joint.child] @ self.joint.on_child
         places = {}
@@ -56,6 +61,10 @@ class AxleMotors:
             places[kept.empty] = Matrix(place.tolist())
         self.start, self._last, self.course = values, None, None
         return places
+
+    def begins(self, poses: Array) -> Array:
+        """The coordinates (size,) where the run begins, with the whole turns that are known of them."""
+        return begun_at(self.joint, poses, self.begun)
 
     def records(self) -> list[KnuckleMotor]:
         """What the joint's record has of them."""
@@ -69,12 +78,13 @@ class AxleMotors:
     # ---------------------------------------------------------------- each frame
 
     def look(self, poses: Array, rate: float) -> Array:
-        """The coordinates (size,) now; the course is noted."""
-        actual = self.joint.now(poses)
+        """The coordinates (size,) now, with the turns made since the run began; the course is noted."""
+        actual = begun_at(self.joint, poses, self.start if self._last is None else self._last)
         if not self.motors:  # an undo in the middle of a run
             self.motors, self.start = axles(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
-            self.course = Course.at_rest(len(actual))
+            thrown = self.thrown is not None and len(self.thrown) == len(actual)
+            self.course = Course.of_thrown(self.thrown) if thrown else Course.at_rest(len(actual))
         else:
             self.course.go_on(self.difference(actual, self._last), rate)
         self._last = actual
@@ -99,13 +109,17 @@ class AxleMotors:
         """A change of the first coordinate the short way round."""
         return (change + math.pi) % (2.0 * math.pi) - math.pi if self.turns[0] else change
 
-    def tell(self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, exact: bool) -> None:
+    def tell(
+        self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, exact: bool, slides: bool = True
+    ) -> None:
         """Have the motors do these speeds (size,) with these forces (size,) at most; ``exact``: with their sign, and no
-        other. The motors' axes are taken where they are in the middle of the frame."""
+        other. The motors' axes are taken where they are in the middle of the frame. Those of ``slides`` may be left to
+        others."""
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
         axes = axes_at(self.joint.joint.dofs, middle) @ here.T
         turning = self.turns
-        turn, slide = velocity[turning] @ axes[turning], velocity[~turning] @ axes[~turning]
+        size = size_of(record_of(self.joint.empty).model)  # Blender's speeds are in the world's lengths
+        turn, slide = velocity[turning] @ axes[turning], size * velocity[~turning] @ axes[~turning]
         half = poses.copy()
         half[self.joint.child, :3, :3] = rotation_matrix(0.5 * turn / rate) @ half[self.joint.child, :3, :3]
         across = np.array(
@@ -117,11 +131,13 @@ class AxleMotors:
             # counted as the first body moves against the second, slides the other way round
             sign = 1.0 if axle.child_first else -1.0
             told = sign * float((turn if axle.turns else slide) @ pushes[number])
-            self._write(number, kept.empty, axle.turns, told, float(most[number]))
+            if slides or axle.turns:
+                self._write(number, kept.empty, axle.turns, told, float(most[number]))
 
-    def push(self, poses: Array, middle: Array, force: Array) -> None:
+    def push(self, poses: Array, middle: Array, force: Array, turns: bool = True) -> None:
         """Have the motors push with what comes to these generalized forces (size,), of a ball along its parent's axes,
-        whatever the speed. Axes are taken where they are at the coordinates ``middle``."""
+        whatever the speed. Axes are taken where they are at the coordinates ``middle``. ``turns`` may be left to
+        others."""
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
         axes = axes_at(self.joint.joint.dofs, middle) @ here.T
         across = np.array(
@@ -137,7 +153,8 @@ class AxleMotors:
                 told[used] = np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns == turning]
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
             way = told[number] if axle.child_first else -told[number]
-            self._write(number, kept.empty, axle.turns, math.copysign(NEVER_REACHED, way), float(abs(way)))
+            if turns or not axle.turns:
+                self._write(number, kept.empty, axle.turns, math.copysign(NEVER_REACHED, way), float(abs(way)))
 
     def _across(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
         """Along the direction (3,) of a motor's torque or force; the shorter the nearer it is to having none."""
@@ -185,15 +202,12 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, kept)
     wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
-    if len(motors) != len(wanted):
-        motors.clear()
-        for _ in wanted:
-            motors.add().empty = new_motor(plant.rig, item.empty, suffix)
+    strike_off(motors, range(len(wanted), len(motors)))
+    while len(motors) < len(wanted):
+        motors.add()
     for motor in motors:
-        if motor.empty is None or scene not in motor.empty.users_scene:  # the user deleted it
-            if motor.empty is not None:
-                record_of(motor.empty).model = None
-            motor.empty = new_motor(plant.rig, item.empty, suffix)
+        if is_lost(scene, motor.empty):
+            motor.empty = motor_beside(plant.rig, item.empty, suffix)
     ends = ends_of(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
         motor.number = axle.number

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
+from functools import cached_property
 
 import bpy
 import numpy as np
@@ -14,19 +14,24 @@ from ..model_parts import parts
 from .anchor import is_held
 from .axles import axes_at
 from .collision import collision_children
+from .eased import Eased
 from .flywheel import whole_mass
 from .inertia import turning_tensor
 from .plant import Plant, Undriven
+from .size import size_of
 
 #: Of a joint that moves nothing: its gains have to be something.
 _LEAST = 1e-9
 
 
 class Carried:
-    """The bodies of a model and how they hang together, for one set of poses (bodies + 1, 4, 4)."""
+    """The bodies of a model and how they hang together, for one set of poses (bodies + 1, 4, 4) in its own lengths.
+
+    Masses and forces of a model that is scaled are what they were, and its arms as long as the world has them. What a
+    slide moves is told as force per acceleration in the model's own lengths: of one twice as large, twice the mass."""
 
     def __init__(self, plant: Plant, poses: Array) -> None:
-        self._poses, self._world = poses, len(plant.bodies)
+        self._poses, self._world, self._size = poses, len(plant.bodies), size_of(plant.rig)
         pieces = collision_children(plant.rig)
         solid = [obj.rigid_body is not None for obj in plant.bodies]
         bodies = list(zip(plant.bodies, solid, strict=True))
@@ -38,6 +43,7 @@ class Carried:
             number for number, obj in enumerate(plant.bodies) if solid[number] and obj.rigid_body.type == "PASSIVE"
         } | {self._world}
         self._beside = self._neighbours(plant)
+        self._plant = plant
 
     def _neighbours(self, plant: Plant) -> list[set[int]]:
         place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
@@ -63,8 +69,8 @@ class Carried:
         """The inertia of bodies about an axis, or their mass along it."""
         at = sorted(bodies)
         if not turns:
-            return float(self._mass[at].sum())
-        arms = self._poses[at][:, :3, 3] - point
+            return float(self._mass[at].sum()) * self._size
+        arms = self._size * (self._poses[at][:, :3, 3] - point)
         across = arms - np.outer(arms @ axis, axis)
         own = np.einsum("nji,j->ni", self._poses[at][:, :3, :3], axis)
         return float(self._mass[at] @ (across**2).sum(axis=1) + np.einsum("ni,nij,nj->", own, self._tensors[at], own))
@@ -95,31 +101,17 @@ class Carried:
         """Whether the body at a place among the poses stays where it is."""
         return body in self._stands
 
-    def least(self, joint: Undriven) -> float:
-        """The least moment of inertia (of thirteen directions) that a ball has to turn."""
-        point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
-        ways = [np.array(way) for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)]
-        return min(self._moved(joint.parent, joint.child, point, way / np.linalg.norm(way), True) for way in ways)
-
-    def ease(self, plant: Plant, body: int, point: Array, way: Array, poses: Array) -> float:
-        """How easily (1/kg) a point (3,) of a body goes a way (3,), by the body's place among the poses: as it floats,
-        or as the one joint lets it that holds it to what stands."""
-        at = np.flatnonzero((plant.child == body) | (plant.parent == body))
-        if len(at) == 1 and len(self._beside[body]) == 1 and self._beside[body] <= self._stands:
-            moved = float(self.by_servos(plant)[at[0]])
-            frame = poses[plant.parent[at[0]]] @ np.linalg.inv(plant.frame_parent[at[0]])
-            axis = frame[:3, 2]
-            goes = np.cross(axis, point - frame[:3, 3]) if plant.turns[at[0]] else axis
-            return float(way @ goes) ** 2 / moved
-        turn, middle = poses[body][:3, :3], poses[body][:3, 3]
-        arm = turn.T @ np.cross(point - middle, way)
-        turned = np.linalg.pinv(self._tensors[body]) @ arm
-        return float(1.0 / max(self._mass[body], _LEAST) + arm @ turned)
+    @cached_property
+    def eased(self) -> Eased:
+        """How easily the bodies go where they are pushed, in these poses and all that follow."""
+        moves = [mass > 0.0 and body not in self._stands for body, mass in enumerate(self._mass)]
+        return Eased(self._plant, self._mass, self._tensors, [*moves, False])
 
     def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
-        """What it takes to give a body a speed and a spin (3,) in the world: linear and angular momentum."""
+        """What it takes to give a body a speed (in the model's own lengths) and a spin (3,), along the world's axes:
+        linear and angular momentum."""
         turn = self._poses[body][:3, :3]
-        return self._mass[body] * speed, turn @ self._tensors[body] @ turn.T @ spin
+        return self._mass[body] * self._size * speed, turn @ self._tensors[body] @ turn.T @ spin
 
     def _turning(self, joint: Undriven) -> Iterator[bool]:
         for dof in joint.joint.dofs:

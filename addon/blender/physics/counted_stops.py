@@ -19,7 +19,8 @@ from ..joint_properties import KnuckleJoint
 from ..records import stops
 from .constraints import is_far_round, put_sides, room_before, wrapped
 from .generic import HALF_TURN, put_limit
-from .plant import Plant, has_both_ends, join_world, new_motor
+from .motors import is_lost, new_motor
+from .plant import Plant, has_both_ends, join_world
 
 _SUFFIX = " Stop"
 #: So near to where its constraint would take the hinge to be beyond the stop, it is off.
@@ -33,7 +34,7 @@ class CountedStops:
     def __init__(self, joint: KnuckleJoint, number: int) -> None:
         self.joint, self.number = joint, number
         self._start = self._turned = 0.0
-        self._counts = False
+        self._counts: bool | None = None  # not known before a run begins
 
     def mark(self, start: float) -> None:
         """When a run begins at a coordinate, of which whole turns count: set the limits."""
@@ -50,6 +51,8 @@ class CountedStops:
         self._turned += gone
         for constraint, stop, way in self._held():
             wanted = False
+            if self._counts is None:
+                continue  # an undo in the middle of a run: it goes on with those that it had
             if self._counts and stop is not None:
                 ahead = way * (stop - self._turned)
                 known = room_before(way * (stop - self._start)) - _MARGIN
@@ -87,11 +90,8 @@ def _ensure(scene: bpy.types.Scene, plant: Plant, empty: bpy.types.Object) -> No
         if stop is not None and number not in there:
             joint.far_stops.add().number = number
     for kept in joint.far_stops:
-        if kept.empty is None or scene not in kept.empty.users_scene:  # the user deleted it
-            if kept.empty is not None:
-                record_of(kept.empty).model = None
-            kept.empty = new_motor(plant.rig, empty, _SUFFIX)
-            kept.empty.matrix_basis = empty.matrix_basis
+        if is_lost(scene, kept.empty):
+            kept.empty = new_motor(plant.rig, empty.name + _SUFFIX, 0.5 * empty.empty_display_size, empty)
         join_world(scene, kept.empty)
         constraint = kept.empty.rigid_body_constraint
         constraint.type, constraint.spring_type = "GENERIC_SPRING", "SPRING2"

@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
 
 from ...model.records import DOF_SIZE, Array, Dof
 from ...model.rotations import rotation_matrix
+from ..access import record_of
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
 from ..records import read_dofs, start_of, stops
+from .size import size_of
 
 #: An axis that leans this far (sine) towards one of the constraint's needs that one free.
 _ALONG = 1e-3
@@ -161,8 +163,9 @@ def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJ
             put_limit(constraint, line.name, None)
             continue
         far, start = HALF_TURN if line.kind == "ang" else FAR, values[line.number]
-        low = -far if lower is None else max(lower - start, -far)
-        high = far if upper is None else min(upper - start, far)
+        size = 1.0 if line.kind == "ang" else size_of(record_of(cast(bpy.types.Object, constraint.id_data)).model)
+        low = -far if lower is None else max(size * (lower - start), -far)
+        high = far if upper is None else min(size * (upper - start), far)
         put_limit(constraint, line.name, (low, high) if line.sign > 0.0 else (-high, -low))
 
 
@@ -189,6 +192,16 @@ def put_springs(constraint: Any, joint: KnuckleJoint, keep: bool = False) -> Non
             setattr(constraint, f"spring_damping_{name}", told[name][1])
         elif not keep:
             setattr(constraint, f"use_spring_{name}", False)
+
+
+def put_lengths(constraint: Any, joint: KnuckleJoint, size: float) -> None:
+    """Have the springs and dampers of slides be as strong as they are told per length of a model's own, of which
+    Blender takes those of the world. Writes only what differs."""
+    for name, told in springs_of(joint) if constraint.type == "GENERIC_SPRING" else ():
+        for kind, value in zip(("stiffness", "damping"), told, strict=True):
+            now = getattr(constraint, f"spring_{kind}_{name}")
+            if name in _LETTERS and abs(now - value / size) > 1e-6 * value:
+                setattr(constraint, f"spring_{kind}_{name}", value / size)
 
 
 def springs_left_out(joint: KnuckleJoint) -> bool:

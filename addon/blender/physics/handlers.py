@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -22,7 +22,7 @@ from .servo import ServoRun
 from .simulation import build_physics, is_whole
 from .standstill import Standstill
 from .starting import Beginning, evaluate_first
-from .stripping import forget_simulations, note_simulated, part_with_lost
+from .stripping import dismiss_unlisted, forget_simulations, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache
 
 #: All by the scene's ``session_uid``, which a new name does not change.
@@ -68,6 +68,8 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     if frame <= start:
         for rig in rigs:
             _begin(scene, rig)
+        if _at_peace(scene, lambda: dismiss_unlisted(scene, rigs)):
+            _led[uid] = rigs
         progress.rewound(scene)
     elif rigs and frame == start + 1 and last in (None, start):
         _start(scene, rigs, frame)
@@ -104,13 +106,14 @@ def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int,
     progress.part_with_old(scene, rigs, frame, led)
     if progress.replay(scene, frame) or again:
         return  # a part of the same frame takes no step either
+    progress.end_broken(scene)
     run = progress.progress_of(scene)
     if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
             _stepped.add(scene.session_uid)
         for rig in rigs:
             going = runs.run_of(rig)
-            if going is None:  # an undo in the middle of a run
+            if going is None:  # it was gathered anew, or its motors went with what was deleted
                 going = ServoRun(scene, rig)
                 runs.keep(going)
             going.step(frame)
@@ -123,14 +126,19 @@ def _look_after(scene: bpy.types.Scene) -> None:
     """See to what the user's deletions left in the scene's world, before Blender takes a step with it."""
     world = scene.rigidbody_world
     size = _size(world)
-    if _sizes.get(scene.session_uid) != size and not world.point_cache.is_baked:
-        _busy.add(scene.session_uid)
-        try:
-            if part_with_lost(scene):
-                runs.forget(frames=False)  # they command motors that are gone
-        finally:
-            _busy.discard(scene.session_uid)
+    changed = _sizes.get(scene.session_uid) != size and not world.point_cache.is_baked
+    if changed and _at_peace(scene, lambda: part_with_lost(scene)):
+        runs.forget(frames=False)  # they command motors that are gone
     _sizes[scene.session_uid] = _size(world)
+
+
+def _at_peace(scene: bpy.types.Scene, work: Callable[[], bool]) -> bool:
+    """Do what goes to other frames of a scene, with nothing else being done at these; returns what it does."""
+    _busy.add(scene.session_uid)
+    try:
+        return work()
+    finally:
+        _busy.discard(scene.session_uid)
 
 
 def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
@@ -233,6 +241,7 @@ def forget(*_args: Any) -> None:
     """After undo or another file: what was gathered points at data that is gone."""
     live_loops.forget()
     runs.forget()
+    progress.break_off()
     _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
     _holds.clear()
     _sizes.clear()

@@ -117,6 +117,10 @@ def _pd(servos: Servos, ahead: Array, error: Array, course: Course, rate: float)
     return (stiffness * (error + ahead) + damping * ahead * rate) / whole, push
 
 
+#: How fast on average what is thrown goes in each of its first frames, as shares of its speed.
+_THROWN = 0.75, 1.25, 1.0, 1.0
+
+
 @dataclass
 class Course:
     """How coordinates (n,) moved so far: ``speed`` within the last frame and its ``change`` since the one before. From
@@ -125,14 +129,23 @@ class Course:
     speed: Array
     change: Array
     _frames: int = 0
+    thrown: Array | None = None  # the speeds (n,) that it is given in the first two frames
 
     @classmethod
     def at_rest(cls, count: int) -> Course:
         return cls(np.zeros(count), np.zeros(count))
 
+    @classmethod
+    def of_thrown(cls, speeds: Array) -> Course:
+        """Of what begins with speeds (n,): it is pushed in the first two frames, and is as far after them as if it had
+        had its speed from the start."""
+        return cls(_THROWN[0] * speeds, np.zeros_like(speeds), thrown=speeds)
+
     def go_on(self, moved: Array, rate: float) -> None:
         """Note by how much the coordinates moved within a frame. Of a model that begins at rest."""
         speed = moved * rate
         self.change = speed - self.speed if self._frames else np.zeros_like(speed)
+        if self.thrown is not None and self._frames < len(_THROWN) - 1:
+            self.change = (_THROWN[self._frames + 1] - _THROWN[self._frames]) * self.thrown
         self.speed = speed
         self._frames += 1

@@ -43,7 +43,7 @@ class Losses:
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins: have the dampers be motors where they are weak enough, else Blender's."""
         joint = self.motors.joint
-        moved = carried.by_coordinates(joint, joint.coordinates(poses[None])[0])
+        moved = carried.eased.moved(joint, joint.now(poses), self.motors.turns, poses)
         constraint: Any = joint.empty.rigid_body_constraint
         for line in lines_of(record_of(joint.empty).joint):
             dof = joint.joint.dofs[line.number]

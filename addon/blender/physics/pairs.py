@@ -2,7 +2,8 @@
 
 A motor between the two bodies would push each of them where it had the other when the run began. Against the anchor,
 which stands, every body is pushed where its place is, and what one gets the other gets as well. Along an axis of the
-first place, the first body is pushed where the second place was when the run began.
+first place, the first body is pushed where the second place is: by motors where that was when the run began, which turn
+it as well by what it has gone on since.
 """
 
 from __future__ import annotations
@@ -14,19 +15,31 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.forces import Held
+from ...model.forces import Held, Piecewise
 from ...model.records import Array
-from ..access import record_of, settings
+from ...model.report import Report
+from ...model.rotations import inverse
+from ..access import settings
 from ..joint_properties import KnuckleMotor
-from ..model_parts import child_collection
 from ..records import unflat
+from ..reporting import add_to_report
 from ..restraint_properties import KnuckleRestraint
+from .axles import pushed
 from .carried import Carried
 from .constraints import NEVER_REACHED
+from .eased import Eased
+from .motors import have_numbers, is_lost, new_motor
 from .plant import Plant, join_world
 from .restraints import axis_of, law_of, pairs
+from .size import size_of
 
 _SUFFIX = " Push"
+#: How long a motor's arrow is, as a share of its body.
+_ARROW = 0.5
+#: By how many radians in a frame a spring may swing what it moves. Measured on the ends of chains of one to three
+#: links: at 2 their swing was 7 % too wide after five seconds, and at 2.5 it grew without end.
+_STIFF = 1.5
+_CODE = "restraint-stiff"
 
 
 @dataclass
@@ -39,7 +52,9 @@ class Thrusters:
     ends: tuple[int, int]
     moves: tuple[bool, bool]
     places: Array
-    _written: dict[int, float] = field(default_factory=dict)
+    _written: dict[int, tuple[float, float]] = field(default_factory=dict)
+    _turned: Array | None = None  # the first body's rotation (3, 3) when the run began, and where it is pushed on it
+    _pushed: Array | None = None
 
     def where(self, poses: Array) -> Array:
         """The two places (2, 4, 4) in the world."""
@@ -52,20 +67,42 @@ class Thrusters:
         points = self.where(poses)[:, :3, 3]
         if axis_of(self.kept) >= 0:
             points[0] = points[1]
+        self._turned, self._pushed = poses[self.ends[0]][:3, :3], inverse(poses[self.ends[0]])[:3] @ [*points[0], 1.0]
         for motor in self.kept.motors:
             out[motor.empty] = thruster_place(poses, motor.number % 3, points[motor.number // 3])
         return out
 
-    def push(self, poses: Array, force: Array) -> None:
-        """Push the second body with a force (3,) in the world, and the first with as much against it."""
+    def records(self) -> list[KnuckleMotor]:
+        """What the restraint's record has of them."""
+        return list(self.kept.motors)
+
+    def push(self, poses: Array, force: Array, place: Array) -> None:
+        """Push the second body with a force (3,) in the world, and the first with as much against it; along an axis,
+        both of them at a ``place`` (3,)."""
         along = armature_axes(poses).T @ force
+        about = self._couple(poses, -force, place)
         for motor in self.kept.motors:
             told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # counted the other way round
+            turned = -float(about[motor.number]) if motor.number < 3 else 0.0
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
-            if constraint is not None and self._written.get(motor.number) != told:
-                self._written[motor.number] = told
-                constraint.motor_lin_target_velocity = math.copysign(NEVER_REACHED, told)
-                constraint.motor_lin_max_impulse = abs(told)
+            if constraint is not None and self._written.get(motor.number) != (told, turned):
+                self._written[motor.number] = told, turned
+                for kind, push in (("lin", told), ("ang", turned)):
+                    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
+                    setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
+
+    def _couple(self, poses: Array, force: Array, place: Array) -> Array:
+        """What the first body's motors have to turn it with (3,), each about its own axis, for a force on it to be as
+        if it acted at a place."""
+        if axis_of(self.kept) < 0 or self._pushed is None or self._turned is None or not self.moves[0]:
+            return np.zeros(3)
+        body = poses[self.ends[0]]
+        arm = place - (body @ [*self._pushed, 1.0])[:3]
+        axes = armature_axes(poses)
+        gone = body[:3, :3] @ self._turned.T @ axes  # X of each motor goes with the body, and Z stays
+        across = np.array([pushed(gone[:, k], axes[:, (k + 2) % 3]) for k in range(3)])
+        across /= np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        return np.linalg.pinv(across.T, rcond=0.05) @ (size_of(self.rig) * np.cross(arm, force))
 
 
 @dataclass
@@ -76,36 +113,56 @@ class Pair:
     plant: Plant
     motors: Thrusters
     held: Held | None = None
-    _carried: Carried | None = None
+    _eased: Eased | None = None
+    _law: Piecewise | None = None
+    _share: float = 1.0  # of its force that it may have
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins."""
-        law = law_of(self.motors.kept)
+        law = self._law = law_of(self.motors.kept)
+        self._share = 1.0
         substeps = self.scene.rigidbody_world.substeps_per_frame
         spring = self.motors.kept.kind == "spring"
 
         def pull(x: float) -> float:
-            return -law(x)
+            return -self._share * law(x)
 
         self.held = Held(pull if spring else None, None if spring else pull, 1.0, substeps)
-        self._carried = carried
+        self._eased = carried.eased
 
     def command(self, poses: Array, rate: float) -> None:
         """Push for the frame to come."""
-        if self.held is None or self._carried is None:
+        if self.held is None or self._eased is None:
             return  # an undo in the middle of a run: it goes on with what it was told
         one, other = self.motors.where(poses)
         apart = other[:3, 3] - one[:3, 3]
         axis = axis_of(self.motors.kept)
         way = one[:3, axis] if axis >= 0 else apart / max(float(np.linalg.norm(apart)), 1e-9)
         way = way / max(float(np.linalg.norm(way)), 1e-9)
-        ease = sum(
-            self._carried.ease(self.plant, end, place[:3, 3], way, poses)
-            for end, place, moves in zip(self.motors.ends, (one, other), self.motors.moves, strict=True)
-            if moves
-        )
+        # along an axis, what pushes the first body as well pushes it where the second place is
+        first = other if axis >= 0 else one
+        ease = self._eased.between((self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses)
         self.held.inertia = 1.0 / max(ease, 1e-9)
-        self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate))
+        if self.motors.kept.kind == "spring":
+            self._soften(float(apart @ way), ease, rate)
+        self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate), other[:3, 3])
+
+    def _soften(self, place: float, ease: float, rate: float) -> None:
+        """Have a spring that is too stiff to be told once a frame be as stiff as may be, and say so."""
+        assert self._law is not None
+        stiff = max(self._law.slope(place), 0.0) * ease / (_STIFF * rate) ** 2
+        self._share = min(self._share, 1.0 / max(stiff, 1.0))  # for good: what came and went would drive it
+        rig, name, over = self.motors.rig, self.motors.kept.name, math.sqrt(stiff)
+        if stiff > 1.0 and not any(line.code == _CODE and line.where == name for line in settings(rig).report):
+            report = Report()
+            report.warn(
+                _CODE,
+                f"The restraint is too stiff for what it moves: that would swing {_STIFF * over:.3g} rad in a frame, "
+                f"and physics, which sets its force once a frame, can do {_STIFF:.3g}. It pulls with {1.0 / stiff:.0%} "
+                f"of its force; with {over:.3g} times the frames per second it has all of it",
+                where=name,
+            )
+            add_to_report(rig, report)
 
 
 def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
@@ -130,14 +187,12 @@ def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
 
 def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestraint, wanted: list[int]) -> None:
     """Make the motors of a restraint that are missing."""
-    if [motor.number for motor in kept.motors] != wanted:
-        kept.motors.clear()
-        for number in wanted:
-            kept.motors.add().number = number
+    have_numbers(kept.motors, wanted)
     for motor in kept.motors:
         body = kept.one if motor.number < 3 else kept.other
         assert body is not None
-        ensure_thruster(scene, rig, motor, body, kept.name + _SUFFIX)
+        turns = axis_of(kept) >= 0 and motor.number < 3
+        ensure_thruster(scene, rig, motor, body, f"{body.name} {kept.name}{_SUFFIX}", turns)
 
 
 def ensure_thruster(
@@ -149,10 +204,8 @@ def ensure_thruster(
     turns: bool = False,
 ) -> None:
     """Make the motor that pushes a body against the anchor, and ``turns`` it about the same axis, if it is missing."""
-    if motor.empty is None or scene not in motor.empty.users_scene:
-        if motor.empty is not None:
-            record_of(motor.empty).model = None
-        motor.empty = _new(rig, name)
+    if is_lost(scene, motor.empty):
+        motor.empty = new_motor(rig, name, _ARROW * (max(body.dimensions[:]) or 1.0))
     join_world(scene, motor.empty)
     constraint = motor.empty.rigid_body_constraint
     constraint.type, constraint.disable_collisions = "MOTOR", False
@@ -167,16 +220,6 @@ def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
     place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
     place[:3, 3] = point
     return Matrix(place.tolist())
-
-
-def _new(rig: bpy.types.Object, name: str) -> bpy.types.Object:
-    motor = bpy.data.objects.new(name, None)
-    record_of(motor).model = rig
-    motor.empty_display_type = "SINGLE_ARROW"
-    motor.rotation_mode = "QUATERNION"
-    motor.parent = rig
-    child_collection(rig, "Joints").objects.link(motor)
-    return motor
 
 
 def armature_axes(poses: Array) -> Array:

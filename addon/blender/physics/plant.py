@@ -16,13 +16,14 @@ from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
 from ..joint_sides import sides_of
-from ..model_parts import child_collection, parts
+from ..model_parts import parts
 from ..records import read_dofs
 from .anchor import ends_of, is_held
 from .constraints import put_motor
 from .coordinates import closed_form
 from .generic import is_lossy, is_pushed
 from .laws import Servos
+from .motors import new_motor
 from .restraints import JointLaw, joint_laws
 
 _MOTOR_SUFFIX = " Motor"
@@ -261,7 +262,7 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
         if not has_both_ends(plant, joint):
             continue
         if joint.motor is None:
-            joint.motor = new_motor(plant.rig, empty, _MOTOR_SUFFIX)
+            joint.motor = motor_beside(plant.rig, empty, _MOTOR_SUFFIX)
         join_world(scene, joint.motor)
         put_motor(joint.motor, joint, settings(plant.rig).anchor)
 
@@ -274,7 +275,7 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
         if not (joint.dofs[0].stiffness > 0.0 and has_both_ends(plant, joint)):
             continue
         if joint.preload is None:
-            joint.preload = new_motor(plant.rig, empty, _PRELOAD_SUFFIX)
+            joint.preload = motor_beside(plant.rig, empty, _PRELOAD_SUFFIX)
         constraint = joint.preload.rigid_body_constraint
         join_world(scene, joint.preload)
         if constraint is None or (constraint.object2, constraint.object1) != ends_of(joint, anchor):
@@ -293,25 +294,10 @@ def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
         held.link(empty)
 
 
-def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
-    """The empties of all motors of a joint, and of stops that have their own."""
-    several = [*joint.motors, *joint.losses, *joint.pushes, *joint.far_stops]
-    found = (joint.motor, joint.preload, *(motor.empty for motor in several))
-    return [empty for empty in found if empty is not None]
-
-
-def new_motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
+def motor_beside(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
     """An empty for a motor of a joint, X on its axis where it has one."""
-    motor = bpy.data.objects.new(empty.name + suffix, None)
-    record_of(motor).model = rig
-    motor.empty_display_type = "SINGLE_ARROW"
-    motor.empty_display_size = 0.5 * empty.empty_display_size
-    motor.rotation_mode = "QUATERNION"
-    motor.parent, motor.parent_type, motor.parent_bone = empty.parent, empty.parent_type, empty.parent_bone
-    motor.matrix_parent_inverse = empty.matrix_parent_inverse
+    motor = new_motor(rig, empty.name + suffix, 0.5 * empty.empty_display_size, empty)
     motor.matrix_basis = _motor_matrix(empty)
-    # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
-    child_collection(rig, "Joints").objects.link(motor)
     return motor
 
 

@@ -34,6 +34,7 @@ class Progress:
     reach: int = _NOWHERE
     now: int = _NOWHERE
     places: dict[int, Array] = field(default_factory=dict)
+    is_broken: bool = False
 
     @property
     def has_frames(self) -> bool:
@@ -70,6 +71,20 @@ def progress_of(scene: bpy.types.Scene) -> Progress | None:
 def end(scene: bpy.types.Scene) -> None:
     """What the scene's cache holds, and its simulation, is nothing that can be gone on from."""
     _progress[scene.session_uid] = Progress(b"")
+
+
+def break_off() -> None:
+    """After undo: what was known of the runs of all scenes, speeds, turns and forces, is gone. What they did can still
+    be shown; but nothing goes on from there."""
+    for run in _progress.values():
+        run.is_broken, run.now = True, _NOWHERE
+
+
+def end_broken(scene: bpy.types.Scene) -> None:
+    """Before a frame that the present run did not have: it has ended where it was broken off."""
+    run = _progress.get(scene.session_uid)
+    if run is not None and run.is_broken:
+        end(scene)
 
 
 def rewound(scene: bpy.types.Scene) -> None:

@@ -44,25 +44,23 @@ class Pushes:
     laws: Sequence[JointLaw] = ()
     held: dict[int, Held] = field(default_factory=dict)
     is_marked: bool = False
-    _place: float = 0.0  # of the first coordinate, its turns counted
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
         """When a run begins: share the springs out between Blender's constraint and the motors."""
         joint, self.is_marked = self.motors.joint, True
-        start, substeps = joint.now(poses), self.scene.rigidbody_world.substeps_per_frame
-        moved = carried.by_coordinates(joint, start)
+        start, substeps = self.motors.begins(poses), self.scene.rigidbody_world.substeps_per_frame
+        moved = carried.eased.moved(joint, start, self.motors.turns, poses)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
         lines = _lines(joint, start)
         if self.laws:
             self.held[0] = Held(_sum(self.laws, True), _sum(self.laws, False), float(moved[0]), substeps)
-            self._place = float(start[0])
             return
         for numbers, dofs in _blocks(joint.joint.dofs):
             pairs = list(zip(numbers, dofs, strict=True))
             ball, springy = len(numbers) > 1, any(dof.stiffness > 0.0 for dof in dofs)
             if not (springy or ball or numbers[0] not in lines):
                 continue  # a damper alone is one of the joint's losses
-            light = carried.least(joint) if ball else float(moved[numbers[0]])
+            light = carried.eased.lightest(joint, poses) if ball else float(moved[numbers[0]])
             if ball and not springy:
                 self._put(joint, numbers, False)
                 self.brake[numbers] = [dof.damping for dof in dofs]
@@ -99,17 +97,14 @@ class Pushes:
         assert course is not None
         if self.brake.any():
             force = self.brake * (course.speed + course.change)
-            self.motors.tell(poses, actual, np.zeros(len(actual)), force, rate, True)
-            return
+            self.motors.tell(poses, actual, np.zeros(len(actual)), force, rate, True, slides=False)
         force = self.steady.copy()
         for number, held in self.held.items():
-            place = float(actual[number])
-            if self.laws:
-                place = self._place = self._place + self.motors.short(place - self._place)
-            force[number] = held.force(place, 1.0 / rate)
+            force[number] = held.force(float(actual[number]), 1.0 / rate)
         if len(actual) >= 3 and self.motors.joint.joint.dofs[-1].kind == "ball":  # of the child's axes, in the parent's
             force[-3:] = rotation_matrix(actual[-3:]) @ force[-3:]
-        self.motors.push(poses, actual + 0.5 * (course.speed + course.change) / rate, force)
+        middle = actual + 0.5 * (course.speed + course.change) / rate
+        self.motors.push(poses, middle, force, turns=not self.brake.any())
 
 
 def _is_strong(dof: Dof, inertia: float, rate: float) -> bool:

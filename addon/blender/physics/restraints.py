@@ -7,6 +7,7 @@ description does not say so; it is what a spring does whose coefficients are pos
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -48,7 +49,7 @@ def joint_laws(rig: bpy.types.Object) -> dict[bpy.types.Object, list[JointLaw]]:
         if kept.joint is None or _why_not(kept):
             continue
         law, spring = law_of(kept), kept.kind == "spring"
-        holds = max(abs(law(1e-9)), abs(law(-1e-9)))
+        holds = max(abs(law.coefficients[find(law.knots, 0.0)][-1]) for find in (bisect_left, bisect_right))
         brakes = not spring and restraining(law, _FAST)
         out.setdefault(kept.joint, []).append(JointLaw(spring, law, brakes, holds))
     return out

@@ -20,6 +20,7 @@ from .axle_motors import AxleMotors, ensure_axle_motors
 from .carried import Carried
 from .coordinates import closed_form
 from .plant import Plant, Undriven, has_both_ends
+from .size import size_of
 
 _SUFFIX = " Screw"
 #: How much of a distance, and of a speed, between turn and slide is taken back per frame: stable though the masses that
@@ -34,6 +35,7 @@ class Screw:
     scene: bpy.types.Scene
     motors: AxleMotors
     pitch: float
+    size: float = 1.0  # of the model in the world, in which a turn's force goes as much farther
     ease: float = 0.0  # per kg: how far a force along the slide, and the turn's against it, drive the two apart
     first: float = 0.0  # what pulls the slide when a run begins: its weight
     _turned: float | None = None
@@ -44,12 +46,13 @@ class Screw:
         """When a run begins."""
         joint = self.motors.joint
         turn, slide = carried.by_coordinates(joint, joint.coordinates(poses[None])[0])
-        self.ease = 1.0 / slide + self.pitch**2 / turn
+        self.size = size_of(record_of(joint.empty).model)
+        self.ease = 1.0 / slide + self.size * self.pitch**2 / turn
         self._turned, self._apart, self._pushed = None, (), ()
         axis = poses[joint.parent][:3, :3] @ joint.on_parent[:3, :3] @ joint.joint.dofs[0].axis
         free = [not carried.stands(body) for body in (joint.child, joint.parent)]
         weight = float(np.array(self.scene.gravity) @ axis) if self.scene.use_gravity else 0.0
-        self.first = weight * (free[0] - free[1]) * self.scene.rigidbody_world.effector_weights.gravity
+        self.first = weight * (free[0] - free[1]) * self.scene.rigidbody_world.effector_weights.gravity / self.size
 
     def command(self, poses: Array, rate: float) -> None:
         """Push for the frame to come."""
@@ -64,7 +67,7 @@ class Screw:
         course = self.motors.course
         assert course is not None
         middle = actual + 0.5 * (course.speed + course.change) / rate
-        self.motors.push(poses, middle, np.array([-self.pitch * push, push]))
+        self.motors.push(poses, middle, np.array([-self.size * self.pitch * push, push]))
 
     def _push(self, apart: float, time: float) -> float:
         """The force along the slide for the ``time`` to come, from how far it is from where the turn has it."""

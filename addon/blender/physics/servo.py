@@ -17,6 +17,7 @@ from ..animation import gait as gaits
 from ..channels import servo_channels
 from ..properties import DRIVES
 from ..records import start_of
+from .axle_motors import AxleMotors
 from .carried import Carried
 from .collision import collision_children
 from .counted_stops import counted_stops
@@ -25,6 +26,7 @@ from .laws import Course, commands, steady
 from .live_bones import LiveBones
 from .losses import Losses, losses_of
 from .lowest import lowest_point
+from .motors import force_lists, keep_only, still_all
 from .pairs import Pair, pairs_of
 from .plant import Plant, ensure_motors, ensure_preloads, gather
 from .pushes import Pushes, pushes_of
@@ -32,10 +34,10 @@ from .reach import Measured
 from .runs import follow_bones, lift, moving_bodies
 from .screws import Screw, screws_of
 from .several import SeveralServos, has_locked, several_servos
-from .size import size_of
+from .size import in_world, own_lengths, size_of
 from .starting import Beginning
 from .throws import Throws, throws_of
-from .turns import posed, with_turns
+from .turns import as_begun, posed, with_turns
 from .world import first_frame, step_rate, stretch
 
 #: What a motor of a hinge and of a slide is told.
@@ -58,6 +60,7 @@ class ServoRun:
             if obj.rigid_body is not None:
                 put_masses(obj)
         self.bodies = moving_bodies(rig)
+        still_all(rig)
         self.several: list[SeveralServos] = []
         if self._ever_servo() or has_locked(self.plant):
             ensure_motors(scene, self.plant)
@@ -72,6 +75,9 @@ class ServoRun:
                 *screws_of(scene, self.plant),
                 *throws_of(scene, self.plant),
             ]
+            used = {motor.empty for force in self.forces for motor in force.motors.records()}
+            for kept in force_lists(rig):
+                keep_only(kept, used)
         self.motors = [
             record_of(empty).joint.motor.rigid_body_constraint if record_of(empty).joint.motor is not None else None
             for empty in self.plant.empties
@@ -84,6 +90,8 @@ class ServoRun:
         self._live = LiveBones(rig, {curve for channel in channels for curve in channel.curves()})
         self._keys = self._key_sources()
         self._told: dict[float, Array] = {}
+        #: Those without keys, which the user may pose at any frame.
+        self._posed = [number for number, source in enumerate(self._keys) if _is_pose(source)]
         self.counted = counted_stops(scene, self.plant, self._turned()) if self._ever_physics() else []
         self._start: Array | None = None
         self._last: Array | None = None
@@ -184,17 +192,26 @@ class ServoRun:
     def start(self) -> Beginning:
         """Before the first step: put joints on their marks. Whoever calls lets them go when the step is done."""
         poses = self.plant.poses()
-        carried = Carried(self.plant, poses) if self.forces else None
+        own, size = own_lengths(poses)
+        carried = Carried(self.plant, own) if self.forces else None
+        self._start, self._last = self.plant.coordinates(poses), None
+        turned = self._turned(self._start)
+        begun = as_begun(self.plant, turned)
         for force in self.forces:
             assert carried is not None
-            force.mark(carried, poses, self._rate())
+            if isinstance(force.motors, AxleMotors):
+                force.motors.begun = begun.get(force.motors.joint.joint.id)
+            force.mark(carried, own, self._rate())
         motors = [each.motors for each in (*self.several, *self.forces)]
-        marked = [each.mark(poses) for each in motors]
-        places = {empty: place for each in marked for empty, place in each.items()}
-        self._start, self._last = self.plant.coordinates(poses), None
-        self._course = Course.at_rest(len(self.motors))
+        marked = [each.mark(own) for each in motors]
+        places = {empty: in_world(place, size) for each in marked for empty, place in each.items()}
+        thrown = next((force.speeds() for force in self.forces if isinstance(force, Throws)), {})
+        for each in (*self.several, *self.forces):
+            if isinstance(each.motors, AxleMotors):
+                each.motors.thrown = thrown.get(each.motors.joint.joint.id)
+        lone = [thrown[joint][0] if joint in thrown else 0.0 for joint in self.plant.joints]
+        self._course = Course.of_thrown(np.array(lone)) if thrown else Course.at_rest(len(self.motors))
         beginning = Beginning(self.scene, self.plant)
-        turned = self._turned(self._start)
         for stop in self.counted:
             stop.mark(float(turned[stop.number]))
         beginning.hold(poses, turned, places)
@@ -206,8 +223,9 @@ class ServoRun:
         self.told, self.told_for, self.told_several = np.full(len(self.motors), np.nan), frame, {}
         self._live.look(self.on_scale(frame - 1))
         poses = self.plant.poses()
+        own = own_lengths(poses)[0] if self.forces or self.several else poses
         for force in self.forces:
-            force.command(poses, self._rate())
+            force.command(own, self._rate())
         if self.counted:
             actual = self.plant.coordinates(poses)
             for stop in self.counted:
@@ -221,7 +239,7 @@ class ServoRun:
         told = self.drive == "SERVO" and self.gait is None
         for each in self.several:
             aims = each.key_targets(self._curves, self._live, places) if told else None
-            self.told_several[each.motors.joint.joint.id] = each.command(poses, aims, self._law(), self._rate())
+            self.told_several[each.motors.joint.joint.id] = each.command(own, aims, self._law(), self._rate())
 
     def _turned(self, actual: Array | None = None) -> Array:
         """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
@@ -233,6 +251,7 @@ class ServoRun:
         return with_turns(actual, np.where(np.isnan(told), posed(self.plant), told), self.plant.turns)
 
     def _choose_gains(self, poses: Array) -> None:
+        poses = own_lengths(poses)[0]
         carried = Carried(self.plant, poses)
         self.plant.servos.inertia = carried.by_servos(self.plant)
         for each in self.several:
@@ -298,10 +317,12 @@ class ServoRun:
         return wanted, speed, spin
 
     def _key_targets(self, frame: float) -> Array:
-        """The bones' own values at a frame; of channels without keys, what they were set to. Kept for the next frames,
-        which begin where this one ends."""
+        """The bones' own values at a frame; of channels without keys, what they are set to. What keys tell is kept for
+        the next frames, which begin where this one ends."""
         if frame in self._told and not self._live.keys:
-            return self._told[frame]
+            values = self._told[frame].copy()
+            values[self._posed] = [self._keys[number](frame) for number in self._posed]
+            return values
         values = np.array([source(frame) for source in self._keys])
         self._told = dict([*self._told.items()][-3:]) | {frame: values}
         return values
@@ -320,6 +341,10 @@ class ServoRun:
 
 def _nothing(_frame: float) -> float:
     return math.nan
+
+
+def _is_pose(source: Callable[[float], float]) -> bool:
+    return isinstance(source, partial) and source.func is _as_set
 
 
 def _as_set(bone: bpy.types.PoseBone, prop: str, index: int, _frame: float) -> float:

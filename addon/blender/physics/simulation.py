@@ -26,7 +26,7 @@ from .flywheel import (
 from .ground import ensure_ground, grounds_in, hand_down, heir_of_ground
 from .homes import simulated_in, why_elsewhere
 from .limits import tell_of_limits
-from .plant import motors_of
+from .motors import forget_motors, listed, unlisted
 from .restraints import pairs, tell_of_restraints
 from .size import tell_of_distortion
 from .stripping import is_spent, part_with_lost, strip_physics
@@ -179,24 +179,21 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     runs.drop(rig)
     runs.lose(rig)
     heir = next((other for other in simulated_in(scene) if other != rig), None)
-    bodies, joints, model = parts(rig, "BODY"), parts(rig, "JOINT"), settings(rig)
+    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
         keep_mass(obj)
-    records = [record_of(empty).joint for empty in joints]
-    motors = [motor for joint in records for motor in motors_of(joint)]
-    thrusters = [*model.throws, *(motor for kept in model.restraints for motor in kept.motors)]
-    motors += [motor.empty for motor in thrusters if motor.empty is not None]
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     standing = heir_of_ground(scene, [rig])
     for ground in grounds if standing is not None else ():
         hand_down(scene, ground, standing)
     grounds = grounds if standing is None else []
     shapes = [child for each in collision_children(rig).values() for child in each]
-    wheels, motors = flywheels(rig), motors + welds(rig)
+    wheels, motors = flywheels(rig), [*listed(rig), *unlisted(scene, rig), *welds(rig)]
     anchor = own_anchor(rig)
     helpers = [*grounds, *wheels] if anchor is None else [*grounds, *wheels, anchor]
     motors += apart_of(rig, world)
     strip_physics(scene, bodies + shapes + helpers, joints + motors)
+    forget_motors(rig)
     for record in map(record_of, bodies):
         record.property_unset("flywheel_share")
         record.flywheel = record.weld = None

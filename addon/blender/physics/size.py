@@ -28,6 +28,23 @@ def size_in(pose: Array) -> float:
     return 1.0 if abs(size - 1.0) < _UNSCALED or not size > 0.0 else size
 
 
+def own_lengths(poses: Array) -> tuple[Array, float]:
+    """World poses (bodies + 1, 4, 4), the armature's the last, as rigid ones in the model's own lengths, and its size
+    in the world."""
+    size, out = size_in(poses[-1]), poses.copy()
+    long = np.sqrt((out[:, :3, :3] ** 2).sum(axis=1))
+    out[:, :3, :3] /= np.where(long > 0.0, long, 1.0)[:, None, :]
+    out[:, :3, 3] /= size
+    return out, size
+
+
+def in_world(place: Matrix, size: float) -> Matrix:
+    """A place in a model's own lengths where the world has it."""
+    out = place.copy()
+    out.translation *= size
+    return out
+
+
 def distortion(rig: bpy.types.Object) -> str:
     """What was done to a model's armature that its bodies and joints do not bear, and what to do about it; empty where
     it is as large in all directions and its bones are where its joints are."""

@@ -23,8 +23,10 @@ from ...model.records import Array
 from ..access import record_of
 from ..joint_axes import constraint_turn
 from .constraints import put_preload, put_stops
-from .generic import is_countable, start_motion
+from .generic import is_countable, is_springy, put_lengths, start_motion
 from .plant import Plant, Undriven
+from .size import size_of
+from .turns import begun_at, several_posed
 
 #: Empties that are nearer to where they have to be are there.
 _NEAR = 1e-5
@@ -50,11 +52,15 @@ class Beginning:
             preload = record_of(empty).joint.preload
             if preload is not None and preload.rigid_body_constraint is not None:
                 put_preload(record_of(empty).joint, float(value))
+        for empty in [*self._plant.empties, *(joint.empty for joint in self._plant.undriven)]:
+            if empty.rigid_body_constraint is not None and is_springy(record_of(empty).joint):
+                put_lengths(empty.rigid_body_constraint, record_of(empty).joint, size_of(self._plant.rig))
+        whole = several_posed(self._plant)
         turned: dict[bpy.types.Object, Matrix | None] = dict(places)
         for joint in self._plant.undriven:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and is_countable(record):
-                begun = joint.coordinates(poses[None])[0].tolist()
+                begun = begun_at(joint, poses, whole.get(joint.joint.id)).tolist()
                 put_stops(joint.empty, begun)
                 turned[joint.empty] = self._axes_at(joint, poses, begun)
         try:

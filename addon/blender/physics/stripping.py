@@ -22,15 +22,16 @@ The user deletes in any order, and what is hidden or cannot be selected stays be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import bpy
 
-from ..access import record_of, settings
+from ..access import record_of
 from ..model_parts import parts
 from ..workshop import Objects, at_work, workshop
 from .flywheel import is_lost_flywheel
+from .motors import motor_lists, strike_off, unlisted
 from .world import rebuild_simulation, rewind_simulation
 
 #: Scenes and empties by their ``session_uid``, which they keep until another file is opened.
@@ -99,17 +100,22 @@ def _set_aside(motors: Objects) -> None:
             for name in ("motor", "preload"):
                 if getattr(joint, name) in motors:
                     setattr(joint, name, None)
-            for kept in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
-                if any(motor.empty in motors for motor in kept):
-                    kept.clear()
-        model = settings(rig)
-        for kept in (model.throws, *(each.motors for each in model.restraints)):
-            if any(motor.empty in motors for motor in kept):
-                kept.clear()
+        for kept in motor_lists(rig):
+            strike_off(kept, [place for place, motor in enumerate(kept) if motor.empty in motors])
     for motor in motors:
         record_of(motor).model = None
         for folder in motor.users_collection:
             folder.objects.unlink(motor)
+
+
+def dismiss_unlisted(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> bool:
+    """At the first frame of a scene: take the motors of models that nothing needs any more out of its world and remove
+    them. Whether there were any."""
+    idle = [motor for rig in rigs for motor in unlisted(scene, rig) if not is_spent(motor)]
+    if idle:
+        strip_physics(scene, [], idle)
+        bpy.data.batch_remove(idle)
+    return bool(idle)
 
 
 def note_simulated(scene: bpy.types.Scene) -> None:

@@ -8,11 +8,11 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array
+from ...model.records import DOF_SIZE, Array
 from ..access import record_of
 from ..channels import Channel, servo_channels
 from ..records import start_of
-from .plant import Plant
+from .plant import Plant, Undriven
 
 _TURN = 2.0 * math.pi
 
@@ -38,6 +38,20 @@ def several_posed(plant: Plant) -> dict[str, Array]:
         for item in plant.undriven
         if item.joint.id in channels
     }
+
+
+def as_begun(plant: Plant, turned: Array) -> dict[str, Array]:
+    """The same of all joints (size,), by their ids, of which those of one degree are at ``turned`` (n,)."""
+    return several_posed(plant) | {joint: np.array([value]) for joint, value in zip(plant.joints, turned, strict=True)}
+
+
+def begun_at(joint: Undriven, poses: Array, about: Array | None) -> Array:
+    """A joint's coordinates (size,) of poses (bodies + 1, 4, 4), turns the nearest to others (size,), if any."""
+    values = joint.now(poses)
+    if about is None or len(about) != len(values):
+        return values
+    kinds = [dof.kind for dof in joint.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
+    return with_turns(values, about, np.array(kinds) == "rotation")
 
 
 def _value(rig: bpy.types.Object, channel: Channel) -> float:

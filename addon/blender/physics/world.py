@@ -268,16 +268,17 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
         scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
     else:
         return  # the user has put things into it
-    for name in (*_FLAGS, *_FITTED):
+    for name in _KEPT:
         before.property_unset(name)
 
 
 _FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
 _FITTED = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
+_KEPT = (*_FLAGS, *_FITTED, "span", "gravity", "use_gravity")
 
 
 def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:
-    for name in (*_FLAGS, *_FITTED, "span", "gravity", "use_gravity"):
+    for name in _KEPT:
         setattr(heir, name, getattr(before, name))
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from addon.model.records import Dof, Mechanism, Restraint
+from tests.blender.build.test_degrees import X, Y, Z, rotations, slides
+from tests.blender.build.test_degrees import put as put_mechanism
 from tests.blender.mechanisms import body, joint, key, model, objects_of, play, put, spinner, world_of
+from tests.blender.physics.test_restraints import floating
+from tests.blender.physics.test_springs import FRAME, hung
 
 ARM = model(
     body(1, (0, 0, 4), (2, 2, 8), mass=1e5),
@@ -34,6 +40,20 @@ def values(struct: Any, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
     return out
 
 
+def deep(struct: Any, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """All that is in a property group of ours, with its lists and the groups within it, objects by name."""
+    import bpy
+
+    out = values(struct, skip)
+    for prop in struct.bl_rna.properties:
+        found = None if prop.identifier in NOT_COMPARED | skip else getattr(struct, prop.identifier)
+        if prop.type == "COLLECTION" and found is not None:
+            out[prop.identifier] = [deep(each) for each in found]
+        elif prop.type == "POINTER" and isinstance(found, bpy.types.PropertyGroup):
+            out[prop.identifier] = deep(found)
+    return out
+
+
 def everything(scene: Any) -> dict[str, Any]:
     """The scene with its world, every datablock by name, and what every object is and where."""
     import bpy
@@ -52,10 +72,11 @@ def everything(scene: Any) -> dict[str, Any]:
         out[f"object {obj.name}"] = values(obj, frozenset({"rigid_body_constraint"}))
         out[f"physics {obj.name}"] = values(obj.rigid_body) if in_world(scene, obj) and obj.rigid_body else None
         out[f"place {obj.name}"] = np.round(np.array(obj.matrix_world), 5).tolist()
+        out[f"record {obj.name}"] = deep(obj.knuckle)
         if obj.animation_data is not None and obj.animation_data.action is not None:
             out[f"action {obj.name}"] = obj.animation_data.action.name
     for armature in bpy.data.armatures:
-        out[f"model {armature.name}"] = values(armature.knuckle)
+        out[f"model {armature.name}"] = deep(armature.knuckle, frozenset({"report"}))
     return out
 
 
@@ -125,6 +146,74 @@ def test_a_real_model_is_cleared_as_cleanly(blank: Any, corpus: Path) -> None:
     clear_physics(blank.scene, rig)
     blank.scene.frame_set(1)
     assert differences(before, everything(blank.scene)) == {}
+
+
+def pair() -> Mechanism:
+    """Two cubes on a spring between their middles."""
+    mechanism = floating(np.zeros(3), np.array([1.2, 1.6, 0]))
+    ends = (np.eye(4), np.eye(4))
+    mechanism.restraints = [Restraint("s", "spring", bodies=("c0", "c1"), frames=ends, coefficients=[[40.0, -60.0]])]
+    return mechanism
+
+
+def with_stop() -> Mechanism:
+    """A hinge with one stop, which begins with a speed."""
+    (dof,) = dofs = rotations(Z)
+    dof.upper, dof.velocity = 1.0, 3.0
+    return hung(*dofs)
+
+
+def with_losses() -> Mechanism:
+    """A universal joint with a spring away from its rest and a damper."""
+    first, second = dofs = rotations(X, Y)
+    first.stiffness, first.rest, second.damping = 5.0, 0.5, 0.2
+    return hung(*dofs)
+
+
+def by_formula() -> Mechanism:
+    """A slide with a spring and a damper by formula."""
+    mechanism = hung(*slides(Z))
+    mechanism.restraints = [
+        Restraint("d", "damper", "j", coefficients=[[2.0, 0.0]]),
+        Restraint("s", "spring", "j", coefficients=[[20.0, -3.0]]),
+    ]
+    return mechanism
+
+
+#: A model for each kind of force that Blender has no constraint for.
+FORCES: dict[str, Callable[[], Mechanism]] = {
+    "pair": pair,
+    "stop and throw": with_stop,
+    "losses": with_losses,
+    "formulas": by_formula,
+    "ball": lambda: hung(Dof("ball", stiffness=4.0, damping=0.1)),
+    "screw": lambda: hung(Dof("screw", Z, pitch=0.1), gravity=5.0 * FRAME[:3, 2]),
+}
+
+
+def left_after(scene: Any, mechanism: Mechanism, drive: str) -> tuple[dict[str, Any], int]:
+    """What differs after a model's physics was built, run and cleared, and how many motors it had."""
+    from addon.blender.physics.motors import listed
+    from addon.blender.physics.simulation import build_physics, clear_physics
+
+    rig = put_mechanism(mechanism, physics=False)
+    scene.frame_set(1)
+    before = everything(scene)
+    build_physics(scene, rig)
+    rig.data.knuckle.drive = drive
+    play(scene, 6, lambda: None)
+    motors = len(listed(rig))
+    clear_physics(scene, rig)
+    scene.frame_set(1)
+    return differences(before, everything(scene)), motors
+
+
+@pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
+@pytest.mark.parametrize("name", list(FORCES))
+def test_the_motors_of_all_forces_are_cleared(blank: Any, name: str, drive: str) -> None:
+    left, motors = left_after(blank.scene, FORCES[name](), drive)
+    assert left == {}
+    assert motors > 0
 
 
 def test_building_twice_changes_nothing_the_second_time(blank: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from addon.model.kinematics import joint_coordinates
 from addon.model.records import Array, Dof, Mechanism
+from addon.model.rotations import rotation_matrix, rotation_vector
 from tests.blender.build.test_degrees import X, Y, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play
 from tests.blender.physics.test_several_servos import kinds, size_of
@@ -103,3 +104,32 @@ def test_clearing_takes_what_pushes_away(blank: Any) -> None:
     blank.scene.frame_set(1)
     objects_of(rig, "JOINT")["j"].knuckle.joint.pushes.clear()
     assert differences(before, everything(blank.scene)) == {}
+
+
+def test_slides_keep_their_springs_beside_a_ball_with_a_damper(blank: Any) -> None:
+    (slide,), ball = slides(Y), Dof("ball")
+    slide.stiffness, slide.rest, ball.damping = 50.0, 0.3, 0.5
+    values = coordinates(blank.scene, hung(slide, ball), 61)
+    true = 0.3 * (1.0 - np.cos(5.0 * np.arange(61) / 60))
+    assert np.abs(values[:, 0] - true).max() < 0.005
+
+
+def test_a_turn_beside_a_slide_that_begins_turns_in_is_at_rest_there(blank: Any) -> None:
+    turn, slide = *rotations(X), *slides(X)
+    turn.position, turn.stiffness, turn.rest = 4.0, 5.0, 4.2
+    values = np.unwrap(coordinates(blank.scene, hung(turn, slide), 61)[:, 0])
+    assert np.ptp(values) == pytest.approx(0.4, rel=0.02)
+
+
+def test_a_balls_springs_that_begin_turned_push_along_the_axes_of_what_they_turn(blank: Any) -> None:
+    """One of them alone, about X as the body has it, and the body turned about Z by a right angle: it goes about the
+    joint's Y."""
+    ball = Dof("ball")
+    ball.parts = [Dof("rotation", axis) for axis in np.eye(3)]
+    ball.start = (0.0, 0.0, math.pi / 2)
+    ball.parts[0].stiffness, ball.parts[0].rest = INERTIA * 4.0, 0.5
+    values = coordinates(blank.scene, hung(ball), 10)
+    first, last = (rotation_matrix(values[k]) for k in (0, -1))
+    turned = rotation_vector(last @ first.T)
+    expected = INERTIA * 4.0 * 0.5 / INERTIA * (9 / 60) ** 2 / 2
+    assert turned == pytest.approx([0.0, expected, 0.0], abs=0.05 * expected)

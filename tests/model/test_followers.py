@@ -1,0 +1,44 @@
+"""What drives a loop is held where a joint of it is at its stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.model.followers import Follower, driver_order, linkages
+from addon.model.kinematics import spanning_tree
+from addon.model.loops import joint_initial
+from tests.blender.loops import crank_rocker
+
+
+@pytest.mark.parametrize("past", [0.003, 0.08])
+def test_a_stop_that_holds_a_loop_is_found_in_few_steps(monkeypatch: pytest.MonkeyPatch, past: float) -> None:
+    """As often as a frame is played: the crank is told to go on where the rocker is at its stop."""
+    mechanism = crank_rocker(0.8)
+    (linkage,) = linkages(mechanism)
+    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+    (driver,) = linkage.drivers(start, driver_order(mechanism, spanning_tree(mechanism)))
+    begun = float(start[driver][0])
+    free = Follower(linkage, start)
+    met, beyond = (free.follow({driver: np.array([begun + turn])}).positions for turn in (0.62, 0.62 + past))
+    rocker = next(joint.dofs[0] for joint in mechanism.joints if joint.id == "D")
+    up = beyond["D"][0] > met["D"][0]
+    rocker.lower, rocker.upper = (-9.0, float(met["D"][0])) if up else (float(met["D"][0]), 9.0)
+    (linkage,) = linkages(mechanism)
+    follower = Follower(linkage, start)
+    follower.follow({driver: np.array([begun + 0.6])}, hold=True)
+    steps: list[None] = []
+    step = Follower._step
+
+    def counted(self: Follower, *args: Any) -> Any:
+        steps.append(None)
+        return step(self, *args)
+
+    monkeypatch.setattr(Follower, "_step", counted)
+    found = follower.follow({driver: np.array([begun + 0.62 + past])}, hold=True)
+    assert found.held
+    assert found.stop == ("D", up)
+    assert found.positions[driver][0] == pytest.approx(begun + 0.62, abs=3e-5)
+    assert len(steps) <= 7
