@@ -140,7 +140,7 @@ def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
     data = rig.animation_data_create()
     before, nla = data.action, data.use_nla
     slot = data.action_slot if VERSION >= (4, 4) else None
-    pose = _channels(rig)
+    pose = bone_numbers(rig)
     try:
         data.use_nla = False
         use_action(rig, action)
@@ -150,13 +150,18 @@ def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
         if slot is not None:
             data.action_slot = slot
         data.use_nla = nla
-        for name, values in pose.items():
-            rig.pose.bones.foreach_set(name, values)
-        rig.update_tag()
+        put_bone_numbers(rig, pose)
 
 
-def _channels(rig: bpy.types.Object) -> dict[str, Array]:
-    """The numbers that pose all bones."""
+def put_bone_numbers(rig: bpy.types.Object, numbers: dict[str, Array]) -> None:
+    """Pose all bones by the numbers that ``bone_numbers`` gave."""
+    for name, values in numbers.items():
+        rig.pose.bones.foreach_set(name, values)
+    rig.update_tag()
+
+
+def bone_numbers(rig: bpy.types.Object) -> dict[str, Array]:
+    """The numbers that pose all bones, by property."""
     sizes = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
     out: dict[str, Array] = {}
     for name, size in sizes.items():

@@ -10,6 +10,7 @@ from . import (
     checks,
     drive,
     edit_parts,
+    edit_stops,
     edit_twins,
     export_model,
     export_motion,
@@ -42,6 +43,7 @@ _CLASSES = (
     *edit_parts.CLASSES,
     *checks.CLASSES,
     *edit_twins.CLASSES,
+    *edit_stops.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),

@@ -10,6 +10,7 @@ import bpy
 from ... import formats
 from ...model.truth import Line
 from ..access import record_of, settings
+from ..edit.stops import block_parts, is_angle
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.progress import note as run_note
 from ..physics.simulation import is_simulated, leftovers
@@ -250,9 +251,10 @@ def _joint(
         paragraph(context, layout, "Follows its loop: other joints of the loop drive it", "LINKED")
         layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
     for dof in joint.dofs:
-        turns = dof.kind in {"rotation", "screw"}
         if dof.kind in {"ball", "free"}:
             layout.label(text=f"Turns freely ({dof.kind})")
+            for number, part in enumerate(block_parts(joint, dof)):
+                _stops(layout, part, part.name or "XYZ"[number % 3])
             continue
         if 0 <= dof.step < len(chain):
             pose = rig.pose.bones[chain[dof.step]]
@@ -260,24 +262,45 @@ def _joint(
             value = layout.column()
             value.enabled = not joint.follows
             value.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
-        stops = _split(layout.column(align=True))
-        for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
-            row = stops.row(align=True, heading=label)
-            row.prop(dof, f"use_{end}", text="")
-            value = row.row(align=True)
-            value.active = getattr(dof, f"use_{end}")
-            value.prop(dof, f"{end}_angle" if turns else end, text="")
+        _stops(layout, dof)
         servo = _split(layout.column(align=True))
         servo.prop(dof, "gain")
         if settings(rig).law == "PD":
             servo.prop(dof, "servo_stiffness")
             servo.prop(dof, "servo_damping")
         servo.prop(dof, "max_force")
+    if joint.dofs:
+        _stop_buttons(layout)
     bodies = layout.column(align=True)
     for label, body in (("Parent", joint.parent), ("Child", joint.child)):
         if body is not None:
             value = _labelled(bodies, label)
             value.operator("knuckle.select_part", text=file_name(body) or body.name, translate=False).part = body.name
+
+
+def _stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
+    """Both stops of a degree of freedom, or of a part of a ball."""
+    stops = _split(layout.column(align=True))
+    for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
+        row = stops.row(align=True, heading=f"{name} {label}" if name else label)
+        row.prop(dof, f"use_{end}", text="")
+        value = row.row(align=True)
+        value.active = getattr(dof, f"use_{end}")
+        value.prop(dof, f"{end}_angle" if is_angle(dof) else end, text="")
+
+
+def _stop_buttons(layout: bpy.types.UILayout) -> None:
+    """What sets stops from the pose or the motion, switches them, and plays through them."""
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.operator("knuckle.set_stops", text="Lower from Pose", icon="TRIA_DOWN").to = "LOWER"
+    row.operator("knuckle.set_stops", text="Upper from Pose", icon="TRIA_UP").to = "UPPER"
+    row = column.row(align=True)
+    row.operator("knuckle.set_stops", text="From Motion", icon="ACTION").to = "MOTION"
+    row.operator("knuckle.sweep", icon="PLAY")
+    row = column.row(align=True)
+    row.operator("knuckle.switch_stops", text="Stops On").on = True
+    row.operator("knuckle.switch_stops", text="Stops Off").on = False
 
 
 class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
