@@ -21,7 +21,7 @@ from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..listeners import quiet, tell
 from ..model_parts import parts
 from ..posing import read_pose
-from ..records import stops
+from ..records import is_angle, stops
 
 End = Literal["lower", "upper"]
 ENDS: tuple[End, End] = ("lower", "upper")
@@ -146,11 +146,6 @@ def _first_reach(rig: bpy.types.Object, each: Coordinate) -> float:
 def counts_angles(each: Coordinate) -> bool:
     """Whether a coordinate is in radians, not in length units."""
     return each.channel.is_angle if each.channel is not None else is_angle(each.kept)
-
-
-def is_angle(kept: KnuckleDof) -> bool:
-    """Whether the record of a coordinate is in radians, not in length units."""
-    return kept.kind != "translation"
 
 
 def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:

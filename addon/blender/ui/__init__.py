@@ -17,6 +17,7 @@ from . import (
     film,
     import_model,
     import_motion,
+    joint_table,
     lists,
     motion_panel,
     motion_tools,
@@ -44,6 +45,7 @@ _CLASSES = (
     *checks.CLASSES,
     *edit_twins.CLASSES,
     *edit_stops.CLASSES,
+    *joint_table.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),

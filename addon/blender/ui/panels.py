@@ -10,13 +10,14 @@ import bpy
 from ... import formats
 from ...model.truth import Line
 from ..access import record_of, settings
-from ..edit.stops import block_parts, is_angle
+from ..edit.stops import block_parts
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.progress import note as run_note
 from ..physics.simulation import is_simulated, leftovers
 from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate
 from ..properties import control_property
+from ..records import is_angle
 from .common import counted, model_in, why_no_model
 from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
@@ -230,6 +231,7 @@ class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
             layout.label(text="The model has lost its joints", icon="ERROR")
             return
         layout.template_list("KNUCKLE_UL_joints", "", joints, "all_objects", rig.data, "knuckle_row", rows=5)
+        layout.operator("knuckle.joint_table", text="Table of Joints…", icon="SPREADSHEET")
         empty = active_joint(context, rig)
         if empty is None:
             layout.label(text="Select a joint or a bone")

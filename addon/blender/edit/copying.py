@@ -1,0 +1,61 @@
+"""What one joint has of stops, servo and springs, given to others and to their twins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import bpy
+
+from ..access import record_of
+from ..joint_edits import put_all
+from ..joint_properties import KnuckleDof
+from ..listeners import quiet, tell
+from .stops import block_parts
+from .twins import body_records, mirror_values, plane_of, twin_of
+
+#: What can be copied from a joint to others: the fields of its degrees of freedom, by what people call them.
+FIELDS = {
+    "stops": ("use_lower", "lower", "use_upper", "upper"),
+    "servo": ("gain", "max_force", "servo_stiffness", "servo_damping"),
+    "spring": ("stiffness", "rest", "damping", "friction", "armature"),
+}
+
+
+def copy_values(
+    source: bpy.types.Object, targets: Iterable[bpy.types.Object], what: Collection[str]
+) -> tuple[int, int]:
+    """Give joints what another has, by ``FIELDS``, coordinate by coordinate where they are of one kind. Returns how
+    many joints changed, and how many have nothing that could take it."""
+    names = [name for key, fields in FIELDS.items() if key in what for name in fields]
+    changed = unlike = 0
+    for empty in targets:
+        pairs = list(_pairs(source, empty))
+        unlike += not pairs
+        done = 0
+        for own, its in pairs:
+            done += put_all([(empty, its)], {name: getattr(own, name) for name in names})
+        changed += done > 0
+    return changed, unlike
+
+
+def _pairs(source: bpy.types.Object, target: bpy.types.Object) -> Iterable[tuple[KnuckleDof, KnuckleDof]]:
+    own, its = record_of(source).joint, record_of(target).joint
+    for mine, theirs in zip(own.dofs, its.dofs, strict=False):
+        if mine.kind == theirs.kind:
+            yield mine, theirs
+            yield from zip(block_parts(own, mine), block_parts(its, theirs), strict=False)
+
+
+def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
+    """Give the twins of joints their stops, springs, motors and start, mirrored where their axes say so; nothing moves.
+    Returns how many there were. ValueError where none has a twin."""
+    chosen = {empty: mate for empty in empties if (mate := twin_of(empty)) is not None}
+    rig = next((record_of(empty).model for empty in chosen), None)
+    if rig is None:
+        raise ValueError("None of the joints has a twin: Find Twins looks for them, Create Twin makes one")
+    plane, bodies = plane_of(rig), body_records(rig)
+    with quiet():
+        for empty, mate in chosen.items():
+            mirror_values(empty, mate, plane, bodies)
+    tell(chosen.values())
+    return len(chosen)
