@@ -11,7 +11,7 @@ import numpy as np
 from ...model.records import Array
 from ..access import action_record, settings
 from ..channels import servo_channels
-from ..compat import VERSION, action_curves, use_action
+from ..compat import VERSION, action_curves, all_curves, use_action
 
 
 def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
@@ -26,8 +26,17 @@ def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
 
 
 def may_be_of(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
-    """Whether an Action is not another model's: bones of two models of one file have the same names."""
-    return action_record(action).model in {"", settings(rig).uid} or _plays(rig, action)
+    """Whether an Action is a motion, and not another model's: bones of two models of one file have the same names."""
+    if _plays(rig, action):
+        return True
+    return action_record(action).model in {"", settings(rig).uid} and not is_pose(action)
+
+
+def is_pose(action: bpy.types.Action) -> bool:
+    """Whether an Action is a pose kept by name, by us or by Blender's pose library, and no motion."""
+    return action_record(action).kind == "POSE" or (
+        action.asset_data is not None and all(len(curve.keyframe_points) == 1 for curve in all_curves(action))
+    )
 
 
 def _plays(rig: bpy.types.Object, action: bpy.types.Action) -> bool:

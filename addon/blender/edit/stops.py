@@ -84,13 +84,11 @@ def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
     return own if len(own) == DOF_SIZE[dof.kind] else []
 
 
-def stops_from_pose(
-    rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: End, graph: bpy.types.Depsgraph
-) -> tuple[int, Report]:
+def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: End) -> tuple[int, Report]:
     """Put the lower or the upper stops of joints where they stand now. What only a stop holds back stands where its
     channel says, so that a pose can widen a range too. Returns how many were put; the report tells of those left."""
     chosen = [each for each in coordinates(rig, empties) if each.channel is not None]
-    values = _posed(rig, chosen, graph)
+    values = _posed(rig, chosen)
     report = Report()
     done = [
         each.empty
@@ -166,10 +164,10 @@ def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:
     return True
 
 
-def _posed(rig: bpy.types.Object, chosen: list[Coordinate], graph: bpy.types.Depsgraph) -> list[float]:
+def _posed(rig: bpy.types.Object, chosen: list[Coordinate]) -> list[float]:
     """Where coordinates stand: as evaluated, or as their channels say where nothing but a stop keeps them from it."""
     channels = [each.channel for each in chosen if each.channel is not None]
-    seen = PoseReader(rig.evaluated_get(graph), channels).read()
+    seen = PoseReader(rig, channels).read()
     told = _told(rig, channels)
     out = []
     for each, value in zip(chosen, seen.tolist(), strict=True):

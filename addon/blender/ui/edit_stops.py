@@ -64,8 +64,8 @@ class KNUCKLE_OT_set_stops(NeedsJoints):
             action_of(rig)
             count, report = stops_from_motion(rig, chosen, context.scene)
         else:
-            graph = context.evaluated_depsgraph_get()
-            count, report = stops_from_pose(rig, chosen, "lower" if self.to == "LOWER" else "upper", graph)
+            context.view_layer.update()
+            count, report = stops_from_pose(rig, chosen, "lower" if self.to == "LOWER" else "upper")
         if not count:
             why = f": {report.entries[0].message}" if report.entries else ": a joint that closes a loop has no pose"
             raise ValueError(f"No stop was set{why}")

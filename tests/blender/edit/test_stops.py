@@ -20,6 +20,7 @@ from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.posing import write_pose
 from addon.model.records import Body, Dof, Joint, Mechanism, Shape
+from tests.blender.edit.test_twins import pick
 from tests.blender.loops import crank_rocker
 
 X, Y, Z = np.eye(3)
@@ -54,14 +55,6 @@ def arms(kinds: list[list[Dof]]) -> Mechanism:
 
 def joint_of(rig: Any, name: str) -> Any:
     return next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_name == name)
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 def knee(rig: Any, angle: float | None = None) -> tuple[Any, Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.blender.edit.test_twins import pick
 from tests.blender.ui.test_panels import Layout
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
@@ -35,16 +36,6 @@ def joints(rig: Any) -> dict[str, Any]:
 
 def dof_of(rig: Any, name: str) -> Any:
     return joints(rig)[name].knuckle.joint.dofs[0]
-
-
-def pick(*objects: Any) -> None:
-    import bpy
-
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 def test_a_value_goes_to_all_that_are_ticked(hexapod: Any) -> None:
