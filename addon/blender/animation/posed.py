@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
@@ -68,6 +69,35 @@ def key_servos(rig: bpy.types.Object, scene: bpy.types.Scene, bones: Collection[
     channels = posable(rig, bones)
     key(rig, channels, scene.frame_current)
     return sum(map(len, channels.values()))
+
+
+def switch_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
+    """Key a servo as it is posed, or take its key away where it has one at the frame; whether it is keyed there now.
+    ValueError for a servo that is not there or follows a loop."""
+    found = next(((joint, c) for joint, own in posable(rig).items() for c in own if c.name == name), None)
+    if found is None:
+        raise ValueError(f"{rig.name!r} has no servo called {name!r} that could be keyed")
+    joint, channel = found
+    if key_state(rig, channel, frame) != "here":
+        key(rig, {joint: [channel]}, frame)
+        return True
+    for prop, index in _properties(channel):
+        rig.pose.bones[channel.bone].keyframe_delete(prop, index=index, frame=frame)
+    return False
+
+
+def key_state(rig: bpy.types.Object, channel: Channel, frame: int) -> Literal["none", "elsewhere", "here"]:
+    """Whether the Action of a model keys a servo, and at a frame. Cheap enough for every redraw, however many keys
+    there are."""
+    data = rig.animation_data
+    curves = action_curves(rig, data.action, create=False) if data is not None and data.action is not None else None
+    path, index = channel.curves()[0]
+    curve = curves.find(path, index=index) if curves is not None else None
+    if curve is None or not len(curve.keyframe_points):
+        return "none"
+    points = curve.keyframe_points
+    at = bisect_left(points, frame - 0.5, key=lambda point: point.co[0])
+    return "here" if at < len(points) and points[at].co[0] < frame + 0.5 else "elsewhere"
 
 
 def key(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], frame: float) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable
 import bpy
 
 from ..access import record_of
-from ..joint_edits import put_all
+from ..joint_edits import put_all, records_of
 from ..joint_properties import KnuckleDof
 from ..listeners import quiet, tell
+from ..model_parts import parts
 from .stops import block_parts
 from .twins import body_records, mirror_values, plane_of, twin_of
 
@@ -19,6 +20,24 @@ FIELDS = {
     "servo": ("gain", "max_force", "servo_stiffness", "servo_damping"),
     "spring": ("stiffness", "rest", "damping", "friction", "armature"),
 }
+_EVERY = [name for fields in FIELDS.values() for name in fields]
+#: What all joints of a model have of ``FIELDS``: by the names of their objects, for each of their degrees of freedom.
+Values = dict[str, list[dict[str, float]]]
+
+
+def values_of(rig: bpy.types.Object) -> Values:
+    """What all joints of a model have of ``FIELDS``."""
+    return {
+        empty.name: [{name: getattr(dof, name) for name in _EVERY} for dof in records_of(empty)]
+        for empty in parts(rig, "JOINT")
+    }
+
+
+def put_values(rig: bpy.types.Object, values: Values) -> None:
+    """Give the joints of a model the values that ``values_of`` told."""
+    for empty in parts(rig, "JOINT"):
+        for dof, own in zip(records_of(empty), values.get(empty.name, ()), strict=False):
+            put_all([(empty, dof)], own)
 
 
 def copy_values(

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ..access import record_of, settings
-from ..edit.copying import FIELDS, copy_to_twins, copy_values
+from ..edit.copying import FIELDS, Values, copy_to_twins, copy_values, put_values, values_of
 from ..edit.stops import block_parts
 from ..edit.twins import twin_of
 from ..joint_edits import records_of
@@ -109,8 +109,9 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
 def _cells(layout: Any) -> tuple[Any, Any, Any]:
     """Room for the name, the stops and the other numbers of a row."""
     split = layout.split(factor=_NAME, align=True)
-    rest = split.row(align=True).split(factor=_STOPS, align=True)
-    return split.row(align=True), rest.row(align=True), rest.row(align=True)
+    name = split.row(align=True)
+    rest = split.split(factor=_STOPS, align=True)
+    return name, rest.row(align=True), rest.row(align=True)
 
 
 def _row(
@@ -145,7 +146,10 @@ class KNUCKLE_OT_joint_table(NeedsModel):
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if parts(rig, "JOINT") else "The mechanism has no joints"
 
+    _before: Values | None = None
+
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        self._before = values_of(model_in(context))
         return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -153,8 +157,10 @@ class KNUCKLE_OT_joint_table(NeedsModel):
         return {"FINISHED"}
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Left with Esc, edits stay: they get their step of undo."""
-        bpy.ops.ed.undo_push(message=self.bl_label)
+        """Left with Cancel or Esc, all joints are as they were."""
+        rig = model_in(context)
+        if self._before is not None and rig is not None:
+            put_values(rig, self._before)
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout

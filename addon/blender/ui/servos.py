@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..access import armature_of, armature_settings, bone_record, record_of
-from ..animation.posed import key_servos, zero_servos
-from ..channels import Channel
-from ..compat import action_curves, bone_is_selected
+from ..animation.posed import key_servos, key_state, switch_key, zero_servos
+from ..compat import bone_is_selected
 from ..model_parts import parts
 from . import sliders
 from .common import NeedsModel, Result, counted, model_in
@@ -26,6 +25,10 @@ def only_selected() -> Any:
         description="The servos of the selected bones, joints and bodies alone",
         options={"SKIP_SAVE"},
     )
+
+
+#: What Blender shows beside a property: a dot, a diamond where it is keyed, a full one where a key is here.
+_KEY_ICONS: dict[str, Any] = {"none": "DECORATE", "elsewhere": "DECORATE_ANIMATE", "here": "DECORATE_KEYFRAME"}
 
 
 class KNUCKLE_UL_servos(bpy.types.UIList):
@@ -61,28 +64,17 @@ class KNUCKLE_UL_servos(bpy.types.UIList):
     ) -> None:
         column = layout.column(align=True)
         for row in sliders_of(item.id_data).get(item.name, ()):
-            split = column.split(factor=0.46, align=True)
+            split = column.split(factor=0.5, align=True)
             split.label(text=row.channel.name, icon="LINKED" if row.follows else "NONE", translate=False)
             value = split.row(align=True)
             value.enabled = not row.follows
-            value.prop(item, row.prop, text="", slider=row.is_slider)
-            if row.channel.is_single:
-                value.prop_decorator(item, row.channel.prop, index=row.channel.index)
-            else:
-                button = value.operator("knuckle.key_servos", text="", icon=_key_icon(item, row.channel), emboss=False)
-                button.bone = item.name
-
-
-def _key_icon(pose: bpy.types.PoseBone, channel: Channel) -> Any:
-    """What Blender shows beside a property: a dot, a diamond where it is keyed, a full one where a key is here."""
-    rig = cast(bpy.types.Object, pose.id_data)
-    data = rig.animation_data
-    curves = action_curves(rig, data.action, create=False) if data is not None and data.action is not None else None
-    curve = curves.find(*channel.curves()[0][:1], index=0) if curves is not None else None
-    if curve is None:
-        return "DECORATE"
-    here = bpy.context.scene.frame_current
-    return "DECORATE_KEYFRAME" if any(abs(k.co[0] - here) < 0.5 for k in curve.keyframe_points) else "DECORATE_ANIMATE"
+            if row.prop:
+                value.prop(item, row.prop, text="", slider=row.is_slider)
+            elif row.channel.is_single:
+                value.prop(item, row.channel.prop, index=row.channel.index, text="")
+            state = key_state(item.id_data, row.channel, context.scene.frame_current)
+            button = value.operator("knuckle.key_servo", text="", icon=_KEY_ICONS[state], emboss=False)
+            button.servo = row.channel.name
 
 
 class KNUCKLE_OT_zero_servos(NeedsModel):
@@ -117,13 +109,26 @@ class KNUCKLE_OT_key_servos(NeedsModel):
     bl_description = "Key servos as they are posed, at the present frame. What follows a loop is not keyed"
     bl_options = {"REGISTER", "UNDO"}
 
-    bone: StringProperty(name="Bone", description="Key this bone's servos alone", options={"SKIP_SAVE"})
     only_selected: only_selected()
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        bones = {self.bone} if self.bone else meant_bones(context, rig, self.only_selected)
-        count = key_servos(rig, context.scene, bones)
+        count = key_servos(rig, context.scene, meant_bones(context, rig, self.only_selected))
         self.report({"INFO"}, f"{counted(count, 'servo')} keyed at frame {context.scene.frame_current}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_key_servo(NeedsModel):
+    bl_idname = "knuckle.key_servo"
+    bl_label = "Key Servo"
+    bl_description = "Key this servo as it is posed, or take its key at the present frame away"
+    bl_options = {"REGISTER", "UNDO"}
+
+    servo: StringProperty(name="Servo", description="The name that motion files use")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        frame = context.scene.frame_current
+        keyed = switch_key(rig, self.servo, frame)
+        self.report({"INFO"}, f"{self.servo!r} {'keyed' if keyed else 'no longer keyed'} at frame {frame}")
         return {"FINISHED"}
 
 
@@ -180,6 +185,7 @@ CLASSES = (
     KNUCKLE_UL_servos,
     KNUCKLE_OT_zero_servos,
     KNUCKLE_OT_key_servos,
+    KNUCKLE_OT_key_servo,
     VIEW3D_PT_knuckle_sliders,
 )
 

@@ -1,7 +1,8 @@
 """Sliders for servos whose ends are the servos' own stops: properties of bones that read and set the channels.
 
 The ends of a slider belong to its property, so there is one for every pair of stops that is shown, made when it is
-needed. It stores nothing and cannot be keyed itself: what is keyed is the channel."""
+needed. It stores nothing and cannot be keyed itself: what is keyed is the channel. While Blender draws, nothing can be
+made: what is missing then is made right after, and drawn again."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _PREFIX = "knuckle_servo_"
 
 
 class Slider(NamedTuple):
-    """What a servo's row shows: its channel, the bone's property for it, and whether that has two ends."""
+    """What a servo's row shows: its channel, the bone's property for it (empty while it is to be made), whether that
+    has two ends, and whether the servo follows a loop."""
 
     channel: Channel
     prop: str
@@ -48,6 +50,7 @@ class _Key:
 
 
 _made: dict[_Key, str] = {}
+_missing: set[_Key] = set()
 #: Rows by bone, and the state of things that they are for, by the rig's ``session_uid``.
 _kept: dict[int, tuple[tuple[Any, ...], dict[str, list[Slider]]]] = {}
 
@@ -69,22 +72,46 @@ def sliders_of(rig: bpy.types.Object) -> dict[str, list[Slider]]:
                 prop = _property(each.channel, angle, each.stops)
                 ends = angle or None not in each.stops
                 rows.setdefault(each.channel.bone, []).append(Slider(each.channel, prop, ends, not each.is_posed))
+        if any(not row.prop for own in rows.values() for row in own):
+            return rows
         _kept[rig.session_uid] = kept = state, rows
     return kept[1]
 
 
 def _property(channel: Channel, angle: bool, stops: Limits) -> str:
-    """The name of the bone's property for a channel with these stops."""
+    """The name of the bone's property for a channel with these stops; empty while it is to be made."""
     limits = tuple(None if stop is None else round(stop, 6) for stop in stops)
     if len(_made) >= _MOST:
         limits = (None, None)
     block = "" if channel.is_single else channel.kind
     key = _Key(channel.prop, channel.index, angle, block, bool(block) and channel.against, (limits[0], limits[1]))
-    name = _made.get(key)
-    if name is None:
-        name = _made[key] = f"{_PREFIX}{len(_made)}"
-        setattr(bpy.types.PoseBone, name, _make(key))
+    if key in _made:
+        return _made[key]
+    try:
+        return _put(key)
+    except AttributeError:  # Blender draws
+        _missing.add(key)
+        if not bpy.app.timers.is_registered(_make_missing):
+            bpy.app.timers.register(_make_missing, first_interval=0.0)
+        return ""
+
+
+def _put(key: _Key) -> str:
+    """Give bones the property, and return its name."""
+    name = f"{_PREFIX}{len(_made)}"
+    setattr(bpy.types.PoseBone, name, _make(key))
+    _made[key] = name
     return name
+
+
+def _make_missing() -> None:
+    """Make the properties that were missed while Blender drew, and have it draw again."""
+    for key in _missing - _made.keys():
+        _put(key)
+    _missing.clear()
+    for window in bpy.context.window_manager.windows:
+        for area in (each for each in window.screen.areas if each.type == "VIEW_3D"):
+            area.tag_redraw()
 
 
 def _make(key: _Key) -> Any:
@@ -140,6 +167,9 @@ def _block(pose: Any, key: _Key) -> list[Channel]:
 
 def unregister() -> None:
     """Take all properties away again."""
+    if bpy.app.timers.is_registered(_make_missing):
+        bpy.app.timers.unregister(_make_missing)
+    _missing.clear()
     for name in _made.values():
         delattr(bpy.types.PoseBone, name)
     _made.clear()

@@ -139,6 +139,22 @@ def test_undo_takes_all_of_it_back(hexapod: Any) -> None:
     assert [obj.knuckle.joint.dofs[0].gain for obj in joints(rig).values()] == before
 
 
+def test_cancel_takes_all_edits_back(hexapod: Any) -> None:
+    import bpy
+
+    from addon.blender.edit.copying import put_values, values_of
+
+    before = values_of(hexapod)
+    bpy.ops.knuckle.tick_joints(to="ALL")
+    dof = dof_of(hexapod, "Left Front Knee")
+    dof.each_upper_angle, dof.each_gain, dof.each_use_lower = 0.1, 2.0, False
+    bone = hexapod.pose.bones["Right Rear Knee"]
+    assert values_of(hexapod) != before and bone.ik_max_z == pytest.approx(0.1)
+    put_values(hexapod, before)
+    assert values_of(hexapod) == before
+    assert bone.ik_max_z == pytest.approx(dof_of(hexapod, "Right Rear Knee").upper) != pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("law", ["AUTO", "PD"])
 def test_it_draws_what_it_says(hexapod: Any, law: str) -> None:
     import bpy

@@ -154,6 +154,28 @@ def test_key_all_is_one_key_for_each(hexapod: Any) -> None:
     assert {tuple(point.co[0] for point in curve.keyframe_points) for curve in found} == {(7.0,)}
 
 
+def test_the_diamond_keys_one_servo_and_takes_the_key_away(blank: Any) -> None:
+    import bpy
+
+    from addon.blender.animation.posed import key_state
+    from addon.model.records import Dof
+
+    rig = made(arms([[Dof("ball")], [Dof("rotation", Z), Dof("rotation", X)]]))
+    for name, count in (("J1/2", 1), ("J0/rx", 4)):
+        channel = slider(rig, name)[0].channel
+        assert key_state(rig, channel, 3) == "none"
+        bpy.context.scene.frame_set(3)
+        assert bpy.ops.knuckle.key_servo(servo=name) == {"FINISHED"}
+        assert [curve.array_index for curve in curves(rig)] == ([channel.index] if count == 1 else [0, 1, 2, 3])
+        bpy.context.scene.frame_set(9)
+        assert [key_state(rig, channel, frame) for frame in (3, 9)] == ["here", "elsewhere"]
+        bpy.context.scene.frame_set(3)
+        bpy.ops.knuckle.key_servo(servo=name)
+        assert key_state(rig, channel, 3) == "none"
+    with pytest.raises(RuntimeError, match="no servo called 'Nose'"):
+        bpy.ops.knuckle.key_servo(servo="Nose")
+
+
 def test_without_a_model_it_says_so(blank: Any) -> None:
     import bpy
 
