@@ -22,7 +22,7 @@ from ..posing import read_pose, write_pose
 from .actions import is_pose
 from .check import motion_of
 from .curves import joints_of
-from .keys import CONSTANT, Tracks, curve_tracks, key_channels, put_keys
+from .keys import CONSTANT, Tracks, curve_tracks, put_keys
 from .pose import PoseReader
 from .stops import stops_of
 
@@ -142,9 +142,9 @@ def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None =
     tracks: Tracks = {c: (np.array([_FRAME]), np.array([v]), CONSTANT) for c, v in zip(channels, values, strict=True)}
     action = next((each for each in poses_of(rig) if each.name == name), None)
     if action is None:
-        action = key_channels(rig, name, tracks, use=False, between=False)
-    else:
-        _fill(rig, action, tracks)
+        action = bpy.data.actions.new(name)
+        action.use_fake_user = True
+    _fill(rig, action, tracks)
     record = action_record(action)
     record.kind, record.model = "POSE", model_uid(rig)
     action.asset_mark()
@@ -152,7 +152,8 @@ def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None =
 
 
 def _fill(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> None:
-    """Give an Action these keys in place of its own."""
+    """Give an Action these keys in place of its own. The rig does not play it, not for a moment: that would pose the
+    rig by the keys of its own Action again."""
     curves = action_curves(rig, action)
     curves.clear()
     for each in curve_tracks(rig, tracks, between=False):

@@ -67,7 +67,7 @@ class KNUCKLE_UL_servos(bpy.types.UIList):
             split = column.split(factor=0.5, align=True)
             split.label(text=row.channel.name, icon="LINKED" if row.follows else "NONE", translate=False)
             value = split.row(align=True)
-            value.enabled = not row.follows
+            value.enabled, value.alert = not row.follows, row.is_beyond(item)
             if row.prop:
                 value.prop(item, row.prop, text="", slider=row.is_slider)
             elif row.channel.is_single:

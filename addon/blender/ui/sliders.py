@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty
 
-from ...model.stops import Limits, put_within
+from ...model.stops import Limits, beyond, put_within
 from ..access import armature_of, record_of
 from ..animation.check import changes
 from ..animation.posed import key_if_wanted
@@ -30,13 +30,18 @@ _PREFIX = "knuckle_servo_"
 
 
 class Slider(NamedTuple):
-    """What a servo's row shows: its channel, the bone's property for it (empty while it is to be made), whether that
-    has two ends, and whether the servo follows a loop."""
+    """What a servo's row shows: its channel, the bone's property for it (empty while it is to be made), its stops,
+    whether the property has two ends, and whether the servo follows a loop."""
 
     channel: Channel
     prop: str
+    stops: Limits
     is_slider: bool
     follows: bool
+
+    def is_beyond(self, pose: bpy.types.PoseBone) -> bool:
+        """Whether the channel says more than the stops let it be."""
+        return bool(self.prop) and bool(beyond(np.array([getattr(pose, self.prop)]), self.stops)[0])
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,9 @@ def sliders_of(rig: bpy.types.Object) -> dict[str, list[Slider]]:
                 angle = counts_angles(each)
                 prop = _property(each.channel, angle, each.stops)
                 ends = angle or None not in each.stops
-                rows.setdefault(each.channel.bone, []).append(Slider(each.channel, prop, ends, not each.is_posed))
+                rows.setdefault(each.channel.bone, []).append(
+                    Slider(each.channel, prop, each.stops, ends, not each.is_posed)
+                )
         if any(not row.prop for own in rows.values() for row in own):
             return rows
         _kept[rig.session_uid] = kept = state, rows

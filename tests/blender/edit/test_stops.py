@@ -16,9 +16,11 @@ from addon.blender.animation.actions import bone_numbers
 from addon.blender.build import BuildOptions, build
 from addon.blender.channels import servo_channels
 from addon.blender.edit.sweep import Sweep
+from addon.blender.edit.twins import twin_of
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.posing import write_pose
+from addon.model.mirror import mirror_of
 from addon.model.records import Body, Dof, Joint, Mechanism, Shape
 from tests.blender.edit.test_twins import pick
 from tests.blender.loops import crank_rocker
@@ -152,6 +154,19 @@ def test_stops_of_several_degrees_and_of_a_balls_parts(blank: Any) -> None:
     pick(whole)
     with pytest.raises(RuntimeError, match="keeps no stops for it"):
         bpy.ops.knuckle.set_stops(to="UPPER")
+
+
+def test_the_other_half_follows_where_editing_is_symmetrical(hexapod: Any) -> None:
+    empty, dof, _bone = knee(hexapod, 0.2)
+    mate = twin_of(empty)
+    settings(hexapod).symmetric = True
+    bpy.ops.knuckle.set_stops(to="UPPER")
+    part = mirror_of(extract(settings(hexapod).collection)).joints[record_of(empty).source_id].parts[0]
+    image = sorted(float(part.matrix[0, 0]) * value for value in (dof.lower, dof.upper))
+    theirs = record_of(mate).joint.dofs[0]
+    assert [theirs.lower, theirs.upper] == pytest.approx(image)
+    limit = next(c for c in hexapod.pose.bones[record_of(mate).source_name].constraints if c.type == "LIMIT_ROTATION")
+    assert [limit.min_z, limit.max_z] == pytest.approx(image), "its bone, too"
 
 
 def test_without_a_joint_it_says_what_to_select(hexapod: Any) -> None:

@@ -59,6 +59,10 @@ def test_a_slider_ends_at_the_stops(hexapod: Any) -> None:
     assert bone.rotation_euler.z == np.float32(0.1) and getattr(bone, row.prop) == np.float32(0.1)
     setattr(bone, row.prop, 99.0)
     assert bone.rotation_euler.z == pytest.approx(dof.upper)
+    bone.rotation_euler.z = dof.upper + 0.5
+    assert row.is_beyond(bone), "keys may ask for more: that is red"
+    bone.rotation_euler.z = dof.upper
+    assert not row.is_beyond(bone)
     dof.upper = 0.2
     row, bone = slider(hexapod, "Left Front Knee")
     assert ends(bone, row)[1] == pytest.approx(0.2), "another stop is another end"
@@ -199,6 +203,61 @@ def test_the_panels_draw(hexapod: Any) -> None:
     assert [what for kind, what in rows if kind == "operator"] == ["knuckle.recall_pose"] * 2 + ["knuckle.delete_pose"]
 
 
+@pytest.mark.parametrize(
+    ("operator", "options"),
+    [
+        ("zero_servos", {}),
+        ("zero_servos", {"to": "START"}),
+        ("key_servos", {}),
+        ("key_servo", {"servo": "Left Front Knee"}),
+        ("recall_pose", {"pose": "Crouch"}),
+        ("recall_pose", {"pose": "Crouch", "mirrored": True}),
+        ("store_pose", {"name": "New"}),
+        ("set_stops", {"to": "UPPER"}),
+        ("set_stops", {"to": "MOTION"}),
+        ("switch_stops", {"on": False}),
+        ("copy_joint", {"to": "TWINS"}),
+        ("tick_joints", {"to": "ALL"}),
+    ],
+    ids=str,
+)
+def test_one_step_of_undo(hexapod: Any, operator: str, options: dict[str, Any]) -> None:
+    import bpy
+
+    posed(hexapod, 1)
+    bpy.ops.knuckle.store_pose(name="Crouch")
+    bone = hexapod.pose.bones["Left Front Knee"]
+    bone.keyframe_insert("rotation_euler", index=2, frame=5)
+    hexapod.data.bones.active = hexapod.data.bones["Left Front Knee"]
+    dof = next(d for name, d in dofs(hexapod) if name == "Left Front Knee")
+    dof.gain = 4.0
+    posed(hexapod, 2)
+    bpy.ops.ed.undo_push(message="before")
+    before = state()
+    assert getattr(bpy.ops.knuckle, operator)(**options) == {"FINISHED"}
+    assert state() != before
+    bpy.ops.ed.undo_push(message="after")
+    bpy.ops.ed.undo()
+    assert state() == before
+
+
+def dofs(rig: Any) -> list[tuple[str, Any]]:
+    from addon.blender.model_parts import parts
+
+    return [(e.knuckle.source_name, dof) for e in parts(rig, "JOINT") for dof in e.knuckle.joint.dofs]
+
+
+def state() -> list[Any]:
+    """What the operators here can change."""
+    import bpy
+
+    rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+    fields = ("ticked", "use_lower", "lower", "use_upper", "upper", "gain")
+    keys = [(c.data_path, c.array_index, [p.co[0] for p in c.keyframe_points]) for c in curves(rig)]
+    records = [[getattr(dof, field) for field in fields] for _name, dof in dofs(rig)]
+    return [sorted(action.name for action in bpy.data.actions), keys, records, values(rig).tolist()]
+
+
 # ---------------------------------------------------------------- poses by name
 
 
@@ -239,6 +298,18 @@ def test_a_pose_comes_back(hexapod: Any, tmp_path: Path) -> None:
     assert values(rig) == pytest.approx(zero + 0.25 * (pose - zero), abs=1e-6)
     bpy.ops.knuckle.recall_pose(pose="Crouch")
     assert values(rig) == pytest.approx(pose, abs=1e-6)
+
+
+def test_storing_leaves_a_pose_that_is_not_keyed(hexapod: Any) -> None:
+    import bpy
+
+    posed(hexapod, 1)
+    bpy.ops.knuckle.key_servos()
+    pose = posed(hexapod, 2)
+    for _ in range(2):
+        bpy.ops.knuckle.store_pose(name="Crouch")
+        bpy.context.view_layer.update()
+        assert values(hexapod) == pytest.approx(pose)
 
 
 def test_blender_applies_it_too(hexapod: Any) -> None:
