@@ -12,7 +12,7 @@ import bpy
 from ..model.records import Dof
 from .access import record_of
 from .joint_properties import KnuckleDof
-from .model_parts import joint_bones
+from .model_parts import bones_of
 from .records import stops
 
 _NAME = "Stops"
@@ -51,9 +51,8 @@ def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
 def limit_bone_of(empty: bpy.types.Object) -> None:
     """Derive the limits of the bones that a joint's empty belongs to, if it has any."""
     rig = record_of(empty).model
-    chain = joint_bones(rig).get(record_of(empty).source_id, []) if rig is not None else []
     dofs = record_of(empty).joint.dofs
-    for step, bone in enumerate(chain):
+    for step, bone in enumerate(bones_of(empty)):
         here = (stop_of(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
         limit_bone(rig.pose.bones[bone], [stop for stop in here if stop is not None])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import bpy
@@ -25,6 +26,17 @@ def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
         action.layers.new("Layer").strips.new(type="KEYFRAME")
     bag = action.layers[0].strips[0].channelbag(slot, ensure=create)
     return bag.fcurves if bag is not None else None
+
+
+def all_curves(action: Any) -> Iterator[Any]:
+    """The F-curves of an Action, of whatever they are."""
+    if VERSION < (4, 4):
+        yield from action.fcurves
+        return
+    for layer in action.layers:
+        for strip in layer.strips:
+            for bag in strip.channelbags:
+                yield from bag.fcurves
 
 
 def _slot(id_block: Any, action: Any, create: bool) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import bpy
 from bpy.props import (
@@ -64,6 +65,21 @@ def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
 _LOWER, _UPPER = _as_angle("lower"), _as_angle("upper")
 
 
+def _for_ticked(field: str, name: str, description: str, **more: Any) -> FloatProperty:
+    """A field of a degree of freedom that sets that of all that are ticked with it, in the table of joints."""
+
+    def get(self: Any) -> Any:
+        return getattr(self, field)
+
+    def put(self: Any, value: float) -> None:
+        from .joint_edits import spread  # it needs the records that are declared here
+
+        spread(self, field, value)
+
+    kind = BoolProperty if field.startswith("use_") else FloatProperty
+    return kind(name=name, description=f"{description}. Of all ticked joints, if this one is", get=get, set=put, **more)
+
+
 class KnuckleDof(bpy.types.PropertyGroup):
     """One degree of freedom of a joint: rad for rotations, length units for translations."""
 
@@ -79,6 +95,22 @@ class KnuckleDof(bpy.types.PropertyGroup):
     upper_angle: FloatProperty(
         name="Upper", description="Largest servo angle", subtype="ANGLE", get=_UPPER[0], set=_UPPER[1]
     )
+    ticked: BoolProperty(
+        name="Edit Together", description="What is set on one of the ticked joints is set on all of them"
+    )
+    each_use_lower: _for_ticked("use_lower", "Lower Stop", "Stop the joint at its lower limit")
+    each_use_upper: _for_ticked("use_upper", "Upper Stop", "Stop the joint at its upper limit")
+    each_lower: _for_ticked("lower", "Lower", "Smallest servo value")
+    each_upper: _for_ticked("upper", "Upper", "Largest servo value")
+    each_lower_angle: _for_ticked("lower", "Lower", "Smallest servo angle", subtype="ANGLE")
+    each_upper_angle: _for_ticked("upper", "Upper", "Largest servo angle", subtype="ANGLE")
+    each_gain: _for_ticked("gain", "Gain", "How hard the servo corrects its error (Juice's law)")
+    each_max_force: _for_ticked("max_force", "Maximum Force", "Largest torque or force that the servo may use", min=0.0)
+    each_servo_stiffness: _for_ticked("servo_stiffness", "PD Stiffness", "Push per rad or m of the error", min=0.0)
+    each_servo_damping: _for_ticked("servo_damping", "PD Damping", "Push per rad/s or m/s of the error", min=0.0)
+    each_damping: _for_ticked("damping", "Damping", "What brakes the joint in proportion to its speed")
+    each_friction: _for_ticked("friction", "Friction", "What brakes the joint at any speed")
+    each_stiffness: _for_ticked("stiffness", "Stiffness", "The joint's own spring")
     position: FloatProperty(name="Position", description="Servo value (rad or m) in the file, where the model begins")
     velocity: FloatProperty(
         name="Velocity", description="Servo speed at the start (rad/s or m/s): a run under physics begins with it"

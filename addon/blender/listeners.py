@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import bpy
@@ -41,6 +41,14 @@ def wakes(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
                 act(self.id_data)
 
     return update
+
+
+def tell(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
+    """Tell of joints whose records were edited within ``quiet``, each once. ``derived``: among it is what
+    limits and constraints are made from."""
+    for empty in dict.fromkeys(empties):
+        for act in (*(on_joint_change if derived else ()), *on_value_change):
+            act(empty)
 
 
 joint_changed = wakes(on_joint_change, on_value_change)

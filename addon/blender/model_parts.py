@@ -115,6 +115,25 @@ def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
     return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
 
 
+def bones_of(empty: bpy.types.Object) -> list[str]:
+    """The names of the bones of one joint's chain, from the carrier outwards, without a look at all bones: the last of
+    them carries one of its bodies."""
+    record = record_of(empty)
+    rig, joint = record.model, record.joint
+    if rig is None or joint.loop:
+        return []
+    bones = armature_of(rig).bones
+    for body in (joint.child, joint.parent):
+        bone = bones.get(body.parent_bone) if body is not None else None
+        chain: list[str] = []
+        while bone is not None and bone_record(bone).joint == record.source_id:
+            chain.append(bone.name)
+            bone = bone.parent
+        if chain:
+            return chain[::-1]
+    return joint_bones(rig).get(record.source_id, [])  # its bodies were hung elsewhere, or deleted
+
+
 def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> str:
     """A part's name for files and motions: what the user renamed it to, else the file's own, which Blender may have
     cut or numbered. ``bones`` are the ``renamed_bones`` of its model: a joint may be renamed by its bone."""

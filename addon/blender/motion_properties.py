@@ -85,7 +85,15 @@ class KnuckleServoName(bpy.types.PropertyGroup):
 class KnuckleAction(bpy.types.PropertyGroup):
     """What an Action of ours is: a baked gait knows itself again, edited or not."""
 
-    kind: EnumProperty(items=[("NONE", "", ""), ("GAIT", "Gait", ""), ("BAKE", "Bake", ""), ("MOTION", "Motion", "")])
+    kind: EnumProperty(
+        items=[
+            ("NONE", "", ""),
+            ("GAIT", "Gait", ""),
+            ("BAKE", "Bake", ""),
+            ("MOTION", "Motion", ""),
+            ("POSE", "Pose", ""),
+        ]
+    )
     model: StringProperty(description="Which model it was made for; empty for the user's own")
     checksum: StringProperty()
     motion: StringProperty(description="Name of the motion")

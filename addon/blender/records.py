@@ -81,6 +81,11 @@ def stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
     return dof.lower if dof.use_lower else None, dof.upper if dof.use_upper else None
 
 
+def is_angle(dof: KnuckleDof) -> bool:
+    """Whether the numbers of a degree of freedom, or of a part of a ball, are in radians and not in length units."""
+    return dof.kind != "translation"
+
+
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
     """Put a shape into its property group."""
     record.type = shape.type

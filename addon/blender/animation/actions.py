@@ -11,7 +11,7 @@ import numpy as np
 from ...model.records import Array
 from ..access import action_record, settings
 from ..channels import servo_channels
-from ..compat import VERSION, action_curves, use_action
+from ..compat import VERSION, action_curves, all_curves, use_action
 
 
 def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
@@ -26,8 +26,17 @@ def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
 
 
 def may_be_of(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
-    """Whether an Action is not another model's: bones of two models of one file have the same names."""
-    return action_record(action).model in {"", settings(rig).uid} or _plays(rig, action)
+    """Whether an Action is a motion, and not another model's: bones of two models of one file have the same names."""
+    if _plays(rig, action):
+        return True
+    return action_record(action).model in {"", settings(rig).uid} and not is_pose(action)
+
+
+def is_pose(action: bpy.types.Action) -> bool:
+    """Whether an Action is a pose kept by name, by us or by Blender's pose library, and no motion."""
+    return action_record(action).kind == "POSE" or (
+        action.asset_data is not None and all(len(curve.keyframe_points) == 1 for curve in all_curves(action))
+    )
 
 
 def _plays(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
@@ -140,7 +149,7 @@ def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
     data = rig.animation_data_create()
     before, nla = data.action, data.use_nla
     slot = data.action_slot if VERSION >= (4, 4) else None
-    pose = _channels(rig)
+    pose = bone_numbers(rig)
     try:
         data.use_nla = False
         use_action(rig, action)
@@ -150,13 +159,18 @@ def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
         if slot is not None:
             data.action_slot = slot
         data.use_nla = nla
-        for name, values in pose.items():
-            rig.pose.bones.foreach_set(name, values)
-        rig.update_tag()
+        put_bone_numbers(rig, pose)
 
 
-def _channels(rig: bpy.types.Object) -> dict[str, Array]:
-    """The numbers that pose all bones."""
+def put_bone_numbers(rig: bpy.types.Object, numbers: dict[str, Array]) -> None:
+    """Pose all bones by the numbers that ``bone_numbers`` gave."""
+    for name, values in numbers.items():
+        rig.pose.bones.foreach_set(name, values)
+    rig.update_tag()
+
+
+def bone_numbers(rig: bpy.types.Object) -> dict[str, Array]:
+    """The numbers that pose all bones, by property."""
     sizes = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
     out: dict[str, Array] = {}
     for name, size in sizes.items():

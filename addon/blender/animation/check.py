@@ -254,6 +254,11 @@ def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
     return kept
 
 
+def changes() -> int:
+    """A number that grows whenever an Action or a joint's stops may have changed."""
+    return _changes["number"]
+
+
 @persistent
 def forget(*_: Any) -> None:
     """Let everything be worked out again when it is asked for."""

@@ -20,6 +20,7 @@ from ...model.rotations import inverse
 from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
 from ..animation.actions import motions_of
+from ..animation.posed import poses_of
 from ..bone_limits import limit_bone_of, unlimit_bone
 from ..build.bodies import com_pose
 from ..build.plan import Plan, plan
@@ -238,7 +239,7 @@ def _moved(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence
 
 def _move_curves(rig: bpy.types.Object, moved: Mapping[Curve, Curve]) -> None:
     """Have the curves of a model's Actions pose the channels that their coordinates have now."""
-    for action in motions_of(rig) if moved else ():
+    for action in (*motions_of(rig), *poses_of(rig)) if moved else ():
         curves = action_curves(rig, action, create=False)
         found = [(curve, moved.get((curve.data_path, curve.array_index))) for curve in curves or ()]
         for curve, place in found:

@@ -198,7 +198,8 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
 def look(*_args: Any) -> None:
     """After undo, redo or another file: see whether any model is edited symmetrically."""
     drop()
-    _state["on"] = any(armature_settings(data).symmetric for data in bpy.data.armatures)
+    every = getattr(bpy.data, "armatures", ())  # there are no data yet while Blender installs or starts extensions
+    _state["on"] = any(armature_settings(data).symmetric for data in every)
 
 
 _HANDLERS: Handlers = (

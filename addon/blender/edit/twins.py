@@ -12,7 +12,7 @@ from mathutils import Matrix
 
 from ...model.kinematics import joint_frame_world
 from ...model.mirror import joint_parts
-from ...model.records import Array, Body, Dof, Joint
+from ...model.records import DOF_SIZE, Array, Body, Dof, Joint
 from ...model.report import Report
 from ...model.rotations import inverse
 from ...model.sides import Plane, Sides, counterpart_names, sides_of
@@ -139,7 +139,7 @@ def mirror_joint(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane) 
     """Make a joint's empty and record the mirror image of its twin's: place, bodies, stops, springs, motors."""
     report = Report()
     record, theirs = record_of(empty).joint, record_of(mate).joint
-    bodies = _body_records(record_of(empty).model)
+    bodies = body_records(record_of(empty).model)
     mates = {key: body.twin for key, body in bodies.items() if body.twin}
     joint, twin = _joint_record(empty), _joint_record(mate)
     try:
@@ -155,17 +155,30 @@ def mirror_joint(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane) 
     return report
 
 
-def mirror_values(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
+def mirror_values(
+    empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, bodies: dict[str, Body] | None = None
+) -> None:
     """Give a joint's twin its stops, springs, motors and start, as far as their axes are mirror images, and leave the
-    twin where it is."""
-    bodies = _body_records(record_of(empty).model)
+    twin where it is. ``bodies`` are the ``body_records`` of the model, if they are at hand."""
+    bodies = body_records(record_of(empty).model) if bodies is None else bodies
     joint, twin = _joint_record(empty), _joint_record(mate)
     image = [None if end is None else bodies[end].twin or end for end in (joint.parent, joint.child)]
     swapped = image == [twin.child, twin.parent] and image != [twin.parent, twin.child]
     reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
     parts_, _nearest = joint_parts(joint, twin, reflected, swapped)
     mirror_dofs(joint, twin, parts_)
-    _write_values(record_of(mate).joint, twin.dofs)
+    record, theirs = record_of(empty).joint, record_of(mate).joint
+    _write_values(theirs, twin.dofs)
+    own, its = (_by_coordinate(each) for each in (record, theirs))
+    for part in parts_:
+        for name in ("servo_stiffness", "servo_damping"):
+            setattr(its[part.to[0]], name, getattr(own[part.of[0]], name))
+
+
+def _by_coordinate(record: KnuckleJoint) -> dict[int, KnuckleDof]:
+    """The degrees of freedom of a joint by the number of their first coordinate."""
+    firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
+    return dict(zip(firsts.tolist(), record.dofs, strict=False))
 
 
 def _write_values(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
@@ -182,7 +195,7 @@ def _rewrite(kept: KnuckleDof, dof: Dof) -> None:
     kept.step, kept.channel, kept.channel_index = step, channel, index
 
 
-def _body_records(rig: bpy.types.Object) -> dict[str, Body]:
+def body_records(rig: bpy.types.Object) -> dict[str, Body]:
     """The bodies of a model with what mirroring a joint asks of them: where they are designed, and their twins."""
     return {
         record_of(obj).source_id: Body(
@@ -307,7 +320,7 @@ def _twin_body(rig: bpy.types.Object, obj: bpy.types.Object, plane: Plane) -> bp
 
 
 def _twin_joint(rig: bpy.types.Object, empty: bpy.types.Object, plane: Plane) -> bpy.types.Object:
-    bodies = _body_records(rig)
+    bodies = body_records(rig)
     mates = {key: body.twin for key, body in bodies.items() if body.twin}
     image = mirrored_joint(_joint_record(empty), plane, mates, bodies)
     made = _copy(rig, empty)

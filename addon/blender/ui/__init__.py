@@ -10,19 +10,23 @@ from . import (
     checks,
     drive,
     edit_parts,
+    edit_stops,
     edit_twins,
     export_model,
     export_motion,
     film,
     import_model,
     import_motion,
+    joint_table,
     lists,
     motion_panel,
     motion_tools,
     panels,
+    poses,
     preferences,
     selection,
     servo_names,
+    servos,
 )
 
 _CLASSES = (
@@ -42,6 +46,10 @@ _CLASSES = (
     *edit_parts.CLASSES,
     *checks.CLASSES,
     *edit_twins.CLASSES,
+    *edit_stops.CLASSES,
+    *joint_table.CLASSES,
+    *servos.CLASSES,
+    *poses.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),
@@ -58,6 +66,8 @@ def register() -> None:
         bpy.utils.register_class(cls)
     film.register()
     motion_panel.register()
+    servos.register()
+    poses.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
@@ -74,6 +84,8 @@ def unregister() -> None:
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
+    poses.unregister()
+    servos.unregister()
     motion_panel.unregister()
     film.unregister()
     for cls in reversed(_CLASSES):

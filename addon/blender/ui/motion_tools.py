@@ -29,7 +29,7 @@ from ..animation.retime import (
 from ..channels import servo_channels
 from ..model_parts import parts
 from .common import NeedsModel, Result, counted, model_in, tell
-from .selection import select_part, selected_bones
+from .selection import meant_bones, select_part
 
 _WIDTH = 300  # of the popup that asks for options
 _AXES = {axis: np.eye(3)[k] for k, axis in enumerate("XYZ")}
@@ -74,12 +74,7 @@ class _Retimes(NeedsModel):
     def bones(self, context: bpy.types.Context, rig: bpy.types.Object) -> set[str] | None:
         """The bones that are meant; None for all."""
         options: Any = self
-        if not options.only_selected:
-            return None
-        chosen = selected_bones(context, rig)
-        if not chosen:
-            raise ValueError("No servo is selected: select bones in pose mode, or joints, or switch off Only Selected")
-        return chosen
+        return meant_bones(context, rig, options.only_selected)
 
 
 def _keys_in(scene: bpy.types.Scene, frames: float) -> float:

@@ -11,6 +11,7 @@ from ... import formats
 from ...model.truth import Line
 from ..access import record_of, settings
 from ..animation.gait import chased, wants_gait
+from ..edit.stops import block_parts
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.homes import is_simulated, why_elsewhere, why_stopped
 from ..physics.leftovers import leftovers
@@ -18,6 +19,7 @@ from ..physics.progress import note as run_note
 from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate, is_gravity_other
 from ..properties import control_property
+from ..records import is_angle
 from .common import counted, model_in, why_linked_copy, why_no_model
 from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
@@ -258,6 +260,7 @@ class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
             layout.label(text="The model has lost its joints", icon="ERROR")
             return
         layout.template_list("KNUCKLE_UL_joints", "", joints, "all_objects", rig.data, "knuckle_row", rows=5)
+        layout.operator("knuckle.joint_table", text="Table of Joints…", icon="SPREADSHEET")
         empty = active_joint(context, rig)
         if empty is None:
             layout.label(text="Select a joint or a bone")
@@ -279,9 +282,10 @@ def _joint(
         paragraph(context, layout, "Follows its loop: other joints of the loop drive it", "LINKED")
         layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
     for dof in joint.dofs:
-        turns = dof.kind in {"rotation", "screw"}
         if dof.kind in {"ball", "free"}:
             layout.label(text=f"Turns freely ({dof.kind})")
+            for number, part in enumerate(block_parts(joint, dof)):
+                _stops(layout, part, part.name or "XYZ"[number % 3])
             continue
         if 0 <= dof.step < len(chain):
             pose = rig.pose.bones[chain[dof.step]]
@@ -289,13 +293,7 @@ def _joint(
             value = layout.column()
             value.enabled = not joint.follows
             value.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
-        stops = _split(layout.column(align=True))
-        for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
-            row = stops.row(align=True, heading=label)
-            row.prop(dof, f"use_{end}", text="")
-            value = row.row(align=True)
-            value.active = getattr(dof, f"use_{end}")
-            value.prop(dof, f"{end}_angle" if turns else end, text="")
+        _stops(layout, dof)
         servo = _split(layout.column(align=True))
         servo.prop(dof, "gain")
         if settings(rig).law == "PD":
@@ -304,11 +302,38 @@ def _joint(
         servo.prop(dof, "max_force")
         if dof.max_force == 0.0:
             _labelled(servo, "").label(text="0 = no force" if settings(rig).format == "juice" else "0 = no limit")
+    if joint.dofs:
+        _stop_buttons(layout)
     bodies = layout.column(align=True)
     for label, body in (("Parent", joint.parent), ("Child", joint.child)):
         if body is not None:
             value = _labelled(bodies, label)
             value.operator("knuckle.select_part", text=file_name(body) or body.name, translate=False).part = body.name
+
+
+def _stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
+    """Both stops of a degree of freedom, or of a part of a ball."""
+    stops = _split(layout.column(align=True))
+    for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
+        row = stops.row(align=True, heading=f"{name} {label}" if name else label)
+        row.prop(dof, f"use_{end}", text="")
+        value = row.row(align=True)
+        value.active = getattr(dof, f"use_{end}")
+        value.prop(dof, f"{end}_angle" if is_angle(dof) else end, text="")
+
+
+def _stop_buttons(layout: bpy.types.UILayout) -> None:
+    """What sets stops from the pose or the motion, switches them, and plays through them."""
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.operator("knuckle.set_stops", text="Lower from Pose", icon="TRIA_DOWN").to = "LOWER"
+    row.operator("knuckle.set_stops", text="Upper from Pose", icon="TRIA_UP").to = "UPPER"
+    row = column.row(align=True)
+    row.operator("knuckle.set_stops", text="From Motion", icon="ACTION").to = "MOTION"
+    row.operator("knuckle.sweep", icon="PLAY")
+    row = column.row(align=True)
+    row.operator("knuckle.switch_stops", text="Stops On").on = True
+    row.operator("knuckle.switch_stops", text="Stops Off").on = False
 
 
 class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):

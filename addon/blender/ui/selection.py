@@ -96,3 +96,13 @@ def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str
     chains = joint_bones(rig)
     of_joints = {bone for obj in chosen if is_joint(obj, rig) for bone in chains.get(record_of(obj).source_id, ())}
     return of_joints | {bone for obj in chosen if record_of(obj).role == "BODY" and (bone := bone_of(rig, obj))}
+
+
+def meant_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selected: bool) -> set[str] | None:
+    """The bones that are meant, None for all. ValueError where only selected ones are and none is."""
+    if not only_selected:
+        return None
+    chosen = selected_bones(context, rig)
+    if not chosen:
+        raise ValueError("No servo is selected: select bones in pose mode, or joints, or switch off Only Selected")
+    return chosen

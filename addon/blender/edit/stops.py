@@ -1,0 +1,189 @@
+"""Stops of joints set from where they are posed, or as far as a motion takes them, and switched on and off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import bpy
+
+from ...model.records import DOF_SIZE, Array
+from ...model.report import Report
+from ...model.stops import Limits, slack
+from ..access import record_of
+from ..animation.check import check_action
+from ..animation.curves import action_of
+from ..animation.pose import PoseReader
+from ..channels import Channel, servo_channels, servo_names
+from ..joint_properties import KnuckleDof, KnuckleJoint
+from ..listeners import quiet, tell
+from ..model_parts import parts
+from ..posing import read_pose
+from ..records import is_angle, stops
+
+End = Literal["lower", "upper"]
+ENDS: tuple[End, End] = ("lower", "upper")
+#: Where stops begin that nobody ever set: turns by so much (rad) to either side, slides by this share of their bone.
+_FIRST_TURN, _FIRST_SLIDE = math.radians(45.0), 0.5
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One coordinate of a joint: what motions call it, the record of its stops (None for a ball's that has none) and
+    the channel that poses it (None where the joint has no bone)."""
+
+    name: str
+    empty: bpy.types.Object
+    number: int
+    kept: KnuckleDof | None
+    channel: Channel | None
+
+    @property
+    def is_posed(self) -> bool:
+        """Whether its bone is posed by hand or keys, and does not follow a loop."""
+        return self.channel is not None and not record_of(self.empty).joint.follows
+
+    @property
+    def stops(self) -> Limits:
+        """Lower and upper stop, None where there is none."""
+        return (None, None) if self.kept is None else stops(self.kept)
+
+
+def coordinates(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | None = None) -> list[Coordinate]:
+    """The coordinates of joints of a model, None: of all, in the order of the joints."""
+    channels, names = servo_channels(rig), servo_names(rig)
+    out = []
+    for empty in parts(rig, "JOINT") if empties is None else empties:
+        key = record_of(empty).source_id
+        own = channels.get(key, [])
+        for number, (name, kept) in enumerate(zip(names[key], holders(record_of(empty).joint), strict=False)):
+            out.append(Coordinate(name, empty, number, kept, own[number] if own else None))
+    return out
+
+
+def holders(joint: KnuckleJoint) -> list[KnuckleDof | None]:
+    """What holds the stops of each coordinate of a joint: its degree of freedom, of a ball or free block the part, and
+    None where it has no parts."""
+    out: list[KnuckleDof | None] = []
+    for dof in joint.dofs:
+        size = DOF_SIZE[dof.kind]
+        out += [dof] if size == 1 else block_parts(joint, dof) or [None] * size
+    return out
+
+
+def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
+    """The parts of a ball or free block, one for each of its numbers; none where its file has none."""
+    first = 0
+    for other in joint.dofs:
+        if other == dof:
+            break
+        first += other.parts
+    own = list(joint.parts[first : first + dof.parts])
+    return own if len(own) == DOF_SIZE[dof.kind] else []
+
+
+def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: End) -> tuple[int, Report]:
+    """Put the lower or the upper stops of joints where they stand now. What only a stop holds back stands where its
+    channel says, so that a pose can widen a range too. Returns how many were put; the report tells of those left."""
+    chosen = [each for each in coordinates(rig, empties) if each.channel is not None]
+    values = _posed(rig, chosen)
+    report = Report()
+    done = [
+        each.empty
+        for each, value in zip(chosen, values, strict=True)
+        if _may_put(each, (value, None) if end == "lower" else (None, value), report)
+    ]
+    tell(done)
+    return len(done), report
+
+
+def stops_from_motion(
+    rig: bpy.types.Object, empties: Iterable[bpy.types.Object], scene: bpy.types.Scene
+) -> tuple[int, Report]:
+    """Put both stops of joints where the motion that plays takes them at most. Returns how many coordinates got theirs.
+    ValueError where nothing plays."""
+    rows = {row.found.name: row.found for row in check_action(rig, action_of(rig), scene)}
+    report = Report()
+    done = []
+    for each in coordinates(rig, empties):
+        found = rows.get(each.name)
+        if found is None:
+            report.warn("no-keys", f"Left as it is, nothing keys it: {each.name}", where=each.name)
+        elif _may_put(each, (found.low, found.high), report):
+            done.append(each.empty)
+    tell(done)
+    return len(done), report
+
+
+def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[End]) -> int:
+    """Switch stops of joints on or off. Those that were never set begin to either side of 0. Returns how many
+    coordinates changed."""
+    done = []
+    with quiet():
+        for each in coordinates(rig, empties):
+            if each.kept is None or all(getattr(each.kept, f"use_{end}") == on for end in ends):
+                continue
+            if on and each.kept.lower == each.kept.upper == 0.0 and stops(each.kept) == (None, None):
+                reach = _first_reach(rig, each)
+                each.kept.lower, each.kept.upper = -reach, reach
+            for end in ends:
+                setattr(each.kept, f"use_{end}", on)
+            done.append(each.empty)
+    tell(done)
+    return len(done)
+
+
+def _first_reach(rig: bpy.types.Object, each: Coordinate) -> float:
+    if counts_angles(each):
+        return _FIRST_TURN
+    return _FIRST_SLIDE * (rig.pose.bones[each.channel.bone].length if each.channel is not None else 1.0)
+
+
+def counts_angles(each: Coordinate) -> bool:
+    """Whether a coordinate is in radians, not in length units."""
+    return each.channel.is_angle if each.channel is not None else is_angle(each.kept)
+
+
+def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:
+    """Put the stops that are given, unless they would come to lie beyond each other."""
+    if each.kept is None:
+        report.warn("no-stops", f"Left as it is, its file keeps no stops for it: {each.name}", where=each.name)
+        return False
+    low, high = (old if new is None else new for old, new in zip(each.stops, limits, strict=True))
+    if low is not None and high is not None and low > high:
+        other = "upper" if limits[0] is not None else "lower"
+        report.warn("beyond-other", f"Left as it is, it stands beyond its {other} stop: {each.name}", where=each.name)
+        return False
+    with quiet():
+        for end, value in zip(ENDS, limits, strict=True):
+            if value is not None:
+                setattr(each.kept, end, value)
+                setattr(each.kept, f"use_{end}", True)
+    return True
+
+
+def _posed(rig: bpy.types.Object, chosen: list[Coordinate]) -> list[float]:
+    """Where coordinates stand: as evaluated, or as their channels say where nothing but a stop keeps them from it."""
+    channels = [each.channel for each in chosen if each.channel is not None]
+    seen = PoseReader(rig, channels).read()
+    told = _told(rig, channels)
+    out = []
+    for each, value in zip(chosen, seen.tolist(), strict=True):
+        said = float(told[each.empty.name][each.number])
+        lower, upper = each.stops
+        held_low = lower is not None and said < lower and value <= lower + slack(lower)
+        held_high = upper is not None and said > upper and value >= upper - slack(upper)
+        out.append(said if held_low or held_high else value)
+    return out
+
+
+def _told(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]:
+    """What the channels of joints say, by the names of their objects."""
+    every, chosen = servo_channels(rig), {channel.joint for channel in channels}
+    return {
+        empty.name: read_pose(rig, every[key])
+        for empty in parts(rig, "JOINT")
+        if (key := record_of(empty).source_id) in chosen
+    }

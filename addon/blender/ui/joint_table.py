@@ -1,0 +1,272 @@
+"""The table of all joints: their stops, gains and forces side by side, and many of them set at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty
+
+from ..access import record_of, settings
+from ..edit.copying import FIELDS, Values, copy_to_twins, copy_values, put_values, values_of
+from ..edit.stops import block_parts
+from ..edit.twins import twin_of
+from ..joint_edits import records_of
+from ..joint_properties import KnuckleDof
+from ..model_parts import file_name, parts
+from ..records import is_angle
+from .common import NeedsModel, Result, counted, model_in
+from .edit_stops import NeedsJoints, chosen_joints
+from .lists import joint_icon
+from .selection import active_joint, is_joint, joints_collection
+
+_WIDTH = 1040  # of the popup
+_NAME, _STOPS = 0.24, 0.4  # shares of the width, of what is left
+_COLUMNS = (
+    ("each_gain", "Gain"),
+    ("each_max_force", "Max Force"),
+    ("each_damping", "Damping"),
+    ("each_friction", "Friction"),
+    ("each_stiffness", "Stiffness"),
+)
+#: Of servos under PD, besides.
+_PD_COLUMNS = (("each_servo_stiffness", "PD Stiff."), ("each_servo_damping", "PD Damp."))
+#: What a single number of a ball has not.
+_OF_SERVOS = {"each_gain", "each_max_force", *(field for field, _title in _PD_COLUMNS)}
+_KINDS = [
+    ("ALL", "All Joints", "Joints of every kind"),
+    ("TURN", "Turning", "Joints of one turn"),
+    ("SLIDE", "Sliding", "Joints of one slide"),
+    ("SEVERAL", "Several Degrees", "Joints of several degrees of freedom"),
+    ("BALL", "Balls", "Joints that turn every way"),
+    ("LOOP", "Of Loops", "Joints that close a loop, or follow one"),
+    ("SELECTED", "Selected", "The selected joints"),
+]
+
+
+def columns_of(rig: bpy.types.Object) -> list[tuple[str, str]]:
+    """The numbers of joints that the table shows, with their titles."""
+    return [*_COLUMNS[:2], *(_PD_COLUMNS if settings(rig).law == "PD" else ()), *_COLUMNS[2:]]
+
+
+def is_of_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Object]) -> bool:
+    """Whether a joint is one of those that the table is to show."""
+    joint = record_of(empty).joint
+    kinds = [dof.kind for dof in joint.dofs]
+    return {
+        "ALL": True,
+        "TURN": kinds in (["rotation"], ["screw"]),
+        "SLIDE": kinds == ["translation"],
+        "SEVERAL": len(kinds) > 1,
+        "BALL": "ball" in kinds or "free" in kinds,
+        "LOOP": joint.loop or joint.follows,
+        "SELECTED": empty in selected,
+    }[kind]
+
+
+class KNUCKLE_UL_joint_table(bpy.types.UIList):
+    """A row for every degree of freedom of every joint."""
+
+    kind: EnumProperty(name="Kind", items=_KINDS)
+    opened: BoolProperty(description="The filter was shown once")
+
+    def draw_filter(self, context: Any, layout: Any) -> None:
+        row = layout.row(align=True)
+        row.prop(self, "filter_name", text="", icon="VIEWZOOM")
+        row.prop(self, "use_filter_invert", text="", icon="ARROW_LEFTRIGHT")
+        row.prop(self, "kind", text="")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        if not self.opened:
+            self.use_filter_show = self.opened = True
+        objects = getattr(data, propname)
+        rig = model_in(context)
+        selected = set(chosen_joints(context, rig)) if rig is not None and self.kind == "SELECTED" else set()
+        wanted = self.filter_name.lower()
+        shown = []
+        for obj in objects:
+            fits = rig is not None and is_joint(obj, rig) and len(record_of(obj).joint.dofs) > 0
+            fits = fits and wanted in (file_name(obj) or obj.name).lower() and is_of_kind(obj, self.kind, selected)
+            shown.append(self.bitflag_filter_item if fits else 0)
+        return shown, []
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        joint = record_of(item).joint
+        column, columns = layout.column(align=True), columns_of(record_of(item).model)
+        name = file_name(item) or item.name
+        picture = joint_icon(joint, [dof.kind for dof in joint.dofs])
+        for number, dof in enumerate(joint.dofs):
+            told = name if len(joint.dofs) == 1 else f"{name}/{dof.name or number + 1}"
+            ball = dof.kind in {"ball", "free"}
+            _row(column, dof, told, picture, columns, stops=not ball)
+            for at, part in enumerate(block_parts(joint, dof) if ball else ()):
+                own = f"{told}/{part.name or 'xyz'[at % 3]}"
+                _row(column, part, own, "BLANK1", [("" if f in _OF_SERVOS else f, t) for f, t in columns])
+
+
+def _cells(layout: Any) -> tuple[Any, Any, Any]:
+    """Room for the name, the stops and the other numbers of a row."""
+    split = layout.split(factor=_NAME, align=True)
+    name = split.row(align=True)
+    rest = split.split(factor=_STOPS, align=True)
+    return name, rest.row(align=True), rest.row(align=True)
+
+
+def _row(
+    layout: Any, dof: KnuckleDof, name: str, icon: Any, columns: list[tuple[str, str]], stops: bool = True
+) -> None:
+    left, middle, right = _cells(layout)
+    left.prop(dof, "ticked", text="")
+    left.label(text=name, icon=icon, translate=False)
+    for end in ("lower", "upper"):
+        cell = middle.row(align=True)
+        if not stops:
+            cell.label(text="")
+            continue
+        cell.prop(dof, f"each_use_{end}", text="")
+        value = cell.row(align=True)
+        value.active = getattr(dof, f"use_{end}")
+        value.prop(dof, f"each_{end}_angle" if is_angle(dof) else f"each_{end}", text="")
+    for field, _title in columns:
+        if field:
+            right.prop(dof, field, text="")
+        else:
+            right.label(text="")
+
+
+class KNUCKLE_OT_joint_table(NeedsModel):
+    bl_idname = "knuckle.joint_table"
+    bl_label = "Table of Joints"
+    bl_description = "Show the stops, gains and forces of all joints side by side, and set those of many at once"
+    bl_options = {"UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if parts(rig, "JOINT") else "The mechanism has no joints"
+
+    _before: Values | None = None
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        self._before = values_of(model_in(context))
+        return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """What was edited was edited already: this makes one step of undo of it."""
+        return {"FINISHED"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Left with Cancel or Esc, all joints are as they were."""
+        rig = model_in(context)
+        if self._before is not None and rig is not None:
+            put_values(rig, self._before)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        rig = model_in(context)
+        joints = joints_collection(rig) if rig is not None else None
+        if joints is None:
+            layout.label(text="The model has lost its joints", icon="ERROR")
+            return
+        buttons = layout.row()
+        ticks = buttons.row(align=True)
+        for to, text in (("ALL", "Tick All"), ("NONE", "None"), ("INVERT", "Invert"), ("SELECTED", "Selected")):
+            ticks.operator("knuckle.tick_joints", text=text).to = to
+        copies = buttons.row(align=True)
+        copies.operator("knuckle.copy_joint", text="Copy to Selected", icon="COPYDOWN").to = "SELECTED"
+        copies.operator("knuckle.copy_joint", text="Copy to Ticked").to = "TICKED"
+        copies.operator("knuckle.copy_joint", text="Copy to Twins", icon="MOD_MIRROR").to = "TWINS"
+        left, middle, right = _cells(layout)
+        left.label(text="Joint")
+        middle.label(text="Lower Stop")
+        middle.label(text="Upper Stop")
+        for _field, title in columns_of(rig):
+            right.label(text=title)
+        layout.template_list("KNUCKLE_UL_joint_table", "", joints, "all_objects", rig.data, "knuckle_row", rows=14)
+        layout.label(text="What is set on a ticked joint is set on all that are ticked", icon="INFO")
+
+
+class KNUCKLE_OT_tick_joints(NeedsModel):
+    bl_idname = "knuckle.tick_joints"
+    bl_label = "Tick Joints"
+    bl_description = "Choose which joints are edited together in the table of joints"
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="Tick",
+        items=[
+            ("ALL", "All", "All joints"),
+            ("NONE", "None", "No joint"),
+            ("INVERT", "Invert", "Those that are not ticked"),
+            ("SELECTED", "Selected", "The selected joints, and no other"),
+        ],
+    )
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        selected = set(chosen_joints(context, rig)) if self.to == "SELECTED" else set()
+        count = 0
+        for empty in parts(rig, "JOINT"):
+            for dof in records_of(empty):
+                dof.ticked = {"ALL": True, "NONE": False, "INVERT": not dof.ticked, "SELECTED": empty in selected}[
+                    self.to
+                ]
+            count += any(dof.ticked for dof in records_of(empty))
+        self.report({"INFO"}, f"{counted(count, 'joint')} ticked")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_copy_joint(NeedsJoints):
+    bl_idname = "knuckle.copy_joint"
+    bl_label = "Copy Joint's Values"
+    bl_description = "Give other joints the stops, the servo and the springs of the active one"
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="To",
+        items=[
+            ("SELECTED", "Selected", "From the active joint to all others that are selected"),
+            ("TICKED", "Ticked", "From the active joint to all others that are ticked in the table"),
+            ("TWINS", "Twins", "From each selected joint to its twin, mirrored: all of its values"),
+        ],
+    )
+    stops: BoolProperty(name="Stops", description="Both stops, and whether they are on", default=True)
+    servo: BoolProperty(name="Servo", description="Gain, maximum force, stiffness and damping of PD", default=True)
+    spring: BoolProperty(name="Spring", description="Stiffness, rest, damping, friction and inertia", default=True)
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
+        return f"Give other joints the stops, the servo and the springs. {items[properties.to].description}"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "to")
+        column = layout.column(heading="Copy")
+        column.enabled = self.to != "TWINS"
+        for name in FIELDS:
+            column.prop(self, name)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = chosen_joints(context, rig)
+        if self.to == "TWINS":
+            lone = sum(twin_of(empty) is None for empty in chosen)
+            left = f", {lone} without a twin" if lone else ""
+            self.report({"INFO"}, f"{counted(copy_to_twins(chosen), 'twin')} set{left}")
+            return {"FINISHED"}
+        source = active_joint(context, rig)
+        if source is None:
+            raise ValueError("No joint is active: click the one whose values the others are to get")
+        if self.to == "TICKED":
+            chosen = [e for e in parts(rig, "JOINT") if any(dof.ticked for dof in records_of(e))]
+        others = [empty for empty in chosen if empty != source]
+        if not others:
+            raise ValueError(f"Only {file_name(source)!r} is {self.to.lower()}: choose the joints that get its values")
+        changed, unlike = copy_values(source, others, [name for name in FIELDS if getattr(self, name)])
+        left = f", {unlike} of another kind" if unlike else ""
+        self.report({"INFO"}, f"{counted(changed, 'joint')} set like {file_name(source)!r}{left}")
+        return {"FINISHED"}
+
+
+CLASSES = (KNUCKLE_UL_joint_table, KNUCKLE_OT_joint_table, KNUCKLE_OT_tick_joints, KNUCKLE_OT_copy_joint)

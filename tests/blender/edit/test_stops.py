@@ -1,0 +1,231 @@
+"""Stops set from poses and motions, switched, and swept through: by the operators that users call."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.animation.actions import bone_numbers
+from addon.blender.build import BuildOptions, build
+from addon.blender.channels import servo_channels
+from addon.blender.edit.sweep import Sweep
+from addon.blender.edit.twins import twin_of
+from addon.blender.extract import extract
+from addon.blender.model_parts import parts, rig_in
+from addon.blender.posing import write_pose
+from addon.model.mirror import mirror_of
+from addon.model.records import Body, Dof, Joint, Mechanism, Shape
+from tests.blender.edit.test_twins import pick
+from tests.blender.loops import crank_rocker
+
+X, Y, Z = np.eye(3)
+OWN = Path(__file__).resolve().parents[3] / "sample_models"
+
+
+def made(physics: bool) -> Any:
+    model = formats.load(OWN / "hexapod/hexapod.jm")
+    rig = rig_in(build(model, options=BuildOptions(gait=False, physics=physics)))
+    bpy.context.view_layer.objects.active = rig
+    bpy.context.view_layer.update()
+    return rig
+
+
+@pytest.fixture
+def hexapod(blank: Any) -> Any:
+    return made(physics=False)
+
+
+def arms(kinds: list[list[Dof]]) -> Mechanism:
+    """A trunk with an arm at each joint: j0, j1…"""
+    out = Mechanism("Arms", bodies=[Body("trunk", "Trunk", mass=1.0, shapes=[Shape("sphere", {"radius": 0.2})])])
+    for number, dofs in enumerate(kinds):
+        place, inward = np.eye(4), np.eye(4)
+        place[:3, 3], inward[0, 3] = (1.0, number, 0.0), -0.5
+        root = place @ inward
+        body = Body(f"arm{number}", f"Arm {number}", place, mass=1.0)
+        body.shapes = [Shape("box", {"x": 0.8, "y": 0.2, "z": 0.2})]
+        out.bodies.append(body)
+        out.joints.append(Joint(f"j{number}", f"J{number}", "", "trunk", f"arm{number}", root, inward, dofs))
+    return out
+
+
+def joint_of(rig: Any, name: str) -> Any:
+    return next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_name == name)
+
+
+def knee(rig: Any, angle: float | None = None) -> tuple[Any, Any, Any]:
+    """A joint of the hexapod's, its record, its bone; picked, and posed at an angle."""
+    empty = joint_of(rig, "Left Front Knee")
+    bone = rig.pose.bones["Left Front Knee"]
+    pick(empty)
+    if angle is not None:
+        bone.rotation_euler.z = angle
+        bpy.context.view_layer.update()
+    return empty, record_of(empty).joint.dofs[0], bone
+
+
+def limits(bone: Any) -> tuple[float, ...]:
+    limit = next(c for c in bone.constraints if c.type == "LIMIT_ROTATION")
+    return limit.min_z, limit.max_z, bone.ik_min_z, bone.ik_max_z
+
+
+def test_a_stop_is_where_the_joint_stands(blank: Any) -> None:
+    hexapod = made(physics=True)
+    empty, dof, bone = knee(hexapod, 0.2)
+    assert dof.lower < 0.2 < dof.upper
+    lower = dof.lower
+    assert bpy.ops.knuckle.set_stops(to="UPPER") == {"FINISHED"}
+    assert (dof.lower, dof.upper, dof.use_upper) == (lower, pytest.approx(0.2), True)
+    assert limits(bone) == pytest.approx((lower, 0.2, lower, 0.2)), "bone and IK"
+    held = empty.rigid_body_constraint
+    assert math.isclose(abs(held.limit_ang_z_upper), 0.2, abs_tol=1e-5) or math.isclose(
+        abs(held.limit_ang_z_lower), 0.2, abs_tol=1e-5
+    ), "and physics"
+    joint = next(j for j in extract(settings(hexapod).collection).joints if j.name == "Left Front Knee")
+    assert joint.dofs[0].upper == pytest.approx(0.2), "and the file"
+
+
+def test_a_pose_beyond_a_stop_widens_the_range(hexapod: Any) -> None:
+    _empty, dof, bone = knee(hexapod)
+    wide = dof.upper + 0.4
+    bone.rotation_euler.z = wide
+    bpy.context.view_layer.update()
+    bpy.ops.knuckle.set_stops(to="UPPER")
+    assert dof.upper == pytest.approx(wide)
+
+
+def test_a_stop_never_comes_beyond_the_other(hexapod: Any) -> None:
+    _empty, dof, bone = knee(hexapod)
+    before = dof.lower, dof.upper
+    bone.rotation_euler.z = dof.upper + 0.4
+    bpy.context.view_layer.update()
+    with pytest.raises(RuntimeError, match="beyond its upper stop: Left Front Knee"):
+        bpy.ops.knuckle.set_stops(to="LOWER")
+    assert (dof.lower, dof.upper) == before
+
+
+def test_a_motion_tells_both(hexapod: Any) -> None:
+    _empty, dof, bone = knee(hexapod)
+    with pytest.raises(RuntimeError, match="plays no motion"):
+        bpy.ops.knuckle.set_stops(to="MOTION")
+    for frame, value in ((1, 0.1), (11, -0.25), (21, 0.3)):
+        bone.rotation_euler.z = value
+        bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    other = joint_of(hexapod, "Right Front Knee")
+    untouched = record_of(other).joint.dofs[0].upper
+    pick(other, joint_of(hexapod, "Left Front Knee"))
+    assert bpy.ops.knuckle.set_stops(to="MOTION") == {"FINISHED"}
+    assert (dof.lower, dof.upper) == pytest.approx((-0.25, 0.3), abs=0.01), "a smooth curve may swing over a little"
+    assert record_of(other).joint.dofs[0].upper == untouched, "nothing keys that one"
+
+
+def test_stops_are_switched(hexapod: Any) -> None:
+    _empty, dof, bone = knee(hexapod)
+    lower, upper = dof.lower, dof.upper
+    assert bpy.ops.knuckle.switch_stops(on=False) == {"FINISHED"}
+    assert (dof.use_lower, dof.use_upper, dof.lower, dof.upper) == (False, False, lower, upper)
+    assert not any(c.type == "LIMIT_ROTATION" for c in bone.constraints) and not bone.use_ik_limit_z
+    assert bpy.ops.knuckle.switch_stops(on=True, ends="LOWER") == {"FINISHED"}
+    assert (dof.use_lower, dof.use_upper) == (True, False)
+    dof.use_lower, dof.lower, dof.upper = False, 0.0, 0.0
+    bpy.ops.knuckle.switch_stops(on=True)
+    assert (dof.lower, dof.upper) == pytest.approx((-math.pi / 4, math.pi / 4)), "never set: not a joint that is stuck"
+
+
+def test_stops_of_several_degrees_and_of_a_balls_parts(blank: Any) -> None:
+    ball = Dof("ball", parts=[Dof("rotation", axis, name=name) for axis, name in zip(np.eye(3), "abc", strict=True)])
+    rig = rig_in(build(arms([[Dof("rotation", Z), Dof("rotation", X)], [ball], [Dof("ball")]])))
+    several, parted, whole = parts(rig, "JOINT")
+    channels = servo_channels(rig)
+    values = {"j0": [0.3, -0.2], "j1": [0.1, 0.4, -0.3], "j2": [0.1, 0.1, 0.1]}
+    for joint, numbers in values.items():
+        write_pose(rig, channels[joint], np.array(numbers))
+    bpy.context.view_layer.update()
+    pick(several, parted)
+    assert bpy.ops.knuckle.set_stops(to="UPPER") == {"FINISHED"}
+    mechanism = extract(settings(rig).collection)
+    assert [dof.upper for dof in mechanism.joints[0].dofs] == pytest.approx(values["j0"], abs=1e-5)
+    assert [part.upper for part in mechanism.joints[1].dofs[0].parts] == pytest.approx(values["j1"], abs=1e-5)
+    pick(whole)
+    with pytest.raises(RuntimeError, match="keeps no stops for it"):
+        bpy.ops.knuckle.set_stops(to="UPPER")
+
+
+def test_the_other_half_follows_where_editing_is_symmetrical(hexapod: Any) -> None:
+    empty, dof, _bone = knee(hexapod, 0.2)
+    mate = twin_of(empty)
+    settings(hexapod).symmetric = True
+    bpy.ops.knuckle.set_stops(to="UPPER")
+    part = mirror_of(extract(settings(hexapod).collection)).joints[record_of(empty).source_id].parts[0]
+    image = sorted(float(part.matrix[0, 0]) * value for value in (dof.lower, dof.upper))
+    theirs = record_of(mate).joint.dofs[0]
+    assert [theirs.lower, theirs.upper] == pytest.approx(image)
+    limit = next(c for c in hexapod.pose.bones[record_of(mate).source_name].constraints if c.type == "LIMIT_ROTATION")
+    assert [limit.min_z, limit.max_z] == pytest.approx(image), "its bone, too"
+
+
+def test_without_a_joint_it_says_what_to_select(hexapod: Any) -> None:
+    pick(hexapod)
+    hexapod.data.bones.active = None
+    for operator in (bpy.ops.knuckle.set_stops, bpy.ops.knuckle.switch_stops, bpy.ops.knuckle.sweep):
+        with pytest.raises(RuntimeError, match="Select joints, their bones, or bodies"):
+            operator()
+
+
+# ---------------------------------------------------------------- the sweep
+
+
+def test_a_sweep_goes_from_stop_to_stop_and_leaves_no_trace(hexapod: Any) -> None:
+    empty, dof, bone = knee(hexapod, 0.2)
+    bone.keyframe_insert("rotation_euler", index=2, frame=1)
+    bone.rotation_euler.z = 0.15  # posed and not keyed
+    before, frame = bone_numbers(hexapod), bpy.context.scene.frame_current
+    sweep = Sweep(hexapod, [empty], seconds=2.0)
+    seen = []
+    for time in np.linspace(0.0, 1.999, 101):
+        sweep.at(time)
+        seen.append(bone.rotation_euler.z)
+    assert sweep.at(2.0) is None
+    sweep.end()
+    assert (min(seen), max(seen)) == pytest.approx((dof.lower, dof.upper), abs=0.02)
+    assert seen[0] == pytest.approx(0.15) and seen[-1] == pytest.approx(0.15, abs=0.01)
+    assert seen.index(max(seen)) < seen.index(min(seen)), "there and back"
+    assert {name: values.tolist() for name, values in bone_numbers(hexapod).items()} == {
+        name: values.tolist() for name, values in before.items()
+    }
+    assert bpy.context.scene.frame_current == frame
+    assert bpy.ops.knuckle.sweep(seconds=0.2) == {"FINISHED"}
+    assert bone.rotation_euler.z == np.float32(0.15)
+
+
+def test_what_follows_a_loop_moves_along_and_comes_back(blank: Any) -> None:
+    rig = rig_in(build(crank_rocker(), options=BuildOptions(gait=False, physics=False)))
+    bpy.context.view_layer.update()
+    before = bone_numbers(rig)
+    leads = next(e for e in parts(rig, "JOINT") if not record_of(e).joint.follows and not record_of(e).joint.loop)
+    follows = next(e for e in parts(rig, "JOINT") if record_of(e).joint.follows)
+    with pytest.raises(ValueError, match="follow what drives it"):
+        Sweep(rig, [follows])
+    sweep = Sweep(rig, [leads], seconds=1.0)
+    sweep.at(0.3)
+    bpy.context.view_layer.update()
+    moved = [name for name in ("rotation_euler",) if (bone_numbers(rig)[name] != before[name]).sum() > 1]
+    assert moved, "the loop moved with what drives it"
+    sweep.end()
+    bpy.context.view_layer.update()
+    for name, values in bone_numbers(rig).items():
+        assert values.tolist() == before[name].tolist(), name
+
+
+def test_under_physics_there_is_nothing_to_sweep(hexapod: Any) -> None:
+    knee(hexapod)
+    settings(hexapod).drive = "LIMP"
+    with pytest.raises(RuntimeError, match="set the Drive to Keys"):
+        bpy.ops.knuckle.sweep()
