@@ -58,11 +58,13 @@ class Strokes:
 
 @dataclass
 class Drawing:
-    """A drawing: fine and bold lines (two points each) and faces (three)."""
+    """A drawing: fine and bold lines (two points each), faces (three), and the faces of solids, which are seen from
+    outside alone: there they go round against the clock."""
 
     fine: Strokes = field(default_factory=Strokes)
     bold: Strokes = field(default_factory=Strokes)
     faces: Strokes = field(default_factory=Strokes)
+    solids: Strokes = field(default_factory=Strokes)
 
 
 @dataclass
@@ -70,8 +72,9 @@ class Degrees:
     """Degrees of freedom of one coordinate, n of them, where they stand in the world.
 
     ``origin`` (n, 3); ``axis`` (n, 3) and ``zero`` (n, 3), which is where the hand of its dial points at 0, unit
-    vectors at right angles; ``radius`` (n,) of its dial; ``turns`` (n,) tells dials from slides; ``scale`` (n,) is how
-    long one unit of a slide is. ``value``, ``lower`` and ``upper`` (n,) are in rad or units, NaN where there is none."""
+    vectors at right angles; ``radius`` (n,) of its dial; ``turns`` (n,) tells dials from slides; ``scale`` (n,) is
+    how long one unit of a slide is. ``value``, ``lower`` and ``upper`` (n,) are in rad or units, NaN where there is
+    none."""
 
     origin: Array
     axis: Array
@@ -259,10 +262,10 @@ def draw_centres(drawing: Drawing, places: Array, radius: Array) -> None:
 
 def _add_octahedra(drawing: Drawing, places: Array, radius: Array, colours: Sequence[Array]) -> None:
     signs = [(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)]
-    corners = np.array([np.diag(sign) for sign in signs])
+    corners = np.array([np.diag(sign)[:: int(np.prod(sign))] for sign in signs])  # where one is mirrored, the other way
     points = places[:, None, None] + radius[:, None, None, None] * corners
     shown = np.stack([colours[0] if x * y * z > 0.0 else colours[1] for x, y, z in signs], axis=1)
-    drawing.faces.add(points, np.repeat(shown[:, :, None], 3, axis=2))
+    drawing.solids.add(points, np.repeat(shown[:, :, None], 3, axis=2))
 
 
 def inertia_box(tensor: Array) -> tuple[Array, Array]:

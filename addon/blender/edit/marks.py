@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -31,13 +32,13 @@ from ...model.marks import (
     side_frames,
     without_scale,
 )
-from ...model.records import Array, Body, Dof, Joint
+from ...model.records import DOF_SIZE, Array, Body, Dof, Joint
 from ...model.rotations import inverse
 from ..access import armature_of, record_of, settings
 from ..joint_axes import constraint_turn
 from ..model_parts import is_part, joint_bones, rigs_in
 from ..physics.coordinates import closed_form
-from ..records import read_dofs, read_shape, stops, unflat
+from ..records import read_dofs, read_shape, unflat
 
 #: What can be drawn, in the order in which it is offered.
 KINDS = ("axes", "stops", "twins", "centres", "inertia")
@@ -45,46 +46,105 @@ KINDS = ("axes", "stops", "twins", "centres", "inertia")
 _LEAST, _MOST = 0.025, 0.085
 _REACH = 0.6  # and of the way from the joint to its body's centre of mass
 _INNER = 0.8  # how much smaller each further dial of one joint is
-_CENTRE = 0.016  # the sign of a centre of mass, as a share of the model's size
+_CENTRE = 0.013  # the sign of a centre of mass, as a share of the model's size
 
 Reader = Callable[[Array], Array]
 
 
-@dataclass
-class _Degree:
+class Level:
+    """The degrees of freedom of many joints that are their first, or their second, and so on: rows of ``Table``."""
+
+    def __init__(self, rows: NDArray[np.int64], table: Table) -> None:
+        one = rows[~table.block[rows]]
+        self.rows, self.joints = one, table.joint[one]
+        self.blocks = table.joint[rows[table.block[rows]]]
+
+
+class Table:
+    """The degrees of freedom of a model, n of them, in numbers."""
+
+    def __init__(self, rows: list[_Row]) -> None:
+        dofs = [row.dof for row in rows]
+        self.joint = np.array([row.joint for row in rows], dtype=np.int64)
+        self.block = np.array([dof.kind in {"ball", "free"} for dof in dofs], dtype=bool)
+        self.turns = np.array([dof.kind != "translation" for dof in dofs], dtype=bool)
+        axis = np.array([dof.axis for dof in dofs], dtype=np.float64).reshape(-1, 3)
+        self.axis = axis / np.linalg.norm(axis, axis=1, keepdims=True)
+        self.pitch = np.array([dof.pitch if dof.kind == "screw" else 0.0 for dof in dofs])
+        self.lower, self.upper = np.array([_stops(dof) for dof in dofs], dtype=np.float64).reshape(-1, 2).T.copy()
+        # which bone poses it (-1: none does), and which of that bone's six numbers: its location, then its turns
+        self.bone = np.array([row.bone for row in rows], dtype=np.int64)
+        self.slot = np.array([row.slot for row in rows], dtype=np.int64)
+        level = np.array([row.level for row in rows], dtype=np.int64)
+        self.levels = [Level(np.flatnonzero(level == k), self) for k in range(level.max(initial=-1) + 1)]
+
+
+class _Row(NamedTuple):
     joint: int
     level: int
     dof: Dof
-    bone: int = -1  # number of the bone that poses it
-    slot: int = 0  # which of the bone's six numbers: its location, then its turns
-    block: bool = False
+    bone: int
+    slot: int
 
 
 @dataclass
 class Roster:
-    """What is known of a model until its records change: rows of its collection's objects, and their numbers."""
+    """What is known of a model until its records change. Objects are rows of its collection's."""
 
     objects: NDArray[np.int64]
     bones: int
-    empty: list[int] = field(default_factory=list)  # per joint, of it, its parent and its child; -1 for the world
-    parent: list[int] = field(default_factory=list)
+    empty: list[int] = field(default_factory=list)  # per joint, its own row, its parent's and its child's
+    parent: list[int] = field(default_factory=list)  # -1 is the world
     child: list[int] = field(default_factory=list)
     turn: list[Array] = field(default_factory=list)  # from its empty to its frame
     opening: list[Array] = field(default_factory=list)
-    degrees: list[_Degree] = field(default_factory=list)
-    readers: dict[int, Reader] = field(default_factory=dict)  # of joints of several degrees, or of blocks
-    posed: list[bool] = field(default_factory=list)  # whether bones have all its coordinates
+    rows: list[_Row] = field(default_factory=list)
+    readers: dict[int, tuple[list[int], Reader]] = field(default_factory=dict)  # of joints of several degrees
     bodies: list[int] = field(default_factory=list)
-    boxes: list[tuple[int, Array, Array]] = field(default_factory=list)
+    boxes: list[tuple[int, Array, Array]] | None = None  # bodies' boxes of inertia, read when first drawn
     pairs: list[tuple[int, int]] = field(default_factory=list)
+
+    def joint_of(self, empty: bpy.types.Object) -> int | None:
+        """Which of its joints an empty is, None where it is none that moves."""
+        row = np.flatnonzero(self.objects == empty.session_uid)
+        return self.empty.index(row[0]) if len(row) and row[0] in self.empty else None
+
+    @cached_property
+    def table(self) -> Table:
+        """Its degrees of freedom."""
+        return Table(self.rows)
 
 
 _rosters: dict[int, Roster] = {}
 
 
 def forget() -> None:
-    """Records changed, or objects came and went: read all anew when it is needed."""
+    """Records changed, or another file was opened: read all anew when it is needed."""
     _rosters.clear()
+
+
+def reread(empty: bpy.types.Object) -> None:
+    """The record of a joint changed. Where only its stops did, they alone are read."""
+    rig = record_of(empty).model
+    roster = _rosters.get(rig.session_uid) if rig is not None else None
+    if roster is None:
+        return
+    joint = roster.joint_of(empty)
+    dofs = read_dofs(record_of(empty).joint)
+    rows = [k for k, row in enumerate(roster.rows) if row.joint == joint]
+    if joint is None or [_shape(roster.rows[k].dof) for k in rows] != [_shape(dof) for dof in dofs]:
+        forget()
+        return
+    for k, dof in zip(rows, dofs, strict=True):
+        roster.table.lower[k], roster.table.upper[k] = _stops(dof)
+
+
+def _shape(dof: Dof) -> tuple[object, ...]:
+    return dof.kind, dof.pitch, *dof.axis.tolist()
+
+
+def _stops(dof: Dof) -> tuple[float, float]:
+    return np.nan if dof.lower is None else dof.lower, np.nan if dof.upper is None else dof.upper
 
 
 def draw_models(scene: bpy.types.Scene, kinds: Collection[str], size: float = 1.0) -> Drawing:
@@ -121,17 +181,17 @@ class Stand:
         self.objects = settings(rig).collection.all_objects
         self.roster = _roster(rig)
         self.world, self.basis = (_matrices(self.objects, name) for name in ("matrix_world", "matrix_basis"))
-        self.scale = float(np.mean(rig.matrix_world.to_scale()))
+        self.scale = sum(tuple(rig.matrix_world.to_scale())) / 3.0
         places = self.basis[self.roster.bodies, :3, 3]
         span = float(np.ptp(places, axis=0).max(initial=0.0)) if len(places) else 0.0
         self.size = (span or 1.0) * self.scale * size
 
+    @cached_property
     def seen(self) -> NDArray[np.bool_]:
-        """Which objects can be seen, of bodies."""
-        seen = np.zeros(len(self.objects), bool)
-        for row in self.roster.bodies:
-            seen[row] = self.objects[row].visible_get()
-        return seen
+        """Which objects are bodies that can be seen."""
+        out = np.array([obj.visible_get() for obj in self.objects], dtype=bool)
+        out[np.setdiff1d(np.arange(len(out)), self.roster.bodies)] = False
+        return out
 
     def sides(self) -> tuple[Array, Array]:
         """Each joint's frame, (joints, 4, 4), as its parent carries it and as its child does."""
@@ -151,91 +211,56 @@ class Stand:
     def degrees(self, joint: int | None = None) -> tuple[Degrees, Array, Array]:
         """The joints' degrees of freedom of one coordinate; the frames (k, 4, 4) of their balls and free blocks, and
         radii (k,) for those. Of one joint alone all degrees, also of bodies that are hidden."""
-        roster = self.roster
+        roster, table = self.roster, self.roster.table
         if not roster.empty:
             return _no_degrees(), np.zeros((0, 4, 4)), np.zeros(0)
         parent, child = self.sides()
         values = self._values(inverse(parent) @ child)
-        hint, radius = self._dials()
-        chosen = self._shown() if joint is None else np.arange(len(roster.empty)) == joint
-        frames, rows, blocks, radii = parent.copy(), [], [], []
-        for level in range(max((degree.level for degree in roster.degrees), default=-1) + 1):
-            here = [(k, degree) for k, degree in enumerate(roster.degrees) if degree.level == level]
-            for block in (False, True):
-                mine = [(k, degree) for k, degree in here if degree.block == block and chosen[degree.joint]]
-                joints = np.array([degree.joint for _, degree in mine], dtype=int)
-                if block:
-                    blocks.append(frames[joints])
-                    radii.append(radius[joints])
-                elif mine:
-                    those = np.array([k for k, _ in mine])
-                    rows.append(self._dial(those, frames[joints], values, hint[joints], radius[joints] * _INNER**level))
-            self._move_on(frames, here, values)
-        degrees = _joined(rows)
-        return degrees, np.concatenate([np.zeros((0, 4, 4)), *blocks]), np.concatenate([np.zeros(0), *radii])
+        hint, radius = self._dials(parent)
+        shown = self._shown() if joint is None else np.arange(len(roster.empty)) == joint
+        frames, dials, blocks, radii = parent.copy(), [], [], []
+        for number, level in enumerate(table.levels):
+            mine, balls = shown[level.joints], level.blocks[shown[level.blocks]]
+            rows, joints = level.rows[mine], level.joints[mine]
+            dials.append(self._dial(rows, frames[joints], values, hint[joints], radius[joints] * _INNER**number))
+            blocks.append(frames[balls])
+            radii.append(radius[balls])
+            if number + 1 < len(table.levels):
+                self._move_on(frames, level, values)
+        return _joined(dials), np.concatenate([np.zeros((0, 4, 4)), *blocks]), np.concatenate([np.zeros(0), *radii])
 
     def _dial(self, rows: NDArray[np.int64], frames: Array, values: Array, hint: Array, radius: Array) -> Degrees:
-        axes, turns, lower, upper, _pitch = self._numbers()
-        axis = axes[rows]
-        zero = across(axis, np.einsum("nji,nj->ni", frames[:, :3, :3], hint))
-        turned = frames[:, :3, :3]
+        table, turned = self.roster.table, frames[:, :3, :3]
+        axis = np.einsum("nij,nj->ni", turned, table.axis[rows])
+        scale = np.full(len(rows), self.scale)
+        stops = table.lower[rows], table.upper[rows]
         return Degrees(
-            frames[:, :3, 3],
-            np.einsum("nij,nj->ni", turned, axis),
-            np.einsum("nij,nj->ni", turned, zero),
-            radius,
-            turns[rows],
-            np.full(len(rows), self.scale),
-            values[rows],
-            lower[rows],
-            upper[rows],
+            frames[:, :3, 3], axis, across(axis, hint), radius, table.turns[rows], scale, values[rows], *stops
         )
 
-    def _move_on(self, frames: Array, here: list[tuple[int, _Degree]], values: Array) -> None:
+    def _move_on(self, frames: Array, level: Level, values: Array) -> None:
         """Frames behind these degrees of freedom: what comes after a turn is turned."""
-        last = max((degree.level for degree in self.roster.degrees), default=0)
-        single = [(k, degree) for k, degree in here if not degree.block]
-        if not single or single[0][1].level == last:
-            return
-        axes, turns, _lower, _upper, pitch = self._numbers()
-        rows, joints = np.array([k for k, _ in single]), np.array([degree.joint for _, degree in single])
-        value = np.nan_to_num(values[rows])[:, None] * axes[rows]
-        turn, slide = np.where(turns[rows, None], value, 0.0), np.where(turns[rows, None], value * pitch[rows, None], value)
-        frames[joints] = moved(frames[joints], turn, slide * self.scale)
-
-    def _numbers(self) -> tuple[Array, NDArray[np.bool_], Array, Array, Array]:
-        """Of all degrees: axes, whether they turn, stops, pitches."""
-        dofs = [degree.dof for degree in self.roster.degrees]
-        axis = np.array([dof.axis for dof in dofs]).reshape(-1, 3)
-        lower, upper = (np.array([_or_nan(getattr(dof, end)) for dof in dofs]) for end in ("lower", "upper"))
-        turns = np.array([dof.kind != "translation" for dof in dofs], dtype=bool)
-        pitch = np.array([dof.pitch if dof.kind == "screw" else 0.0 for dof in dofs])
-        return axis / np.linalg.norm(axis, axis=1, keepdims=True), turns, lower, upper, pitch
+        table, rows = self.roster.table, level.rows
+        step, turns = np.nan_to_num(values[rows])[:, None] * table.axis[rows], table.turns[rows, None]
+        slide = np.where(turns, step * table.pitch[rows, None], step)
+        frames[level.joints] = moved(frames[level.joints], np.where(turns, step, 0.0), slide * self.scale)
 
     def _values(self, motion: Array) -> Array:
         """The present values of all degrees: what bones are posed at while bodies follow them, else what is measured
         on the bodies."""
-        roster = self.roster
-        axes, turns, *_ = self._numbers()
-        joints = np.array([degree.joint for degree in roster.degrees], dtype=int)
+        table = self.roster.table
         local = motion.copy()
         local[:, :3, 3] /= self.scale
-        out = measured(local[joints], axes, turns)
-        posed = np.array(roster.posed, dtype=bool)[joints] & (settings(self.rig).drive == "KEYS")
+        out = measured(local[table.joint], table.axis, table.turns)
+        posed = (table.bone >= 0) & (settings(self.rig).drive == "KEYS")
         if posed.any():
-            channels = _channels(self.rig)
-            bone = np.array([degree.bone for degree in roster.degrees])
-            slot = np.array([degree.slot for degree in roster.degrees])
-            out[posed] = channels[bone[posed], slot[posed]]
-        rows: dict[int, list[int]] = {}
-        for k, degree in enumerate(roster.degrees):
-            if degree.joint in roster.readers and not posed[k]:
-                rows.setdefault(degree.joint, []).append(k)
-        for joint, mine in rows.items():
-            out[mine] = _singles(roster, mine, roster.readers[joint](local[joint]))
+            out[posed] = _channels(self.rig)[table.bone[posed], table.slot[posed]]
+        for joint, (rows, read) in self.roster.readers.items():
+            if not posed[rows[0]]:
+                out[rows] = read(local[joint])
         return out
 
-    def _dials(self) -> tuple[Array, Array]:
+    def _dials(self, frames: Array) -> tuple[Array, Array]:
         """Where the hands of dials point at 0, (joints, 3) in the world, towards the body that moves; and radii."""
         roster = self.roster
         place = self.basis[roster.empty]
@@ -246,32 +271,34 @@ class Stand:
         reach = np.linalg.norm(of_child, axis=1)
         blind = reach < 1e-6
         of_child[blind], reach[blind] = of_parent[blind], np.linalg.norm(of_parent[blind], axis=1)
-        turned, _ = self.sides()
         local = np.einsum("nji,nj->ni", (without_scale(place) @ np.stack(roster.turn))[:, :3, :3], of_child)
         radius = np.clip(_REACH * self.wish * self.scale * reach, _LEAST * self.size, _MOST * self.size)
-        return np.einsum("nij,nj->ni", turned[:, :3, :3], local), radius
+        return np.einsum("nij,nj->ni", frames[:, :3, :3], local), radius
 
     def _shown(self) -> NDArray[np.bool_]:
         """Joints of which either body can be seen."""
-        seen = np.append(self.seen(), False)
+        seen = np.append(self.seen, False)
         return seen[np.array(self.roster.parent)] | seen[np.array(self.roster.child)]
 
     def draw_twins(self, drawing: Drawing) -> None:
         """Lines between twins of which the bodies can be seen."""
-        seen = self.seen() | ~np.isin(np.arange(len(self.objects)), self.roster.bodies)
+        seen = self.seen | ~np.isin(np.arange(len(self.objects)), self.roster.bodies)
         pairs = np.array([pair for pair in self.roster.pairs if seen[list(pair)].all()], dtype=int).reshape(-1, 2)
         place = self.world[:, :3, 3]
         draw_twins(drawing, place[pairs[:, 0]], place[pairs[:, 1]])
 
     def draw_centres(self, drawing: Drawing) -> None:
         """Bodies' centres of mass: the origins of their objects."""
-        places = self.world[self.seen(), :3, 3]
+        places = self.world[self.seen, :3, 3]
         draw_centres(drawing, places, np.full(len(places), _CENTRE * self.size))
 
     def draw_inertia(self, drawing: Drawing) -> None:
         """The boxes that turn as the bodies do."""
-        seen = self.seen()
-        mine = [(row, axes, edges) for row, axes, edges in self.roster.boxes if seen[row]]
+        roster, seen = self.roster, self.seen
+        if roster.boxes is None:
+            objects = list(self.objects)
+            roster.boxes = [(row, *box) for row in roster.bodies if (box := _inertia_box(objects[row])) is not None]
+        mine = [(row, axes, edges) for row, axes, edges in roster.boxes if seen[row]]
         if not mine:
             return
         poses = self.world[[row for row, _, _ in mine]].copy()
@@ -283,10 +310,8 @@ def degrees_of(empty: bpy.types.Object) -> Degrees:
     """The degrees of freedom of one coordinate of one joint, as they stand, in the order of its record."""
     rig = record_of(empty).model
     stand = Stand(rig)
-    row = int(np.flatnonzero(stand.roster.objects == empty.session_uid)[0])
-    if row not in stand.roster.empty:
-        return _no_degrees()
-    return stand.degrees(stand.roster.empty.index(row))[0]
+    joint = stand.roster.joint_of(empty)
+    return stand.degrees(joint)[0] if joint is not None else _no_degrees()
 
 
 # ---------------------------------------------------------------- reading
@@ -314,7 +339,7 @@ def _read(rig: bpy.types.Object, roster: Roster) -> Roster:
             continue
         by_id.setdefault((role, record_of(obj).source_id), row)
         if role == "BODY":
-            _read_body(roster, row, obj)
+            roster.bodies.append(row)
         elif record_of(obj).joint.active:
             chain = [number[name] for name in chains.get(record_of(obj).source_id, ())]
             _read_joint(roster, row, obj, row_of, chain)
@@ -325,16 +350,17 @@ def _read(rig: bpy.types.Object, roster: Roster) -> Roster:
     return roster
 
 
-def _read_body(roster: Roster, row: int, obj: bpy.types.Object) -> None:
-    roster.bodies.append(row)
+def _inertia_box(obj: bpy.types.Object) -> tuple[Array, Array] | None:
+    """Axes and edges of the box that turns as a body does; None where it is a point, or a floor that never turns."""
     record = record_of(obj)
+    if record.immobile:
+        return None
     if record.has_tensor:
         tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3)
     else:
         tensor = body_inertia(Body("", "", mass=1.0, shapes=[read_shape(shape) for shape in record.shapes]))
     axes, edges = inertia_box(tensor)
-    if edges.any():
-        roster.boxes.append((row, axes, edges))
+    return (axes, edges) if edges.any() else None
 
 
 def _read_joint(roster: Roster, row: int, empty: bpy.types.Object, row_of: dict[int, int], chain: list[int]) -> None:
@@ -347,33 +373,23 @@ def _read_joint(roster: Roster, row: int, empty: bpy.types.Object, row_of: dict[
     opening = unflat(record.opening) if record.is_open else np.eye(4)
     roster.opening.append(opening if turn is None else turn @ opening @ inverse(turn))
     dofs = read_dofs(record)
-    blocks = any(dof.kind in {"ball", "free"} for dof in dofs)
-    posed = not blocks and all(0 <= kept.step < len(chain) for kept in record.dofs)
-    roster.posed.append(posed)
-    if len(dofs) > 1:
-        roster.readers[joint] = _reader(Joint("", "", "", None, None, dofs=dofs))
+    posed = all(0 <= kept.step < len(chain) and kept.channel_index >= 0 for kept in record.dofs)
+    first = len(roster.rows)
     for level, (dof, kept) in enumerate(zip(dofs, record.dofs, strict=True)):
-        degree = _Degree(joint, level, dof, block=dof.kind in {"ball", "free"})
-        dof.lower, dof.upper = stops(kept)
-        if posed:
-            degree.bone = chain[kept.step]
-            degree.slot = kept.channel_index + (3 if kept.channel == "rotation_euler" else 0)
-        roster.degrees.append(degree)
+        slot = kept.channel_index + (3 if kept.channel == "rotation_euler" else 0)
+        roster.rows.append(_Row(joint, level, dof, chain[kept.step] if posed else -1, slot))
+    if len(dofs) > 1:
+        roster.readers[joint] = [*range(first, len(roster.rows))], _reader(dofs)
 
 
-def _reader(joint: Joint) -> Reader:
-    quick = closed_form(joint.dofs)
-    return quick if quick is not None else lambda motion: joint_coordinates(joint, motion[None])[0]
-
-
-def _singles(roster: Roster, rows: list[int], values: Array) -> Array:
-    """Of a joint's coordinates one for each of its degrees; that of a block is not asked for."""
-    out, at = [], 0
-    for row in rows:
-        degree = roster.degrees[row]
-        out.append(values[at])
-        at += {"ball": 3, "free": 6}.get(degree.dof.kind, 1)
-    return np.array(out)
+def _reader(dofs: list[Dof]) -> Reader:
+    """From the motion (4, 4) of a joint to one number for each of its degrees; of a block nobody asks for it."""
+    quick = closed_form(dofs)
+    if quick is not None:
+        return quick
+    joint = Joint("", "", "", None, None, dofs=dofs)
+    places = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs[:-1])])
+    return lambda motion: joint_coordinates(joint, motion[None])[0][places]
 
 
 def _channels(rig: bpy.types.Object) -> Array:
@@ -401,7 +417,3 @@ def _joined(rows: list[Degrees]) -> Degrees:
 def _no_degrees() -> Degrees:
     none, triples = np.zeros(0), np.zeros((0, 3))
     return Degrees(triples, triples, triples, none, np.zeros(0, bool), none, none, none, none)
-
-
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value

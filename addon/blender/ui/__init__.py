@@ -19,6 +19,8 @@ from . import (
     lists,
     motion_panel,
     motion_tools,
+    overlay,
+    overlay_picture,
     panels,
     preferences,
     selection,
@@ -42,6 +44,8 @@ _CLASSES = (
     *edit_parts.CLASSES,
     *checks.CLASSES,
     *edit_twins.CLASSES,
+    *overlay.CLASSES,
+    *overlay_picture.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),
@@ -57,6 +61,7 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     film.register()
+    overlay.register()
     motion_panel.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
@@ -75,6 +80,7 @@ def unregister() -> None:
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
     motion_panel.unregister()
+    overlay.unregister()
     film.unregister()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)
