@@ -15,6 +15,7 @@ on_world_change: list[Callable[[bpy.types.Armature], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a joint's empty after any value of its record was edited, also one that nothing is derived from.
 on_value_change: list[Callable[[bpy.types.Object], None]] = []
+on_twin_change: list[Callable[[bpy.types.Object], None]] = []
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 
@@ -44,6 +45,7 @@ def wakes(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
 
 joint_changed = wakes(on_joint_change, on_value_change)
 value_changed = wakes(on_value_change)
+twin_changed = wakes(on_twin_change)
 symmetry_changed = wakes(on_symmetry_change)
 drive_changed = wakes(on_drive_change)
 world_changed = wakes(on_world_change)

@@ -1,21 +1,16 @@
-"""Where the marks of a model go that are drawn over it: gathered from its objects and bones, as they stand.
-
-What changes with every frame (where bodies are, what bones are posed at) is read with one call for all; the records of
-joints are read once and again when they change."""
+"""Where the marks of a model go that are drawn over it, as it stands. What changes with every frame, where bodies are
+and what bones are posed at, is read with one call for all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.inertia import body_inertia
-from ...model.kinematics import joint_coordinates
 from ...model.marks import (
     Degrees,
     Drawing,
@@ -26,19 +21,16 @@ from ...model.marks import (
     draw_centres,
     draw_stops,
     draw_twins,
-    inertia_box,
     measured,
     moved,
     side_frames,
     without_scale,
 )
-from ...model.records import DOF_SIZE, Array, Body, Dof, Joint
+from ...model.records import DOF_SIZE, Array
 from ...model.rotations import inverse
-from ..access import armature_of, record_of, settings
-from ..joint_axes import constraint_turn
-from ..model_parts import is_part, joint_bones, rigs_in
-from ..physics.coordinates import closed_form
-from ..records import read_dofs, read_shape, unflat
+from ..access import record_of, settings
+from ..model_parts import joint_bones, parts, rigs_in
+from .mark_records import Level, Roster, box_of, read_joint, roster_of, span_of
 
 #: What can be drawn, in the order in which it is offered.
 KINDS = ("axes", "stops", "twins", "centres", "inertia")
@@ -47,104 +39,6 @@ _LEAST, _MOST = 0.025, 0.085
 _REACH = 0.6  # and of the way from the joint to its body's centre of mass
 _INNER = 0.8  # how much smaller each further dial of one joint is
 _CENTRE = 0.013  # the sign of a centre of mass, as a share of the model's size
-
-Reader = Callable[[Array], Array]
-
-
-class Level:
-    """The degrees of freedom of many joints that are their first, or their second, and so on: rows of ``Table``."""
-
-    def __init__(self, rows: NDArray[np.int64], table: Table) -> None:
-        one = rows[~table.block[rows]]
-        self.rows, self.joints = one, table.joint[one]
-        self.blocks = table.joint[rows[table.block[rows]]]
-
-
-class Table:
-    """The degrees of freedom of a model, n of them, in numbers."""
-
-    def __init__(self, rows: list[_Row]) -> None:
-        dofs = [row.dof for row in rows]
-        self.joint = np.array([row.joint for row in rows], dtype=np.int64)
-        self.block = np.array([dof.kind in {"ball", "free"} for dof in dofs], dtype=bool)
-        self.turns = np.array([dof.kind != "translation" for dof in dofs], dtype=bool)
-        axis = np.array([dof.axis for dof in dofs], dtype=np.float64).reshape(-1, 3)
-        self.axis = axis / np.linalg.norm(axis, axis=1, keepdims=True)
-        self.pitch = np.array([dof.pitch if dof.kind == "screw" else 0.0 for dof in dofs])
-        self.lower, self.upper = np.array([_stops(dof) for dof in dofs], dtype=np.float64).reshape(-1, 2).T.copy()
-        # which bone poses it (-1: none does), and which of that bone's six numbers: its location, then its turns
-        self.bone = np.array([row.bone for row in rows], dtype=np.int64)
-        self.slot = np.array([row.slot for row in rows], dtype=np.int64)
-        level = np.array([row.level for row in rows], dtype=np.int64)
-        self.levels = [Level(np.flatnonzero(level == k), self) for k in range(level.max(initial=-1) + 1)]
-
-
-class _Row(NamedTuple):
-    joint: int
-    level: int
-    dof: Dof
-    bone: int
-    slot: int
-
-
-@dataclass
-class Roster:
-    """What is known of a model until its records change. Objects are rows of its collection's."""
-
-    objects: NDArray[np.int64]
-    bones: int
-    empty: list[int] = field(default_factory=list)  # per joint, its own row, its parent's and its child's
-    parent: list[int] = field(default_factory=list)  # -1 is the world
-    child: list[int] = field(default_factory=list)
-    turn: list[Array] = field(default_factory=list)  # from its empty to its frame
-    opening: list[Array] = field(default_factory=list)
-    rows: list[_Row] = field(default_factory=list)
-    readers: dict[int, tuple[list[int], Reader]] = field(default_factory=dict)  # of joints of several degrees
-    bodies: list[int] = field(default_factory=list)
-    boxes: list[tuple[int, Array, Array]] | None = None  # bodies' boxes of inertia, read when first drawn
-    pairs: list[tuple[int, int]] = field(default_factory=list)
-
-    def joint_of(self, empty: bpy.types.Object) -> int | None:
-        """Which of its joints an empty is, None where it is none that moves."""
-        row = np.flatnonzero(self.objects == empty.session_uid)
-        return self.empty.index(row[0]) if len(row) and row[0] in self.empty else None
-
-    @cached_property
-    def table(self) -> Table:
-        """Its degrees of freedom."""
-        return Table(self.rows)
-
-
-_rosters: dict[int, Roster] = {}
-
-
-def forget() -> None:
-    """Records changed, or another file was opened: read all anew when it is needed."""
-    _rosters.clear()
-
-
-def reread(empty: bpy.types.Object) -> None:
-    """The record of a joint changed. Where only its stops did, they alone are read."""
-    rig = record_of(empty).model
-    roster = _rosters.get(rig.session_uid) if rig is not None else None
-    if roster is None:
-        return
-    joint = roster.joint_of(empty)
-    dofs = read_dofs(record_of(empty).joint)
-    rows = [k for k, row in enumerate(roster.rows) if row.joint == joint]
-    if joint is None or [_shape(roster.rows[k].dof) for k in rows] != [_shape(dof) for dof in dofs]:
-        forget()
-        return
-    for k, dof in zip(rows, dofs, strict=True):
-        roster.table.lower[k], roster.table.upper[k] = _stops(dof)
-
-
-def _shape(dof: Dof) -> tuple[object, ...]:
-    return dof.kind, dof.pitch, *dof.axis.tolist()
-
-
-def _stops(dof: Dof) -> tuple[float, float]:
-    return np.nan if dof.lower is None else dof.lower, np.nan if dof.upper is None else dof.upper
 
 
 def draw_models(scene: bpy.types.Scene, kinds: Collection[str], size: float = 1.0) -> Drawing:
@@ -157,7 +51,7 @@ def draw_models(scene: bpy.types.Scene, kinds: Collection[str], size: float = 1.
 
 
 def _draw(drawing: Drawing, rig: bpy.types.Object, kinds: Collection[str], size: float) -> None:
-    stand = Stand(rig, size)
+    stand = Stand(rig, settings(rig).collection.all_objects, roster_of(rig), size)
     if {"axes", "stops"} & set(kinds):
         degrees, frames, radius = stand.degrees()
         if "axes" in kinds:
@@ -174,17 +68,13 @@ def _draw(drawing: Drawing, rig: bpy.types.Object, kinds: Collection[str], size:
 
 
 class Stand:
-    """A model as it stands at this moment."""
+    """A model, or a part of it, as it stands at this moment. Dials are ``size`` times as large as usual."""
 
-    def __init__(self, rig: bpy.types.Object, size: float = 1.0) -> None:
-        self.rig, self.wish = rig, size
-        self.objects = settings(rig).collection.all_objects
-        self.roster = _roster(rig)
-        self.world, self.basis = (_matrices(self.objects, name) for name in ("matrix_world", "matrix_basis"))
-        self.scale = sum(tuple(rig.matrix_world.to_scale())) / 3.0
-        places = self.basis[self.roster.bodies, :3, 3]
-        span = float(np.ptp(places, axis=0).max(initial=0.0)) if len(places) else 0.0
-        self.size = (span or 1.0) * self.scale * size
+    def __init__(self, rig: bpy.types.Object, objects: Any, roster: Roster, size: float = 1.0) -> None:
+        self.rig, self.objects, self.roster, self.wish = rig, objects, roster, size
+        self.world, self.basis = (_matrices(objects, name) for name in ("matrix_world", "matrix_basis"))
+        self.scale = float(np.array(rig.matrix_world.to_scale()).mean())
+        self.size = roster.span * self.scale * size
 
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
@@ -208,16 +98,16 @@ class Stand:
 
         return side(roster.parent, design), side(roster.child, of_child)
 
-    def degrees(self, joint: int | None = None) -> tuple[Degrees, Array, Array]:
+    def degrees(self, hidden: bool = False) -> tuple[Degrees, Array, Array]:
         """The joints' degrees of freedom of one coordinate; the frames (k, 4, 4) of their balls and free blocks, and
-        radii (k,) for those. Of one joint alone all degrees, also of bodies that are hidden."""
+        radii (k,) for those. Without ``hidden`` only where a body can be seen."""
         roster, table = self.roster, self.roster.table
         if not roster.empty:
             return _no_degrees(), np.zeros((0, 4, 4)), np.zeros(0)
         parent, child = self.sides()
         values = self._values(inverse(parent) @ child)
         hint, radius = self._dials(parent)
-        shown = self._shown() if joint is None else np.arange(len(roster.empty)) == joint
+        shown = np.full(len(roster.empty), True) if hidden else self._shown()
         frames, dials, blocks, radii = parent.copy(), [], [], []
         for number, level in enumerate(table.levels):
             mine, balls = shown[level.joints], level.blocks[shown[level.blocks]]
@@ -297,7 +187,7 @@ class Stand:
         roster, seen = self.roster, self.seen
         if roster.boxes is None:
             objects = list(self.objects)
-            roster.boxes = [(row, *box) for row in roster.bodies if (box := _inertia_box(objects[row])) is not None]
+            roster.boxes = [(row, *box) for row in roster.bodies if (box := box_of(objects[row])) is not None]
         mine = [(row, axes, edges) for row, axes, edges in roster.boxes if seen[row]]
         if not mine:
             return
@@ -306,90 +196,16 @@ class Stand:
         draw_boxes(drawing, poses, np.stack([edges for _, _, edges in mine]))
 
 
-def degrees_of(empty: bpy.types.Object) -> Degrees:
-    """The degrees of freedom of one coordinate of one joint, as they stand, in the order of its record."""
-    rig = record_of(empty).model
-    stand = Stand(rig)
-    joint = stand.roster.joint_of(empty)
-    return stand.degrees(joint)[0] if joint is not None else _no_degrees()
-
-
-# ---------------------------------------------------------------- reading
-
-
-def _roster(rig: bpy.types.Object) -> Roster:
-    objects = settings(rig).collection.all_objects
-    uids = np.empty(len(objects), dtype=np.int32)
-    objects.foreach_get("session_uid", uids)
-    bones = len(rig.pose.bones)
-    found = _rosters.get(rig.session_uid)
-    if found is None or found.bones != bones or not np.array_equal(found.objects, uids):
-        found = _rosters[rig.session_uid] = _read(rig, Roster(uids.astype(np.int64), bones))
-    return found
-
-
-def _read(rig: bpy.types.Object, roster: Roster) -> Roster:
-    objects = list(settings(rig).collection.all_objects)
-    row_of = {obj.session_uid: row for row, obj in enumerate(objects)}
-    chains, number = joint_bones(rig), {bone.name: k for k, bone in enumerate(armature_of(rig).bones)}
-    by_id: dict[tuple[str, str], int] = {}
-    for row, obj in enumerate(objects):
-        role = record_of(obj).role
-        if role not in {"BODY", "JOINT"} or not is_part(obj, rig, role):
-            continue
-        by_id.setdefault((role, record_of(obj).source_id), row)
-        if role == "BODY":
-            roster.bodies.append(row)
-        elif record_of(obj).joint.active:
-            chain = [number[name] for name in chains.get(record_of(obj).source_id, ())]
-            _read_joint(roster, row, obj, row_of, chain)
-    for (role, key), row in by_id.items():
-        mate = by_id.get((role, record_of(objects[row]).twin))
-        if mate is not None and mate > row and record_of(objects[mate]).twin == key:
-            roster.pairs.append((row, mate))
-    return roster
-
-
-def _inertia_box(obj: bpy.types.Object) -> tuple[Array, Array] | None:
-    """Axes and edges of the box that turns as a body does; None where it is a point, or a floor that never turns."""
-    record = record_of(obj)
-    if record.immobile:
-        return None
-    if record.has_tensor:
-        tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3)
-    else:
-        tensor = body_inertia(Body("", "", mass=1.0, shapes=[read_shape(shape) for shape in record.shapes]))
-    axes, edges = inertia_box(tensor)
-    return (axes, edges) if edges.any() else None
-
-
-def _read_joint(roster: Roster, row: int, empty: bpy.types.Object, row_of: dict[int, int], chain: list[int]) -> None:
-    record, joint = record_of(empty).joint, len(roster.empty)
-    turn = constraint_turn(record)
-    roster.empty.append(row)
-    for rows, body in ((roster.parent, record.parent), (roster.child, record.child)):
-        rows.append(row_of.get(body.session_uid, -1) if body is not None else -1)
-    roster.turn.append(np.eye(4) if turn is None else inverse(turn))
-    opening = unflat(record.opening) if record.is_open else np.eye(4)
-    roster.opening.append(opening if turn is None else turn @ opening @ inverse(turn))
-    dofs = read_dofs(record)
-    posed = all(0 <= kept.step < len(chain) and kept.channel_index >= 0 for kept in record.dofs)
-    first = len(roster.rows)
-    for level, (dof, kept) in enumerate(zip(dofs, record.dofs, strict=True)):
-        slot = kept.channel_index + (3 if kept.channel == "rotation_euler" else 0)
-        roster.rows.append(_Row(joint, level, dof, chain[kept.step] if posed else -1, slot))
-    if len(dofs) > 1:
-        roster.readers[joint] = [*range(first, len(roster.rows))], _reader(dofs)
-
-
-def _reader(dofs: list[Dof]) -> Reader:
-    """From the motion (4, 4) of a joint to one number for each of its degrees; of a block nobody asks for it."""
-    quick = closed_form(dofs)
-    if quick is not None:
-        return quick
-    joint = Joint("", "", "", None, None, dofs=dofs)
-    places = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs[:-1])])
-    return lambda motion: joint_coordinates(joint, motion[None])[0][places]
+def degrees_of(empty: bpy.types.Object, size: float = 1.0) -> tuple[Degrees, list[int]]:
+    """The degrees of freedom of one coordinate of one joint as they stand, and their numbers in its record. All is read
+    anew: it is asked for one joint at a time."""
+    record, rig = record_of(empty), record_of(empty).model
+    roster = Roster(np.zeros(0, np.int64), [], span_of([body.matrix_basis for body in parts(rig, "BODY")]))
+    ends = [empty, *(body for body in (record.joint.parent, record.joint.child) if body is not None)]
+    chain = [rig.pose.bones.find(name) for name in joint_bones(rig).get(record.source_id, ())]
+    read_joint(roster, 0, empty, {obj.session_uid: row for row, obj in enumerate(ends)}, chain)
+    numbers = [row.level for row in roster.rows if DOF_SIZE[row.dof.kind] == 1]
+    return Stand(rig, ends, roster, size).degrees(hidden=True)[0], numbers
 
 
 def _channels(rig: bpy.types.Object) -> Array:
@@ -404,6 +220,8 @@ def _channels(rig: bpy.types.Object) -> Array:
 
 
 def _matrices(objects: Any, name: str) -> Array:
+    if isinstance(objects, list):
+        return np.array([getattr(obj, name) for obj in objects], dtype=np.float64)
     numbers = np.empty(16 * len(objects), dtype=np.float32)
     objects.foreach_get(name, numbers)
     return numbers.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)  # Blender's go column by column

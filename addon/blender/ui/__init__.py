@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 from bpy.props import IntProperty
 
@@ -25,9 +27,10 @@ from . import (
     preferences,
     selection,
     servo_names,
+    stop_handles,
 )
 
-_CLASSES = (
+_CLASSES: tuple[Any, ...] = (
     *preferences.CLASSES,
     *import_model.CLASSES,
     *export_model.CLASSES,
@@ -46,6 +49,7 @@ _CLASSES = (
     *edit_twins.CLASSES,
     *overlay.CLASSES,
     *overlay_picture.CLASSES,
+    *stop_handles.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),

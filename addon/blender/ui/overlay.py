@@ -13,14 +13,16 @@ from bpy.props import BoolProperty, FloatProperty, PointerProperty
 
 from ...model.marks import Drawing, Strokes
 from .. import listeners
-from ..edit import marks
+from ..edit import mark_records, marks
 from ..hooks import Handlers, Listeners, hang, take_down
 
 _FINE, _BOLD = 1.5, 3.0  # line widths in pixels
 _FACE, _SOLID = 0.0, -1.0  # what takes their place in faces, and in those of solids
 
 _state: dict[str, Any] = {"handle": None}
-#: The batches of the scene that was drawn last: [(shader, batch, line width or what is in its place)].
+#: Shaders, batches and line widths, or what is in their place.
+Batches = list[tuple[Any, Any, float]]
+#: Those of the scene that was drawn last.
 _drawn: dict[str, Any] = {"scene": "", "batches": None}
 
 
@@ -66,17 +68,22 @@ def kinds_of(scene: bpy.types.Scene) -> list[str]:
 
 def draw_marks(scene: bpy.types.Scene, width: float, height: float, bolder: float = 1.0) -> None:
     """Draw a scene's marks with the matrices that are set, into a picture of so many pixels, lines so much bolder."""
+    wish = overlay_of(scene)
     if _drawn["batches"] is None or _drawn["scene"] != scene.name_full:
-        wish = overlay_of(scene)
-        _drawn["batches"] = _batches(marks.draw_models(scene, kinds_of(scene), wish.size))
+        _drawn["batches"] = batches_of(marks.draw_models(scene, kinds_of(scene), wish.size))
         _drawn["scene"] = scene.name_full
+    draw_batches(_drawn["batches"], (width, height), wish.in_front, bolder)
+
+
+def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = True, bolder: float = 1.0) -> None:
+    """Draw what ``batches_of`` made, into a picture of ``size`` pixels."""
     gpu.state.blend_set("ALPHA")
-    gpu.state.depth_test_set("NONE" if overlay_of(scene).in_front else "LESS_EQUAL")
+    gpu.state.depth_test_set("NONE" if in_front else "LESS_EQUAL")
     scale = bpy.context.preferences.system.ui_scale or 1.0  # 0 without a window
-    for shader, batch, line in _drawn["batches"]:
+    for shader, batch, line in batches:
         shader.bind()
         if line > 0.0:
-            shader.uniform_float("viewportSize", (width, height))
+            shader.uniform_float("viewportSize", size)
             shader.uniform_float("lineWidth", line * scale * bolder)
         gpu.state.face_culling_set("BACK" if line == _SOLID else "NONE")
         batch.draw(shader)
@@ -85,7 +92,8 @@ def draw_marks(scene: bpy.types.Scene, width: float, height: float, bolder: floa
     gpu.state.blend_set("NONE")
 
 
-def _batches(drawing: Drawing) -> list[tuple[Any, Any, float]]:
+def batches_of(drawing: Drawing) -> Batches:
+    """A drawing, handed to the graphics card: one batch for all lines of a width, or faces of a kind."""
     faces, lines = (gpu.shader.from_builtin(name) for name in ("FLAT_COLOR", "POLYLINE_FLAT_COLOR"))
     rows = (
         (faces, "TRIS", drawing.faces, _FACE),
@@ -121,15 +129,15 @@ def _moved(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None
     _drawn["batches"] = None
     for update in depsgraph.updates if depsgraph is not None else ():
         if update.is_updated_geometry and isinstance(update.id, bpy.types.Object) and update.id.type == "EMPTY":
-            marks.reread(update.id.original)
+            mark_records.reread(update.id.original)
 
 
 def _edited(empty: bpy.types.Object) -> None:
-    marks.reread(empty)
+    mark_records.reread(empty)
     _drawn["batches"] = None
 
 
-def _weighed(_body: bpy.types.Object) -> None:
+def _rewritten(_part: bpy.types.Object) -> None:
     forget()
 
 
@@ -141,7 +149,7 @@ def _replaced(*_args: Any) -> None:
 
 def forget() -> None:
     """Draw all anew, with the records as they are now."""
-    marks.forget()
+    mark_records.forget()
     _drawn["batches"] = None
 
 
@@ -173,7 +181,11 @@ def redraw() -> None:
 
 
 _WHILE_ON: Handlers = (("depsgraph_update_post", _moved), ("frame_change_post", _moved))
-_EDITS: Listeners = ((listeners.on_value_change, _edited), (listeners.on_body_change, _weighed))
+_EDITS: Listeners = (
+    (listeners.on_value_change, _edited),
+    (listeners.on_body_change, _rewritten),
+    (listeners.on_twin_change, _rewritten),
+)
 _ALWAYS: Handlers = (("load_post", _replaced), ("undo_post", _replaced), ("redo_post", _replaced))
 
 
