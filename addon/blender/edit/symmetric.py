@@ -198,7 +198,8 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
 def look(*_args: Any) -> None:
     """After undo, redo or another file: see whether any model is edited symmetrically."""
     drop()
-    _state["on"] = any(armature_settings(data).symmetric for data in bpy.data.armatures)
+    armatures = getattr(bpy.data, "armatures", ())  # while Blender starts, or installs us, it shows no data
+    _state["on"] = any(armature_settings(data).symmetric for data in armatures)
 
 
 _HANDLERS: Handlers = (

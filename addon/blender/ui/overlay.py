@@ -225,6 +225,8 @@ def register() -> None:
     """Hang the switches on scenes, and draw what an open file wants."""
     bpy.types.Scene.knuckle_overlay = PointerProperty(type=KnuckleOverlay)  # type: ignore[attr-defined]
     hang(_ALWAYS)
+    if hasattr(bpy.data, "scenes"):  # while Blender starts it shows no data: then the file is still to come
+        look()
 
 
 def unregister() -> None:

@@ -85,7 +85,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
     def draw(self, _context: bpy.types.Context) -> None:
         self.draw_custom_shape(self.shape)
 
-    def draw_select(self, context: bpy.types.Context, select_id: int) -> None:
+    def draw_select(self, context: bpy.types.Context, select_id: int = 0) -> None:
         self.draw_custom_shape(self.shape, select_id=select_id)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
