@@ -1,12 +1,12 @@
-"""What is drawn over models, in a real window: each overlay, the popover with its switches, and stops that are dragged by
-their handles: of a hinge, of a slide, with snapping, given back, undone. Run by hand: see README.md. It leaves pictures
-to look at."""
+"""What is drawn over models, in a real window: each overlay, the popover with its switches, and stops that are dragged
+by their handles: of a hinge, of a slide, with snapping, given back, undone. Run by hand: see README.md. It leaves
+pictures to look at."""
 
 import math
 
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from driving import area, click, done, drag, drop, expect, key, open_sidebar, point, region, shot, step, view3d
+from driving import area, done, drag, drop, expect, key, open_sidebar, region, shot, step, view3d
 from mathutils import Euler
 
 MODEL = "hexapod.jm"

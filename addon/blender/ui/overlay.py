@@ -215,10 +215,9 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
         layout.operator("knuckle.overlay_picture", icon="RENDER_STILL")
 
 
-def button(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+def button(layout: bpy.types.UILayout) -> None:
     """The way to the switches, for the sidebar."""
-    on = bool(kinds_of(context.scene))
-    layout.popover("VIEW3D_PT_knuckle_overlay", text="Overlays", icon="OVERLAY" if on else "GHOST_ENABLED")
+    layout.popover("VIEW3D_PT_knuckle_overlay", text="Overlays", icon="OVERLAY")
 
 
 def register() -> None:

@@ -72,7 +72,7 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             _fact(layout, "File", bpy.path.basename(model.path))
         if model.has_collision:
             layout.prop(model, "show_collision")
-        overlay_button(layout, context)
+        overlay_button(layout)
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")

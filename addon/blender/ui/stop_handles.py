@@ -24,7 +24,7 @@ from .selection import active_joint
 _ENDS = ("lower", "upper")
 _MOST = 6  # degrees of freedom of a joint that get handles
 _OUT, _SIDE = 1.12, 0.0  # where a handle sits: a little beyond a dial's rim, on a slide's line
-_KNOB = 0.11  # of the size of Blender's gizmos
+_KNOB = 0.085  # of the size of Blender's gizmos
 _NAMES = {"lower": "Lower Stop", "upper": "Upper Stop"}
 
 
