@@ -115,6 +115,9 @@ def test_switches_are_kept_in_the_file(scene: Any, tmp_path: Path) -> None:
 
 def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     """The trunk is seen 1 wide and 0.5 high about (0, 2), the hinge's dial about (-0.6, 2)."""
+    import bpy
+
+    from addon.blender.edit.marks import degrees_of
     from addon.model.marks import BEYOND, CENTRE, INERTIA, RANGE
 
     wish = scene.knuckle_overlay
@@ -133,8 +136,11 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     wish.inertia, wish.stops = False, True
     stops = picture()
     assert not like(stops, BEYOND).any()
-    dial = np.argwhere(like(stops, RANGE))
-    assert np.abs(dial - pixel(-0.6, 2.0)).max(axis=1).min() <= 2
+    dial = degrees_of(bpy.data.objects["Left Joint"])[0]
+    for stop in (-45.0, 0.0, 30.0):
+        x, _, z = dial.at(np.radians([stop]))[0]
+        row, column = pixel(x, z)
+        assert like(stops[row - 1 : row + 2, column - 1 : column + 2], RANGE).any(), f"the rim at {stop}"
     slide = next(obj for obj in models()[0].data.knuckle.collection.all_objects if obj.name == "Right Joint")
     slide.knuckle.joint.dofs[0].lower = slide.knuckle.joint.dofs[0].upper = -0.3
     assert like(picture(), BEYOND).any(), "what is beyond is red, as soon as the stop was set"
