@@ -79,7 +79,7 @@ def pixel(x: float, z: float) -> tuple[int, int]:
 
 
 def like(pixels: Any, colour: tuple[float, ...]) -> Any:
-    return np.abs(pixels - colour[:3]).max(axis=-1) < 0.15
+    return np.abs(pixels - colour[:3]).max(axis=-1) < 0.2
 
 
 def test_nothing_is_hung_in_while_all_is_off(scene: Any) -> None:
