@@ -6,10 +6,12 @@ import math
 
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from driving import area, done, drag, drop, expect, key, open_sidebar, region, shot, step, view3d
+from driving import HERE, area, done, drag, drop, expect, key, open_sidebar, pause, region, shot, step, view3d
 from mathutils import Euler
 
 MODEL = "hexapod.jm"
+KNEE = "Left Rear Knee"
+AT = [0, 0]  # where the pointer is
 KINDS = ("axes", "stops", "twins", "centres", "inertia")
 
 
@@ -103,27 +105,133 @@ def popover():
 
 @step()
 def dragged():
-    select("Left Front Knee")
+    select(KNEE)
     bpy.context.scene.frame_set(1)
     bpy.ops.ed.undo_push(message="Selected")
     yield
-    stop = stop_of("Left Front Knee")
-    before = stop.upper
-    expect(stop.use_upper, "the knee has an upper stop")
+    before = stop_of(KNEE).upper
+    expect(stop_of(KNEE).use_upper, "the knee has an upper stop")
     shot("09_handles")
     yield
     wanted = before - math.radians(25.0)
-    drag(handle("Left Front Knee", before), handle("Left Front Knee", wanted))
+    drag(handle(KNEE, before), handle(KNEE, wanted))
     yield
-    stop = stop_of("Left Front Knee")
-    expect(abs(stop.upper - wanted) < math.radians(3.0), f"dragged from {before:.3f} to {stop.upper:.3f}: {wanted:.3f}")
-    limit = next(c for bone in rig().pose.bones for c in bone.constraints if bone.name == "Left Front Knee")
-    expect(abs(limit.max_z - stop.upper) < 1e-6, "the bone's limit followed")
+    now = stop_of(KNEE).upper
+    expect(abs(now - wanted) < math.radians(3.0), f"dragged from {before:.3f} to {now:.3f}: {wanted:.3f}")
+    limit = next(iter(rig().pose.bones[KNEE].constraints))
+    expect(abs(limit.max_z - now) < 1e-6, "the bone's limit followed")
     shot("10_dragged")
     key("Z", ctrl=True)
     yield
-    now = stop_of("Left Front Knee").upper
+    now = stop_of(KNEE).upper
     expect(abs(now - before) < 1e-6, f"one step of undo takes it back: {now:.3f}, it was {before:.3f}")
-    shot("11_undone")
+    key("Z", ctrl=True, shift=True)
     yield
+    again = stop_of(KNEE).upper
+    expect(abs(again - wanted) < math.radians(3.0), f"and redo brings it again: {again:.3f}")
+
+
+def button(value):
+    """The left mouse button, where the pointer is, pressed or let go."""
+    bpy.context.window_manager.windows[0].event_simulate(type="LEFTMOUSE", value=value, x=AT[0], y=AT[1])
+    pause(0.2)
+
+
+def go(place, **modifiers):
+    AT[:] = place
+    bpy.context.window_manager.windows[0].event_simulate(
+        type="MOUSEMOVE", value="NOTHING", x=AT[0], y=AT[1], **modifiers
+    )
+    pause(0.2)
+
+
+@step()
+def held():
+    """Held, so that the value beside the handle can be looked at; then given back."""
+    before = stop_of(KNEE).upper
+    go(handle(KNEE, before))
+    yield
+    button("PRESS")
+    yield
+    for share in (0.25, 0.5, 0.75, 1.0):
+        go(handle(KNEE, before + share * math.radians(40.0)))
+        yield
+    shot("11_held")
+    yield
+    expect(stop_of(KNEE).upper > before + 0.5, f"the record follows live: {stop_of(KNEE).upper:.3f}")
+    key("ESC")
+    yield
+    expect(abs(stop_of(KNEE).upper - before) < 1e-6, f"Esc gives the stop back: {stop_of(KNEE).upper:.3f}")
+    button("RELEASE")
+    yield
+
+
+@step()
+def snapped():
+    before = stop_of(KNEE).upper
+    wanted = before + math.radians(18.0)
+    drag(handle(KNEE, before), handle(KNEE, wanted), ctrl=True)
+    yield
+    now = math.degrees(stop_of(KNEE).upper)
+    expect(abs(now / 5.0 - round(now / 5.0)) < 1e-4, f"with Ctrl the stop is at a multiple of 5 degrees: {now:.3f}")
+
+
+@step()
+def slid():
+    """A slide with stops, its value beyond one of them."""
+    select("Neck")
+    with view3d():
+        bpy.ops.knuckle.set_joint_type(type="prismatic")
+    stop = stop_of("Neck")
+    stop.use_lower, stop.lower, stop.use_upper, stop.upper = True, -0.2, True, 0.3
+    look()
+    overlay().stops = True
+    bpy.ops.ed.undo_push(message="A slide")
+    yield
+    shot("12_slide")
+    drag(handle("Neck", 0.3), handle("Neck", 0.5))
+    yield
+    now = stop_of("Neck").upper
+    expect(abs(now - 0.5) < 0.03, f"the slide's stop was dragged from 0.3 to {now:.3f}: 0.5")
+    dof = stop_of("Neck")
+    bone = rig().pose.bones["Neck"]
+    values = list(getattr(bone, dof.channel))
+    values[dof.channel_index] = 0.8
+    setattr(bone, dof.channel, values)
+    yield
+    shot("13_beyond")
+    yield
+
+
+@step()
+def rendered():
+    """Renders of the view do not show them."""
+    scene = bpy.context.scene
+    scene.render.resolution_x, scene.render.resolution_y = 640, 400
+    pictures = []
+    for on in (True, False):
+        for kind in KINDS:
+            setattr(overlay(), kind, on)
+        yield
+        with view3d():
+            bpy.ops.render.opengl()
+        pictures.append(list(pixels_of("Render Result")))
+    expect(pictures[0] == pictures[1] and len(set(pictures[0])) > 10, "a render of the view is the same with them")
+    overlay().stops = overlay().axes = True
+    with view3d():
+        bpy.ops.knuckle.overlay_picture(filepath=str(HERE / "picture.png"))
+    yield
+    image = bpy.data.images.load(str(HERE / "picture.png"))
+    red, green, blue = (image.pixels[k::4] for k in range(3))
+    amber = sum(r > 0.8 and 0.5 < g < 0.9 and b < 0.4 for r, g, b in zip(red, green, blue, strict=True))
+    expect(amber > 100, f"Save Picture has the stops in it: {amber} pixels")
     done()
+
+
+def pixels_of(name):
+    """What was rendered, by way of a file: Blender does not show the pixels of a result."""
+    bpy.data.images[name].save_render(str(HERE / "render.png"))
+    image = bpy.data.images.load(str(HERE / "render.png"))
+    found = [round(255 * x) for x in image.pixels]
+    bpy.data.images.remove(image)
+    return found

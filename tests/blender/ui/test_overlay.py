@@ -118,7 +118,7 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     import bpy
 
     from addon.blender.edit.marks import degrees_of
-    from addon.model.marks import BEYOND, CENTRE, INERTIA, RANGE
+    from addon.model.marks import BEYOND, CENTRE, INERTIA, RANGE, VALUE
 
     wish = scene.knuckle_overlay
     bare = picture()
@@ -137,10 +137,10 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     stops = picture()
     assert not like(stops, BEYOND).any()
     dial = degrees_of(bpy.data.objects["Left Joint"])[0]
-    for stop in (-45.0, 0.0, 30.0):
-        x, _, z = dial.at(np.radians([stop]))[0]
+    for angle, colour in ((-45.0, RANGE), (-20.0, RANGE), (0.0, VALUE), (30.0, RANGE)):
+        x, _, z = dial.at(np.radians([angle]))[0]
         row, column = pixel(x, z)
-        assert like(stops[row - 1 : row + 2, column - 1 : column + 2], RANGE).any(), f"the rim at {stop}"
+        assert like(stops[row - 1 : row + 2, column - 1 : column + 2], colour).any(), f"the dial's rim at {angle}"
     slide = next(obj for obj in models()[0].data.knuckle.collection.all_objects if obj.name == "Right Joint")
     slide.knuckle.joint.dofs[0].lower = slide.knuckle.joint.dofs[0].upper = -0.3
     assert like(picture(), BEYOND).any(), "what is beyond is red, as soon as the stop was set"
