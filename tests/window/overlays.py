@@ -6,7 +6,7 @@ import math
 
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from driving import HERE, area, done, drag, drop, expect, key, open_sidebar, pause, region, shot, step, view3d
+from driving import HERE, OUT, area, done, drag, drop, expect, key, open_sidebar, pause, region, shot, step, view3d
 from mathutils import Euler
 
 MODEL = "hexapod.jm"
@@ -216,7 +216,8 @@ def rendered():
         with view3d():
             bpy.ops.render.opengl()
         pictures.append(list(pixels_of("Render Result")))
-    expect(pictures[0] == pictures[1] and len(set(pictures[0])) > 10, "a render of the view is the same with them")
+    other = sum(abs(a - b) > 20 for a, b in zip(*pictures, strict=True))  # the edges of a grid are never quite the same
+    expect(other < 100 and len(set(pictures[0])) > 10, f"a render of the view is the same with them: {other} differ")
     overlay().stops = overlay().axes = True
     with view3d():
         bpy.ops.knuckle.overlay_picture(filepath=str(HERE / "picture.png"))
@@ -230,8 +231,7 @@ def rendered():
 
 def pixels_of(name):
     """What was rendered, by way of a file: Blender does not show the pixels of a result."""
-    bpy.data.images[name].save_render(str(HERE / "render.png"))
-    image = bpy.data.images.load(str(HERE / "render.png"))
-    found = [round(255 * x) for x in image.pixels]
-    bpy.data.images.remove(image)
-    return found
+    path = str(OUT / f"14_render_{len(bpy.data.images)}.png")
+    bpy.data.images[name].save_render(path)
+    image = bpy.data.images.load(path)
+    return [round(255 * x) for x in image.pixels]

@@ -100,16 +100,16 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         self.tell(context, joint)
         return {"RUNNING_MODAL"}
 
-    def modal(self, context: bpy.types.Context, event: bpy.types.Event, tweak: Any) -> Result:
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event, _tweak: Any) -> Result:
         joint, degree = shown_joint(context), self.degree()
         if joint is None or degree is None:
             return {"CANCELLED"}
         value, held = self.drag
         here = value_under(degree, *_ray(context, event), held)
-        value += (here - held) * (0.1 if "PRECISE" in tweak else 1.0)
+        value += (here - held) * (0.1 if event.shift else 1.0)
         self.drag = [value, here]
-        if "SNAP" in tweak:
-            step = snap_step(degree, "PRECISE" in tweak)
+        if event.ctrl:
+            step = snap_step(degree, event.shift)
             value = round(value / step) * step
         set_stop(joint, self.number, self.end, value)
         self.tell(context, joint)
