@@ -216,16 +216,15 @@ def rendered():
         with view3d():
             bpy.ops.render.opengl()
         pictures.append(list(pixels_of("Render Result")))
-    other = sum(abs(a - b) > 20 for a, b in zip(*pictures, strict=True))  # the edges of a grid are never quite the same
-    expect(other < 100 and len(set(pictures[0])) > 10, f"a render of the view is the same with them: {other} differ")
+    # the edges of a grid are never quite the same, so the colour of stops is counted
+    expect(max(map(amber, pictures)) < 10, f"a render of the view does not show them: {[*map(amber, pictures)]} pixels")
     overlay().stops = overlay().axes = True
     with view3d():
         bpy.ops.knuckle.overlay_picture(filepath=str(HERE / "picture.png"))
     yield
     image = bpy.data.images.load(str(HERE / "picture.png"))
-    red, green, blue = (image.pixels[k::4] for k in range(3))
-    amber = sum(r > 0.8 and 0.5 < g < 0.9 and b < 0.4 for r, g, b in zip(red, green, blue, strict=True))
-    expect(amber > 100, f"Save Picture has the stops in it: {amber} pixels")
+    count = amber([round(255 * x) for x in image.pixels])
+    expect(count > 100, f"Save Picture has the stops in it: {count} pixels")
     done()
 
 
@@ -235,3 +234,9 @@ def pixels_of(name):
     bpy.data.images[name].save_render(path)
     image = bpy.data.images.load(path)
     return [round(255 * x) for x in image.pixels]
+
+
+def amber(numbers):
+    """How many pixels have the colour of stops."""
+    red, green, blue = (numbers[k::4] for k in range(3))
+    return sum(r > 200 and 130 < g < 230 and b < 100 for r, g, b in zip(red, green, blue, strict=True))
