@@ -76,3 +76,36 @@ def bone_is_selected(pose: bpy.types.PoseBone) -> bool:
     """Whether a bone is selected in pose mode."""
     holder: Any = pose if VERSION >= (5, 0) else pose.bone
     return bool(holder.select)
+
+
+def ready_gpu() -> None:
+    """Have the ``gpu`` module work also without a window. ValueError where nothing can be drawn on this machine.
+
+    Up to 5.1 it does after the first picture that Workbench rendered; since, when it is told to."""
+    import gpu
+
+    try:
+        if bpy.app.background and hasattr(gpu, "init"):
+            gpu.init()
+        gpu.shader.from_builtin("FLAT_COLOR")
+    except SystemError:
+        _render_a_pixel()
+        try:
+            gpu.shader.from_builtin("FLAT_COLOR")
+        except SystemError as error:
+            raise ValueError(f"Nothing can be drawn here: {error}") from error
+
+
+def _render_a_pixel() -> None:
+    scene: Any = bpy.data.scenes.new("knuckle gpu")
+    lens = bpy.data.cameras.new("knuckle gpu")
+    try:
+        camera = bpy.data.objects.new("knuckle gpu", lens)
+        scene.collection.objects.link(camera)
+        scene.camera = camera
+        scene.render.engine = "BLENDER_WORKBENCH"
+        scene.render.resolution_x = scene.render.resolution_y = 4
+        bpy.ops.render.render(scene=scene.name)
+    finally:
+        bpy.data.cameras.remove(lens)  # and with it its object
+        bpy.data.scenes.remove(scene)

@@ -16,6 +16,7 @@ on_ground_change: list[Callable[[bpy.types.Armature], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a joint's empty after any value of its record was edited, also one that nothing is derived from.
 on_value_change: list[Callable[[bpy.types.Object], None]] = []
+on_twin_change: list[Callable[[bpy.types.Object], None]] = []
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 
@@ -53,6 +54,7 @@ def tell(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
 
 joint_changed = wakes(on_joint_change, on_value_change)
 value_changed = wakes(on_value_change)
+twin_changed = wakes(on_twin_change)
 symmetry_changed = wakes(on_symmetry_change)
 drive_changed = wakes(on_drive_change)
 world_changed = wakes(on_world_change)

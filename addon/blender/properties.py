@@ -24,7 +24,14 @@ from bpy.props import (
 
 from .joint_properties import CLASSES as JOINT_CLASSES
 from .joint_properties import KnuckleJoint, KnuckleMotor, KnuckleShape
-from .listeners import body_changed, drive_changed, ground_changed, symmetry_changed, world_changed
+from .listeners import (
+    body_changed,
+    drive_changed,
+    ground_changed,
+    symmetry_changed,
+    twin_changed,
+    world_changed,
+)
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
 from .restraint_properties import CLASSES as RESTRAINT_CLASSES
@@ -48,7 +55,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     source_name: StringProperty(name="Name", description="The name that files and motions use")
     source_id: StringProperty(name="Id", description="The id in the file")
     copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
-    twin: StringProperty(name="Twin", description="Id of the part that mirrors this one")
+    twin: StringProperty(name="Twin", description="Id of the part that mirrors this one", update=twin_changed)
     seen: FloatVectorProperty(size=16, description="The local matrix that its twin was last made alike to")
     seen_name: StringProperty(description="The name that went with it")
     model: PointerProperty(type=bpy.types.Object)

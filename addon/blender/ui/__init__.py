@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 from bpy.props import IntProperty
 
@@ -21,15 +23,18 @@ from . import (
     lists,
     motion_panel,
     motion_tools,
+    overlay,
+    overlay_picture,
     panels,
     poses,
     preferences,
     selection,
     servo_names,
     servos,
+    stop_handles,
 )
 
-_CLASSES = (
+_CLASSES: tuple[Any, ...] = (
     *preferences.CLASSES,
     *import_model.CLASSES,
     *export_model.CLASSES,
@@ -50,6 +55,9 @@ _CLASSES = (
     *joint_table.CLASSES,
     *servos.CLASSES,
     *poses.CLASSES,
+    *overlay.CLASSES,
+    *overlay_picture.CLASSES,
+    *stop_handles.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),
@@ -65,6 +73,7 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     film.register()
+    overlay.register()
     motion_panel.register()
     servos.register()
     poses.register()
@@ -87,6 +96,7 @@ def unregister() -> None:
     poses.unregister()
     servos.unregister()
     motion_panel.unregister()
+    overlay.unregister()
     film.unregister()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

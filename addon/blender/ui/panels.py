@@ -22,6 +22,7 @@ from ..properties import control_property
 from ..records import is_angle
 from .common import counted, model_in, why_linked_copy, why_no_model
 from .lists import SEVERITY_ICONS
+from .overlay import button as overlay_button
 from .selection import active_joint, joints_collection
 
 CATEGORY = "Knuckle"
@@ -80,6 +81,7 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             _fact(layout, "File", bpy.path.basename(model.path))
         if model.has_collision:
             layout.prop(model, "show_collision")
+        overlay_button(layout)
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")

@@ -54,6 +54,13 @@ class Layout:
         assert isinstance(getattr(active, index), int)
         self.drawn.append(("list", kind))
 
+    def popover(self, panel: str, icon: str = "NONE", **_: Any) -> None:
+        import bpy
+
+        self._icon(icon)
+        assert hasattr(bpy.types, panel), f"there is no panel {panel}"
+        self.drawn.append(("popover", panel))
+
     def row(self, **_: Any) -> Layout:
         return Layout(self.drawn)
 
