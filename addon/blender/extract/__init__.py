@@ -34,7 +34,7 @@ from .deleted import Before
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
-__all__ = ["extract", "own_ids"]
+__all__ = ["document_ids", "extract", "own_ids"]
 
 T = TypeVar("T", Body, Joint)
 Ids = Mapping[bpy.types.Object, str]
@@ -80,6 +80,12 @@ def _base(rig: bpy.types.Object) -> Mechanism:
     """The mechanism as its document has it; an empty one where there is none."""
     data = document_bytes(rig)
     return Mechanism(record_of(rig).source_name) if data is None else loads(data, settings(rig).path)
+
+
+def document_ids(rig: bpy.types.Object) -> set[str]:
+    """The ids that a model's document knows, of parts that are still there and of others."""
+    base = _base(rig)
+    return {part.id for part in (*base.bodies, *base.joints)}
 
 
 def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
@@ -140,8 +146,8 @@ def _take_mirrored(body: Body, record: KnuckleObject) -> None:
 
 
 def _authored(own: str, record: KnuckleObject) -> Body:
-    """A body that no document knows: it was made of a mesh."""
-    body = Body(own, record.source_name, mass=record.mass)
+    """A body that no document knows: it was made of a mesh, or came from another model."""
+    body = Body(own, record.source_name, mass=record.mass, com=np.array([plain(x) for x in record.com]))
     if record.has_tensor:
         body.inertia = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * record.mass
     return body
@@ -208,8 +214,10 @@ class _Reading:
         rewired = (parent, child) != (joint.parent, joint.child)
         if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
             known = (old or original) is not None  # an end that the file leaves open is the world
-            lost = (parent is None and not (known and joint.parent is None)) or (
-                child is None and not (known and joint.child is None)
+            at_world = part.at_world and (parent is None) != (child is None)
+            lost = not at_world and any(
+                now is None and not (known and before is None)
+                for now, before in ((parent, joint.parent), (child, joint.child))
             )
             joint.parent, joint.child = parent, child
             joint.active = part.active and not lost and parent != child

@@ -9,6 +9,7 @@ from . import (
     bake,
     checks,
     drive,
+    edit_models,
     edit_parts,
     edit_twins,
     export_model,
@@ -42,6 +43,7 @@ _CLASSES = (
     *edit_parts.CLASSES,
     *checks.CLASSES,
     *edit_twins.CLASSES,
+    *edit_models.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_add", edit_parts.menu),
