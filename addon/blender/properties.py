@@ -131,6 +131,13 @@ class KnuckleFinding(bpy.types.PropertyGroup):
     fix: StringProperty(description="What would mend it safely")
 
 
+class KnuckleAssembly(bpy.types.PropertyGroup):
+    """A group of parts that is on or off as a whole."""
+
+    path: StringProperty(description="What names it from the top")
+    active: BoolProperty(name="On", default=True)
+
+
 class KnuckleTwinPair(bpy.types.PropertyGroup):
     """Two parts that may be twins, or that are and differ."""
 
@@ -257,6 +264,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=world_changed,
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
+    assemblies: CollectionProperty(type=KnuckleAssembly, description="Which groups of parts are on")
     findings: CollectionProperty(type=KnuckleFinding, description="What Check Mechanism found")
     finding_index: IntProperty()
     checked: BoolProperty(description="Check Mechanism looked since")
@@ -304,6 +312,7 @@ CLASSES = (
     KnuckleReportLine,
     KnuckleFinding,
     KnuckleTwinPair,
+    KnuckleAssembly,
     KnuckleServoState,
     KnuckleModel,
 )

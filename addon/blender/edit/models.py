@@ -18,6 +18,7 @@ from ..model_parts import file_name, parts
 from ..physics.simulation import clear_physics, is_simulated
 from ..posing import pose_of, write_pose
 from ..properties import KnuckleModel
+from ..records import flat
 from .copies import ids_in, numbered
 from .moving import belongings, hand_over, new_folders
 from .refit import give_ids, refit, without_physics
@@ -61,7 +62,8 @@ def _joints_of(
     rig: bpy.types.Object, bodies: set[bpy.types.Object]
 ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
     """The joints that bodies have among themselves or with the world, and those that they have with others."""
-    inside, across = [], []
+    inside: list[bpy.types.Object] = []
+    across: list[bpy.types.Object] = []
     for empty in parts(rig, "JOINT"):
         ends = [end for end in (record_of(empty).joint.parent, record_of(empty).joint.child) if end is not None]
         if any(end in bodies for end in ends):
@@ -148,7 +150,7 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
     bpy.data.batch_remove(attached)
     hand_over([*bodies, *joints, *belongings(bodies)], other, rig, shift)
     for obj in (*bodies, *joints):
-        record_of(obj).built, record_of(obj).built_name = [x for row in obj.matrix_basis for x in row], obj.name
+        record_of(obj).built, record_of(obj).built_name = flat(obj.matrix_basis), obj.name
     settings(rig).has_collision |= settings(other).has_collision
     report.extend(refit(rig))
     channels = servo_channels(rig)

@@ -55,6 +55,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     present = set(collection.all_objects)
     reading = _Reading(mechanism.report, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.children = shape_children(present, mechanism.report)
+    reading.switched = _switch_assemblies(rig, mechanism)
     bodies = own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
     reading.ids = bodies
@@ -82,10 +83,18 @@ def _base(rig: bpy.types.Object) -> Mechanism:
     return Mechanism(record_of(rig).source_name) if data is None else loads(data, settings(rig).path)
 
 
+def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:
+    """Have the assemblies on and off as the model's settings say; False where these know none."""
+    switches = {kept.path: kept.active for kept in settings(rig).assemblies}
+    for assembly in mechanism.assemblies:
+        assembly.active = switches.get(assembly.path, assembly.active)
+    return bool(switches)
+
+
 def document_ids(rig: bpy.types.Object) -> set[str]:
     """The ids that a model's document knows, of parts that are still there and of others."""
     base = _base(rig)
-    return {part.id for part in (*base.bodies, *base.joints)}
+    return {body.id for body in base.bodies} | {joint.id for joint in base.joints}
 
 
 def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
@@ -161,7 +170,7 @@ def _original_id(obj: bpy.types.Object) -> str:
 class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
     joints, by id, ``openings`` where those of open loops have their other side, from there; ``bones`` are the renamed
-    ones, by the ids of their joints."""
+    ones, by the ids of their joints. ``switched``: the records know what is switched on, and not the document."""
 
     report: Report
     frames: dict[str, Array]
@@ -171,6 +180,7 @@ class _Reading:
     poses: dict[str, Array] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
     children: Children = field(default_factory=dict)
+    switched: bool = False
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -198,6 +208,7 @@ class _Reading:
         self._weigh(obj, body)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
+        body.active = record.active if self.switched else body.active
         body.id = own
         return body
 
@@ -230,6 +241,8 @@ class _Reading:
             elif joint.id in self.openings and not rewired:
                 frame = frame @ self.openings[joint.id]
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
+        elif self.switched:
+            joint.active = part.active
         joint.type = part.type if joint.type != part.type and _kinds(joint.dofs) != _kinds(part.dofs) else joint.type
         if _kinds(joint.dofs) == _kinds(part.dofs):
             _edit_dofs(obj, joint)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from ..access import record_of
+from ..access import record_of, settings
+from ..edit.assemblies import switch_assembly
 from ..edit.limbs import beside, duplicate_limb, limb_of
 from ..edit.models import merge_models, split_model
 from ..model_parts import is_foreign, rig_of
@@ -139,4 +140,31 @@ class KNUCKLE_OT_merge_models(NeedsModel):
         return {"FINISHED"}
 
 
-CLASSES = (KNUCKLE_OT_duplicate_limb, KNUCKLE_OT_split_model, KNUCKLE_OT_merge_models)
+class KNUCKLE_OT_switch_assembly(NeedsModel):
+    bl_idname = "knuckle.switch_assembly"
+    bl_label = "Switch Assembly"
+    bl_description = (
+        "Switch a group of parts on or off, as the flag in its file does: what is off is kept, and neither poses nor "
+        "simulates"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    path: StringProperty(name="Assembly", description="Its name, after those of the assemblies around it")
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(settings(rig).assemblies) else "The mechanism has no assemblies"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
+        report = switch_assembly(rig, self.path, on)
+        tell(self, f"{self.path!r} is {'on' if on else 'off'}", report)
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_duplicate_limb,
+    KNUCKLE_OT_split_model,
+    KNUCKLE_OT_merge_models,
+    KNUCKLE_OT_switch_assembly,
+)
