@@ -125,7 +125,7 @@ def _is_body(obj: bpy.types.Object | None) -> bool:
 
 def _names(assembly: Assembly, mechanism: Mechanism) -> list[str]:
     known = {item.path: item for item in mechanism.assemblies}
-    path, names = assembly.path, []
+    path, names = assembly.path, list[str]()
     while path in known:
         names.insert(0, known[path].name or path)
         path = outer_path(path, known)

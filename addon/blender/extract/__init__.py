@@ -25,6 +25,7 @@ from ..build.bodies import com_pose
 from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof
+from ..materials import painted
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.flywheel import expected_mass, whole_mass
 from ..properties import KnuckleObject
@@ -55,6 +56,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     present = set(collection.all_objects)
     reading = _Reading(mechanism.report, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.children = shape_children(present, mechanism.report)
+    reading.colored = settings(rig).version >= 3
     reading.switched = _switch_assemblies(rig, mechanism)
     bodies = own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
@@ -170,7 +172,8 @@ def _original_id(obj: bpy.types.Object) -> str:
 class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
     joints, by id, ``openings`` where those of open loops have their other side, from there; ``bones`` are the renamed
-    ones, by the ids of their joints. ``switched``: the records know what is switched on, and not the document."""
+    ones, by the ids of their joints. ``switched``: the records know what is switched on, and not the document;
+    ``colored``: materials know the colours that they were made with."""
 
     report: Report
     frames: dict[str, Array]
@@ -181,6 +184,7 @@ class _Reading:
     moved: set[str] = field(default_factory=set)
     children: Children = field(default_factory=dict)
     switched: bool = False
+    colored: bool = False
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -193,6 +197,8 @@ class _Reading:
             _take_mirrored(body, record)
         body.name = file_name(obj)
         body.shapes = body_shapes(obj, body.shapes, body.com, self.children, self.report)
+        if self.colored:
+            self._paint(obj, body)
         if exact is None or was_moved(obj):
             body.pose, scale = edited_pose(obj, exact)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
@@ -251,6 +257,15 @@ class _Reading:
         joint.twin = _twin(record.twin, joint.twin, copied=original is not None)
         joint.id = own
         return joint
+
+    def _paint(self, obj: bpy.types.Object, body: Body) -> None:
+        """Take over the colour of a body that somebody painted as a whole. A mesh file has its own."""
+        seen = [shape for shape in body.shapes if shape.visual]
+        if not seen or any(shape.type == "mesh" and shape.mesh for shape in seen) or obj.type != "MESH":
+            return
+        color = painted(obj)
+        if color is not None and any(shape.color != color for shape in seen):
+            body.shapes = [replace(shape, color=color) if shape.visual else shape for shape in body.shapes]
 
     def _weigh(self, obj: bpy.types.Object, body: Body) -> None:
         """Take over an edited mass; the moments that the file states go with it."""

@@ -10,6 +10,7 @@ from ...model.report import Report
 from ...model.upright import turned, upright_turn
 from ..access import record_of, settings
 from ..extract import extract
+from ..extract.own_meshes import write_own_meshes
 from ..model_parts import rig_in
 from ..preferences import ignore_collada_units, mesh_folders
 from .common import (
@@ -88,14 +89,17 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            mechanism = extract(self._collection(context))
+            collection = self._collection(context)
+            mechanism = extract(collection)
             if not self.properties.is_property_set("format"):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
             path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
+            meshes = write_own_meshes(collection, mechanism, path, self.format)
             if self.upright:
                 mechanism = turned(mechanism, upright_turn(mechanism))
             report: Report = mechanism.report
+            report.extend(meshes)
             report.extend(formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units()))
         except ERRORS as error:
             return refuse(self, error)

@@ -10,6 +10,8 @@ import bpy
 from ... import formats
 from ...model.truth import Line
 from ..access import record_of, settings
+from ..build.folders import SEPARATOR
+from ..edit.refit import moved_joints
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.progress import note as run_note
 from ..physics.simulation import is_simulated, leftovers
@@ -71,11 +73,39 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             _fact(layout, "File", bpy.path.basename(model.path))
         if model.has_collision:
             layout.prop(model, "show_collision")
+        _assemblies(layout, model)
+        _tell_of_moved(context, layout, rig)
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")
         if row is not None:
             export.format = row.id
+
+
+def _assemblies(layout: bpy.types.UILayout, model: Any) -> None:
+    """A checkbox for each, where there is something to switch."""
+    rows = model.assemblies
+    if len(rows) < 2 and all(row.active for row in rows):
+        return
+    column = layout.column(align=True)
+    column.label(text="Assemblies")
+    for row in rows:
+        line = column.row(align=True)
+        for _level in range(row.path.count(SEPARATOR)):
+            line.label(text="", icon="BLANK1")
+        icon: Any = "CHECKBOX_HLT" if row.active else "CHECKBOX_DEHLT"
+        button = line.operator("knuckle.switch_assembly", text=row.name, icon=icon, emboss=False, translate=False)
+        button.path = row.path
+
+
+def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """Joints that were moved by hand, and what makes the bones follow."""
+    moved = moved_joints(rig)
+    if moved:
+        box = layout.box()
+        told = counted(len(moved), "joint was moved", "joints were moved")
+        paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
+        box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 
 class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
