@@ -13,7 +13,7 @@ from ..edit.checks import check_model, fix
 from ..edit.twins import by_id
 from .common import NeedsModel, Result, counted, model_in
 from .lists import SEVERITY_ICONS
-from .panels import CATEGORY, paragraph
+from .panels import CATEGORY, ORDER, paragraph
 
 
 def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
@@ -89,6 +89,7 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_checks(bpy.types.Panel):
     bl_label = "Checks"
+    bl_order = ORDER["checks"]
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY

@@ -25,7 +25,7 @@ from ..edit.twins import (
 )
 from ..model_parts import servo_bones
 from .common import NeedsModel, Result, counted, model_in, tell
-from .panels import CATEGORY
+from .panels import CATEGORY, ORDER
 from .selection import active_joint
 
 _PLANE_ITEMS = [
@@ -244,6 +244,7 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_twins(bpy.types.Panel):
     bl_label = "Twins"
+    bl_order = ORDER["twins"]
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY

@@ -1,4 +1,4 @@
-"""The sidebar's tab, in the order of work: the model, its drive, controls, servos, motion, film, report."""
+"""The sidebar's tab, in the order of work: the model, its servos, controls, motion, physics, film, report."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
 
 CATEGORY = "Knuckle"
+#: The places of the panels, in the order of work. Those without one come first.
+ORDER = {
+    name: place
+    for place, name in enumerate(
+        ("model", "servos", "joints", "stops", "twins", "controls", "motion", "physics", "film", "checks", "report")
+    )
+}
 _LEAST_RATE = 50.0  # frames per second below which servos visibly lag
 
 
@@ -46,6 +53,7 @@ def _split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILa
 
 class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
     bl_label = "Model"
+    bl_order = ORDER["model"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -110,7 +118,7 @@ def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, rig: 
 
 class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
     bl_label = "World"
-    bl_parent_id = "VIEW3D_PT_knuckle_model"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -147,7 +155,8 @@ def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) 
 
 
 class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
-    bl_label = "Drive"
+    bl_label = "Physics"
+    bl_order = ORDER["physics"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -234,6 +243,7 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
 
 class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
     bl_label = "Controls"
+    bl_order = ORDER["controls"]
 
     def draw(self, context: bpy.types.Context) -> None:
         model = settings(model_in(context))
@@ -250,6 +260,7 @@ class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
 
 class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
     bl_label = "Servos and Stops"
+    bl_order = ORDER["servos"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -312,6 +323,7 @@ def _joint(
 
 class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
     bl_label = "Motion"
+    bl_order = ORDER["motion"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -333,6 +345,7 @@ class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
 
 class VIEW3D_PT_knuckle_film(_ModelPanel, bpy.types.Panel):
     bl_label = "Film"
+    bl_order = ORDER["film"]
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -347,6 +360,7 @@ class VIEW3D_PT_knuckle_film(_ModelPanel, bpy.types.Panel):
 
 class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
     bl_label = "Report"
+    bl_order = ORDER["report"]
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
@@ -397,8 +411,8 @@ def paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str,
 
 CLASSES = (
     VIEW3D_PT_knuckle_model,
-    VIEW3D_PT_knuckle_world,
     VIEW3D_PT_knuckle_drive,
+    VIEW3D_PT_knuckle_world,
     VIEW3D_PT_knuckle_truth,
     VIEW3D_PT_knuckle_controls,
     VIEW3D_PT_knuckle_servos,
