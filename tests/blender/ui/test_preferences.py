@@ -120,7 +120,7 @@ def test_the_panel_shows_every_folder_and_marks_those_that_are_not_there(enabled
     rows = [MagicMock(), MagicMock(), MagicMock()]
     layout = MagicMock()
     layout.row.side_effect = rows
-    drawn = SimpleNamespace(layout=layout, mesh_folders=enabled.mesh_folders)
+    drawn = SimpleNamespace(layout=layout, mesh_folders=enabled.mesh_folders, gait=True)
     KnucklePreferences.draw(drawn, None)
     assert [row.alert for row in rows[1:]] == [False, True]
     assert [row.operator.return_value.index for row in rows[1:]] == [0, 1]
