@@ -14,7 +14,8 @@ from ...model.starters import STARTERS
 from ..access import record_of
 from ..build import BuildOptions, build
 from ..model_parts import require_rig
-from .common import ERRORS, Result, census, refuse
+from ..translations import told
+from .common import ERRORS, Result, census, refuse, say
 from .edit_models import select_only
 from .edit_parts import KNUCKLE_OT_new_model
 
@@ -58,7 +59,7 @@ class KNUCKLE_OT_add_mechanism(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         if context.mode == "OBJECT":
             return True
-        cls.poll_message_set("Go to object mode to add a mechanism")
+        cls.poll_message_set(told("Go to object mode to add a mechanism"))
         return False
 
     def draw(self, _context: bpy.types.Context) -> None:
@@ -76,7 +77,7 @@ class KNUCKLE_OT_add_mechanism(bpy.types.Operator):
             return refuse(self, error)
         rig.matrix_world = Matrix.Translation(context.scene.cursor.location) @ rig.matrix_world
         select_only(context, [rig])
-        self.report({"INFO"}, f"{record_of(rig).source_name!r} added: {census(rig)}")
+        say(self, {"INFO"}, f"{record_of(rig).source_name!r} added: {census(rig)}")
         return {"FINISHED"}
 
 

@@ -12,7 +12,7 @@ from ..animation.gait import bake_gait, settings_curves
 from ..physics.bake import bake_steps
 from ..physics.body_keys import remove_body_keys
 from ..physics.truth import truth_lines
-from .common import NeedsModel, Result
+from .common import NeedsModel, Result, say
 from .long_work import LongWork, Steps
 
 
@@ -43,7 +43,7 @@ class KNUCKLE_OT_bake_gait(NeedsModel):
         action = bake_gait(context.scene, rig, self.frame_start, self.frame_end)
         if action is None:
             raise ValueError("The mechanism came without a gait")
-        self.report({"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}")
+        say(self, {"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}")
         return {"FINISHED"}
 
 
@@ -86,7 +86,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
         action, recording = result
         found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
         apart = f". {found[0]}" if found else ""
-        self.report({"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
+        say(self, {"INFO"}, f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}")
 
 
 class KNUCKLE_OT_remove_body_keys(NeedsModel):
@@ -101,7 +101,7 @@ class KNUCKLE_OT_remove_body_keys(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         remove_body_keys(rig)
-        self.report({"INFO"}, "The bodies follow the bones")
+        say(self, {"INFO"}, "The bodies follow the bones")
         return {"FINISHED"}
 
 

@@ -11,7 +11,7 @@ from ...model.validate import Finding
 from ..access import settings
 from ..edit.checks import check_model, fix
 from ..edit.twins import by_id
-from .common import NeedsModel, Result, counted, model_in
+from .common import NeedsModel, Result, counted, model_in, say
 from .lists import SEVERITY_ICONS
 from .panels import CATEGORY, ORDER, paragraph
 
@@ -49,7 +49,7 @@ class KNUCKLE_OT_check_model(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         found = check_model(rig)
         _keep(rig, found)
-        self.report({"INFO"}, _told(found))
+        say(self, {"INFO"}, _told(found))
         return {"FINISHED"}
 
 
@@ -73,7 +73,7 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
         row = model.findings[number]
         told = fix(rig, Finding(row.code, row.severity, row.message, row.kind, tuple(row.ids.split("\n")), row.fix))
         _keep(rig, check_model(rig))
-        self.report({"INFO"}, told)
+        say(self, {"INFO"}, told)
         return {"FINISHED"}
 
 

@@ -11,7 +11,8 @@ from ..model_parts import file_name, parts, rigs_in
 from ..physics.simulation import build_physics, clear_physics, is_simulated, leftovers, remove_leftovers
 from ..physics.truth import worst_joints
 from ..physics.world import fit_world
-from .common import NeedsModel, Result, counted, tell
+from ..translations import told
+from .common import NeedsModel, Result, counted, say, tell
 from .selection import active_joint, select_part
 
 
@@ -66,7 +67,7 @@ class KNUCKLE_OT_clear_physics(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         clear_physics(context.scene, rig)
-        self.report({"INFO"}, "Physics cleared")
+        say(self, {"INFO"}, "Physics cleared")
         return {"FINISHED"}
 
 
@@ -115,7 +116,7 @@ class KNUCKLE_OT_select_worst(NeedsModel):
             done += select_part(context, rig, empty, extend=done > 0)
         if not done:
             raise ValueError("The worst joints cannot be selected: they are hidden, or have no bone")
-        self.report({"INFO"}, f"{counted(done, 'joint')} selected")
+        say(self, {"INFO"}, f"{counted(done, 'joint')} selected")
         return {"FINISHED"}
 
 
@@ -133,7 +134,7 @@ class KNUCKLE_OT_drive_loop(NeedsModel):
         if empty is None:
             raise ValueError(f"{rig.name!r} has no joint called {self.joint!r}" if self.joint else "Select a joint")
         drivers = drive_from(rig, empty)
-        self.report({"INFO"}, f"The loop is driven by {', '.join(file_name(driver) for driver in drivers)}")
+        say(self, {"INFO"}, f"The loop is driven by {', '.join(file_name(driver) for driver in drivers)}")
         return {"FINISHED"}
 
 
@@ -152,7 +153,7 @@ class KNUCKLE_OT_fit_world(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         models = [other for other in rigs_in(context.scene) if is_simulated(other)]
-        self.report({"INFO"}, fit_world(context.scene, models).why)
+        say(self, {"INFO"}, fit_world(context.scene, models).why)
         return {"FINISHED"}
 
 
@@ -166,11 +167,11 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         if leftovers(context.scene):
             return True
-        cls.poll_message_set("No deleted mechanism has left anything behind")
+        cls.poll_message_set(told("No deleted mechanism has left anything behind"))
         return False
 
     def execute(self, context: bpy.types.Context) -> Result:
-        self.report({"INFO"}, f"{counted(remove_leftovers(context.scene), 'object')} removed")
+        say(self, {"INFO"}, f"{counted(remove_leftovers(context.scene), 'object')} removed")
         return {"FINISHED"}
 
 

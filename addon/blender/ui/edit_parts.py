@@ -14,7 +14,8 @@ from ..edit.joint_places import place_for
 from ..edit.joints import delete_parts, move_joint, set_type, swap_ends
 from ..edit.refit import refit
 from ..model_parts import rig_of
-from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, tell
+from ..translations import told
+from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
 from .panels import CATEGORY
 from .selection import active_joint
 
@@ -59,7 +60,7 @@ class KNUCKLE_OT_new_model(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         if context.mode == "OBJECT":
             return True
-        cls.poll_message_set("Go to object mode to add a mechanism")
+        cls.poll_message_set(told("Go to object mode to add a mechanism"))
         return False
 
     def execute(self, context: bpy.types.Context) -> Result:
@@ -68,7 +69,7 @@ class KNUCKLE_OT_new_model(bpy.types.Operator):
         except ERRORS as error:
             return refuse(self, error)
         _activate(context, rig)
-        self.report({"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
+        say(self, {"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
         return {"FINISHED"}
 
 

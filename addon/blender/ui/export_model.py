@@ -13,6 +13,7 @@ from ..extract import extract
 from ..extract.own_meshes import write_own_meshes
 from ..model_parts import rig_in
 from ..preferences import ignore_collada_units, mesh_folders
+from ..translations import told
 from .common import (
     ERRORS,
     ExportHelper,
@@ -61,7 +62,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         # in the Exporters of a collection, that collection is the context's
         if model_in(context) is not None or rig_in(context.collection) is not None:
             return True
-        cls.poll_message_set(why_no_model(context))
+        cls.poll_message_set(told(why_no_model(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -128,7 +129,9 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """The entries of File > Export."""
     for row in formats.FORMATS.values():
-        entry = self.layout.operator(EXPORT_SCENE_OT_mechanism.bl_idname, text=f"{row.label} ({row.extensions[0]})")
+        entry = self.layout.operator(
+            EXPORT_SCENE_OT_mechanism.bl_idname, text=told(f"{row.label} ({row.extensions[0]})")
+        )
         entry.format = row.id
         entry.filter_glob = glob_of(row.extensions)
 

@@ -9,6 +9,7 @@ from ... import formats
 from ...model.records import Mechanism
 from ..build import BuildOptions, build
 from ..model_parts import rig_in
+from ..translations import told
 from .common import (
     ERRORS,
     ImportHelper,
@@ -20,6 +21,7 @@ from .common import (
     glob_of,
     poll_file_object_drop,
     refuse,
+    say,
 )
 from .import_options import ImportOptions, draw_options, take_defaults
 
@@ -71,7 +73,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
             refuse(self, error)
             return None
         warnings = mechanism.report.count("warning")
-        self.report({"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
+        say(self, {"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
         return rig
 
     def _options(self) -> BuildOptions:
@@ -128,7 +130,7 @@ def _frame(context: bpy.types.Context) -> None:
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """The entry of File > Import."""
-    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=f"Mechanism ({' '.join(EXTENSIONS)})")
+    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=told(f"Mechanism ({' '.join(EXTENSIONS)})"))
 
 
 CLASSES = (IMPORT_SCENE_OT_mechanism, IO_FH_mechanism)

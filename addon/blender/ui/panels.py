@@ -18,6 +18,7 @@ from ..physics.simulation import is_simulated, leftovers
 from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate
 from ..properties import control_property
+from ..translations import told
 from .common import counted, model_in, why_no_model
 from .lists import SEVERITY_ICONS
 from .selection import active_joint, joints_collection
@@ -293,7 +294,7 @@ def _joint(
     for dof in joint.dofs:
         turns = dof.kind in {"rotation", "screw"}
         if dof.kind in {"ball", "free"}:
-            layout.label(text=f"Turns freely ({dof.kind})")
+            layout.label(text=told(f"Turns freely ({dof.kind})"))
             continue
         if 0 <= dof.step < len(chain):
             pose = rig.pose.bones[chain[dof.step]]
@@ -376,7 +377,7 @@ class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
             layout.label(text="Nothing to report")
             return
         warnings = sum(line.severity != "info" for line in model.report)
-        layout.label(text=f"{counted(len(model.report), 'line')}, {counted(warnings, 'warning')}")
+        layout.label(text=told(f"{counted(len(model.report), 'line')}, {counted(warnings, 'warning')}"))
         layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
         if 0 <= model.report_index < len(model.report):
             line = model.report[model.report_index]
@@ -405,7 +406,7 @@ def paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str,
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
     column = layout.column(align=True)
-    for number, line in enumerate(wrap(text, max(int(room / 6.2), 16))):
+    for number, line in enumerate(wrap(told(text), max(int(room / 6.2), 16))):
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
 
 

@@ -20,8 +20,10 @@ _DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "col
 #: Functions of ours that show a text, and which of their arguments it is.
 _SHOWS = {
     "tell": 1, "refuse": 1, "report": 1, "paragraph": 2, "poll_message_set": 0, "_fact": 1, "_labelled": 1,
-    "ValueError": 0, "say": 0, "counted": 1, "_group": 2,
+    "ValueError": 0, "say": 2, "told": 0, "counted": 1, "_group": 2,
 }  # fmt: skip
+#: Bases of operators, which are not registered themselves.
+_HIDDEN = ("_", "Needs", "LongWork")
 #: Functions that return what is shown.
 _ANSWERS = ("why", "_told", "told", "_summary", "_in_words", "_found_by")
 
@@ -32,6 +34,8 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             for line in node.body:
+                if node.name.startswith(_HIDDEN):
+                    continue
                 if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", "") in _CLASS_TEXTS:
                     yield from _texts(line.value)
         elif isinstance(node, ast.Call):
@@ -53,7 +57,7 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     words = {word.arg: word.value for word in node.keywords}
     if name in _PROPERTIES:
-        for word in ("name", "description"):
+        for word in ("name", "description") if "name" in words or "items" in words else ():  # else nobody sees it
             if word in words:
                 yield from _texts(words[word])
         if name.startswith("_"):
@@ -68,8 +72,10 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
                 yield from _texts(words[word])
     if name in _SHOWS and len(node.args) > _SHOWS[name]:
         yield from _texts(node.args[_SHOWS[name]])
-        if name == "counted":
-            yield from (found for argument in node.args[2:] for found in _texts(argument))
+        if name == "counted" and len(node.args) > 2:
+            yield from _texts(node.args[2])
+        elif name == "counted":
+            yield from ((f"{text}s", line) for text, line in _texts(node.args[1]))
 
 
 def _items(node: ast.expr) -> Iterator[tuple[str, int]]:
