@@ -198,7 +198,7 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
 def look(*_args: Any) -> None:
     """After undo, redo or another file: see whether any model is edited symmetrically."""
     drop()
-    _state["on"] = any(armature_settings(data).symmetric for data in bpy.data.armatures)
+    _state["on"] = any(armature_settings(data).symmetric for data in getattr(bpy.data, "armatures", ()))
 
 
 _HANDLERS: Handlers = (
@@ -217,7 +217,7 @@ _LISTENERS: Listeners = (
 def register() -> None:
     """Hang in what follows edits."""
     hang(_HANDLERS, _LISTENERS)
-    look()
+    look()  # while Blender enables an extension it shows no data; the file that it then opens is looked at
 
 
 def unregister() -> None:

@@ -64,6 +64,7 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             hint = why_no_model(context) if several else "Drop a model file into the view, or import one"
             paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
+            layout.menu("KNUCKLE_MT_add", text="Add Mechanism", icon="ADD")
             if leftovers(context.scene):
                 layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
             return

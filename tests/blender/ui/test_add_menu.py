@@ -25,7 +25,7 @@ def drawn(menu: Any) -> list[tuple[str, Any]]:
         ("pendulum", {"links": 2}, 2, 2),
         ("four_bar", {}, 3, 4),
         ("slider_crank", {"crank": 0.2}, 3, 4),
-        ("walker", {"legs": 6}, 13, 12),
+        ("walker", {"legs": 4}, 9, 8),
     ],
 )
 def test_a_mechanism_to_begin_with_poses_simulates_and_goes_out(
