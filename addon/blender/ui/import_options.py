@@ -79,7 +79,7 @@ def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) 
         model.prop(chosen, "frame_view")
     physics = _group(layout, "KNUCKLE_import_physics", "Physics", folding)
     if physics is not None:
-        physics.prop(chosen, "physics", text="Build")
+        physics.prop(chosen, "physics", text="Build" if folding else "Build Physics")
         physics.prop(chosen, "ground")
     motion = _group(layout, "KNUCKLE_import_motion", "Animation", folding)
     if motion is not None:
