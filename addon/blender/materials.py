@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import bpy
+import numpy as np
 
 from .compat import VERSION
 
 Color = tuple[float, float, float, float]
+#: Colours that differ by less are the same: half of what 8 bits can tell.
+_SAME = 0.5 / 255
 
 
 def plain_material(name: str, color: Color) -> bpy.types.Material:
     """A new material of one colour, RGBA as files and people give it (sRGB)."""
     made = bpy.data.materials.new(name)
     linear = [*(to_linear(part) for part in color[:3]), color[3]]
+    material_record(made).is_built, material_record(made).built = True, linear
     made.diffuse_color = linear
     made.roughness = 0.55
     if VERSION < (5, 0):  # since then every material has nodes
@@ -25,6 +30,54 @@ def plain_material(name: str, color: Color) -> bpy.types.Material:
         shader.inputs["Roughness"].default_value = 0.55
         shader.inputs["Alpha"].default_value = color[3]
     return made
+
+
+def painted(obj: bpy.types.Object) -> Color | None:
+    """The one colour (sRGB) that somebody painted all of an object's mesh with: None where there are several, or a
+    picture, or where it still has the colour that it was made with."""
+    mesh = cast(bpy.types.Mesh, obj.data)
+    used = {slot.material for slot in obj.material_slots}
+    if len(used) > 1:
+        slots = np.zeros(len(mesh.polygons), dtype=np.int32)
+        mesh.polygons.foreach_get("material_index", slots)  # type: ignore[arg-type]
+        used = {obj.material_slots[min(int(number), len(obj.material_slots) - 1)].material for number in set(slots)}
+    material = used.pop() if len(used) == 1 else None
+    linear = _color_of(material) if material is not None else None
+    if material is None or linear is None:
+        return None
+    record = material_record(material)
+    if record.is_built and max(abs(now - old) for now, old in zip(linear, record.built, strict=True)) < _SAME:
+        return None
+    red, green, blue, alpha = (round(part, 4) for part in (*map(to_srgb, linear[:3]), linear[3]))
+    return red, green, blue, alpha
+
+
+def _color_of(material: bpy.types.Material) -> Sequence[float] | None:
+    """What a material is painted with: in its shader, or, where that has not changed or is none, in the viewport."""
+    has_nodes = VERSION >= (5, 0) or material.use_nodes
+    nodes = material.node_tree.nodes if has_nodes and material.node_tree is not None else ()
+    shader: Any = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
+    shown = material.diffuse_color[:]
+    if shader is None:
+        return shown
+    base = shader.inputs["Base Color"]
+    if base.is_linked:
+        return None
+    color = [*base.default_value[:3], shader.inputs["Alpha"].default_value]
+    built = material_record(material)
+    kept = built.is_built and max(abs(now - old) for now, old in zip(color, built.built, strict=True)) < _SAME
+    return shown if kept else color
+
+
+def material_record(material: bpy.types.Material) -> Any:
+    """What we keep with a material."""
+    return material.knuckle  # type: ignore[attr-defined]
+
+
+def to_srgb(part: float) -> float:
+    """A linear value as files and people give it, from 0 to 1."""
+    part = min(max(part, 0.0), 1.0)
+    return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
 
 
 def to_linear(part: float) -> float:

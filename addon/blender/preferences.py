@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
@@ -29,6 +30,12 @@ def ignore_collada_units() -> bool:
     """Whether the unit that a Collada file names is left out of account."""
     found = _preferences()
     return bool(found.ignore_collada_units) if found is not None else True
+
+
+def import_defaults(names: Iterable[str]) -> dict[str, Any]:
+    """What imports begin with, by the names of their options; empty where nobody has enabled us."""
+    found = _preferences()
+    return {} if found is None else {name: getattr(found, name) for name in names if hasattr(found, name)}
 
 
 def xmdi_tags() -> tuple[str, str]:

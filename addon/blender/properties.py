@@ -45,7 +45,8 @@ DRIVES = ("KEYS", "SERVO", "LIMP")
 ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 
 #: How a model is kept in a .blend, written when it is built. Since 2, frames, lights and collision shapes are objects.
-VERSION = 2
+#: Since 3, materials know the colour that they were made with.
+VERSION = 3
 
 
 class KnuckleObject(bpy.types.PropertyGroup):
@@ -61,6 +62,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     model: PointerProperty(type=bpy.types.Object)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
+    fitted: FloatVectorProperty(size=16, description="The local matrix of a joint that its bone was made for")
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint)
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
@@ -78,6 +80,13 @@ class KnuckleObject(bpy.types.PropertyGroup):
     flywheel_share: FloatProperty(description="Which share of the body's mass is in its flywheel")
     is_ground: BoolProperty(description="The ground that the scene's models stand on")
     is_apart: BoolProperty(description="Its constraint holds nothing, but keeps two bodies from colliding")
+
+
+class KnuckleMaterial(bpy.types.PropertyGroup):
+    """The colour that a material of ours was made with: what tells that it was painted over."""
+
+    is_built: BoolProperty()
+    built: FloatVectorProperty(size=4)
 
 
 class KnuckleBone(bpy.types.PropertyGroup):
@@ -136,6 +145,13 @@ class KnuckleFinding(bpy.types.PropertyGroup):
     parts: StringProperty()
     ids: StringProperty()
     fix: StringProperty(description="What would mend it safely")
+
+
+class KnuckleAssembly(bpy.types.PropertyGroup):
+    """A group of parts that is on or off as a whole."""
+
+    path: StringProperty(description="What names it from the top")
+    active: BoolProperty(name="On", default=True)
 
 
 class KnuckleTwinPair(bpy.types.PropertyGroup):
@@ -282,6 +298,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=world_changed,
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
+    assemblies: CollectionProperty(type=KnuckleAssembly, description="Which groups of parts are on")
     findings: CollectionProperty(type=KnuckleFinding, description="What Check Mechanism found")
     finding_index: IntProperty()
     checked: BoolProperty(description="Check Mechanism looked since")
@@ -324,17 +341,20 @@ CLASSES = (
     *JOINT_CLASSES,
     *RESTRAINT_CLASSES,
     KnuckleObject,
+    KnuckleMaterial,
     KnuckleBone,
     KnuckleControls,
     KnuckleReportLine,
     KnuckleFinding,
     KnuckleTwinPair,
+    KnuckleAssembly,
     KnuckleServoState,
     KnuckleModel,
 )
 POINTERS: tuple[tuple[Any, type], ...] = (
     (bpy.types.Object, KnuckleObject),
     (bpy.types.Bone, KnuckleBone),
+    (bpy.types.Material, KnuckleMaterial),
     (bpy.types.Armature, KnuckleModel),
     (bpy.types.Action, KnuckleAction),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from .. import cli
-from . import properties
+from . import properties, translations
 from .edit import symmetric
 from .physics import hooks
 
@@ -33,6 +33,7 @@ def register() -> None:
     hooks.register()
     symmetric.register()
     ui.register()
+    translations.register()
     _state["command"] = bpy.utils.register_cli_command("knuckle", cli.main)
     _state["on"] = True
 
@@ -45,6 +46,7 @@ def unregister() -> None:
     from . import ui
 
     bpy.utils.unregister_cli_command(_state.pop("command"))
+    translations.unregister()
     ui.unregister()
     symmetric.unregister()
     hooks.unregister()

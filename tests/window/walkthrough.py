@@ -27,7 +27,17 @@ from driving import (
 )
 
 MODEL = "hexapod.jm"
-PANELS = ("model", "drive", "controls", "servos", "motion", "film", "report")  # in the sidebar, from the top
+PANELS = (
+    "model",
+    "servos",
+    "twins",
+    "controls",
+    "motion",
+    "drive",
+    "film",
+    "checks",
+    "report",
+)  # in the sidebar, from the top
 
 
 def rig():

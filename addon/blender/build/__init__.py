@@ -139,6 +139,9 @@ def _keep_settings(
     if source.text:
         name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name
         keep_document(rig, name, source.text, source.encoding)
+    for assembly in mechanism.assemblies:
+        kept = model.assemblies.add()
+        kept.name, kept.path, kept.active = assembly.name or assembly.path, assembly.path, assembly.active
     world = mechanism.world
     model.gravity = [float(part) for part in world.gravity]
     model.friction = world.friction if world.friction is not None else 0.0

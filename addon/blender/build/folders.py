@@ -9,7 +9,8 @@ import bpy
 from ...model.records import Assembly
 
 SEPARATOR = ":"
-_OFF = "Off"
+#: What holds the parts that are switched off by themselves.
+OFF = "Off"
 
 
 class Folders:
@@ -33,10 +34,10 @@ class Folders:
 
     def folder(self, kind: str, assembly: str = "", active: bool = True) -> bpy.types.Collection:
         """Where an object goes. ``active`` False: it is switched off by itself."""
-        made = self._made.get((kind, assembly, "" if active else _OFF))
+        made = self._made.get((kind, assembly, "" if active else OFF))
         if made is None:
             made = self._folder(kind, assembly) if active else self._off_folder(kind, assembly)
-            self._made[kind, assembly, "" if active else _OFF] = made
+            self._made[kind, assembly, "" if active else OFF] = made
         return made
 
     def beside(self, kind: str, assembly: str, active: bool) -> bpy.types.Collection:
@@ -58,7 +59,7 @@ class Folders:
         """Within an assembly that is off as a whole nothing more has to be switched off."""
         if any(not self._assemblies[part].active for part in self._chain(path)):
             return self.folder(kind, path)
-        made = self._under(self.folder(kind, path), _OFF, (kind, path, _OFF))
+        made = self._under(self.folder(kind, path), OFF, (kind, path, OFF))
         self._off.append(made)
         return made
 

@@ -78,6 +78,7 @@ def _record(
     record.twin = joint.twin or ""
     record.model = rig
     record.built, record.built_name = flat(empty.matrix_basis), empty.name
+    record.fitted = record.built
     part = record.joint
     part.type, part.active = joint.type, joint.active
     part.at_world = (joint.parent is None) != (joint.child is None)

@@ -24,6 +24,7 @@ from ..datablocks import latest, remove_since
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts, require_rig, rig_of
 from ..records import flat, write_dofs, write_shape
+from .copies import ids_in, numbered
 from .places import to_design
 from .refit import give_ids, refit
 
@@ -150,18 +151,9 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
         child.matrix_world = matrix
     record = record_of(obj)
     record.role, record.model, record.active = "BODY", rig, True
-    record.source_name, record.source_id = obj.name, _free_id(rig, obj.name)
+    record.source_name, record.source_id = obj.name, numbered(obj.name, ids_in(rig))
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
     write_shape(record.shapes.add(), solid.shape)
-
-
-def _free_id(rig: bpy.types.Object, wanted: str) -> str:
-    taken = {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}
-    number, out = 1, wanted
-    while out in taken:
-        number += 1
-        out = f"{wanted} {number}"
-    return out
 
 
 # ---------------------------------------------------------------- joints
@@ -214,7 +206,7 @@ def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs
     child_collection(rig, "Joints").objects.link(empty)
     record = record_of(empty)
     record.role, record.model = "JOINT", rig
-    record.source_name, record.source_id = name, _free_id(rig, name)
+    record.source_name, record.source_id = name, numbered(name, ids_in(rig))
     record.joint.type, record.joint.active = type_, True
     write_dofs(record.joint, dofs)
     turn = constraint_turn(record.joint)

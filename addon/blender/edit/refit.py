@@ -45,6 +45,7 @@ from ..model_parts import joint_bones, parts
 from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics
 from ..posing import pose_of, write_pose
+from ..properties import KnuckleObject
 from ..records import flat
 
 
@@ -74,6 +75,17 @@ def refit(rig: bpy.types.Object) -> Report:
         if loops != decided.tree.loop_joints:
             _choose_followers(rig, decided)
     return report
+
+
+def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The joints whose empties were moved since their bones were made for them: posing still turns them where they
+    were."""
+    return [empty for empty in parts(rig, "JOINT") if flat(empty.matrix_basis) != _fitted(record_of(empty))]
+
+
+def _fitted(record: KnuckleObject) -> list[float]:
+    fitted = list(record.fitted)
+    return fitted if any(fitted) else list(record.built)  # files from before this was kept
 
 
 def give_ids(rig: bpy.types.Object) -> None:
@@ -222,6 +234,7 @@ def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan) -> None:
         joint = record_of(empty).joint
         carrier = joint.parent or joint.child
         hook.hold(empty, record_of(carrier).source_id if carrier is not None else None)
+        record_of(empty).fitted = flat(empty.matrix_basis)
 
 
 Curve = tuple[str, int]

@@ -218,7 +218,7 @@ _LISTENERS: Listeners = (
 def register() -> None:
     """Hang in what follows edits."""
     hang(_HANDLERS, _LISTENERS)
-    look()
+    look()  # while Blender enables an extension it shows no data; the file that it then opens is looked at
 
 
 def unregister() -> None:

@@ -25,6 +25,7 @@ from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import file_name, parts
 from ..records import flat, read_dofs, unflat, write_dof
+from .copies import copy_part, copy_shapes, ids_in
 from .joints import joint_frame, put_frame
 from .places import rigid
 from .refit import give_ids, refit
@@ -269,19 +270,10 @@ def twin_name(name: str, taken: Collection[str]) -> str:
 
 def _copy(rig: bpy.types.Object, obj: bpy.types.Object) -> bpy.types.Object:
     """A copy of a part with an id of its own, the original's twin."""
-    made = obj.copy()
-    for folder in obj.users_collection:
-        if folder.objects.get(made.name) is None:
-            folder.objects.link(made)
-    taken = {file_name(other) for other in parts(rig, record_of(obj).role) if other != made}
-    name = twin_name(file_name(obj), taken)
-    made.name = name
-    record = record_of(made)
-    ids = {record_of(other).source_id for role in ("BODY", "JOINT") for other in parts(rig, role) if other != made}
-    record.copy_of = record.copy_of or record.source_id
-    record.source_id = twin_name(record_of(obj).source_id, ids) if made.name in ids else made.name
-    record.source_name, record.built_name = name, made.name
-    record.twin, record_of(obj).twin = record_of(obj).source_id, record.source_id
+    ids = ids_in(rig)
+    name = twin_name(file_name(obj), {file_name(other) for other in parts(rig, record_of(obj).role)})
+    made = copy_part(obj, name, twin_name(record_of(obj).source_id, ids) if name in ids else name)
+    record_of(made).twin, record_of(obj).twin = record_of(obj).source_id, record_of(made).source_id
     return made
 
 
@@ -307,15 +299,7 @@ def _twin_body(rig: bpy.types.Object, obj: bpy.types.Object, plane: Plane) -> bp
         mesh.transform(Matrix(local.tolist()))
         mesh.flip_normals()
         made.data = mesh
-    for child in obj.children:
-        if record_of(child).role == "SHAPE":
-            part = child.copy()
-            for folder in child.users_collection:
-                folder.objects.link(part)
-            part.parent = made
-            number = record_of(child).source_id.rpartition("/")[2]
-            record_of(part).source_id = f"{record.source_id}/{number}"
-            part.matrix_basis = Matrix((local @ np.array(child.matrix_basis) @ local).tolist())
+    copy_shapes(obj, made, local)
     return made
 
 
@@ -325,10 +309,6 @@ def _twin_joint(rig: bpy.types.Object, empty: bpy.types.Object, plane: Plane) ->
     image = mirrored_joint(_joint_record(empty), plane, mates, bodies)
     made = _copy(rig, empty)
     joint = record_of(made).joint
-    for name in ("motor", "preload"):
-        setattr(joint, name, None)
-    for own in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
-        own.clear()
     objects = by_id(rig, "BODY")
     joint.parent, joint.child = objects.get(image.parent or ""), objects.get(image.child or "")
     _write_values(joint, image.dofs)

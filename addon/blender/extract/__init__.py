@@ -25,6 +25,7 @@ from ..build.bodies import com_pose
 from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof
+from ..materials import painted
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
@@ -34,7 +35,7 @@ from .deleted import Before
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
-__all__ = ["extract", "own_ids"]
+__all__ = ["document_ids", "extract", "own_ids"]
 
 T = TypeVar("T", Body, Joint)
 Ids = Mapping[bpy.types.Object, str]
@@ -55,6 +56,8 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     present = set(collection.all_objects)
     reading = _Reading(mechanism.report, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.children = shape_children(present, mechanism.report)
+    reading.colored = settings(rig).version >= 3
+    reading.switched = _switch_assemblies(rig, mechanism)
     bodies = own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
     joints = own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
     reading.ids = bodies
@@ -80,6 +83,20 @@ def _base(rig: bpy.types.Object) -> Mechanism:
     """The mechanism as its document has it; an empty one where there is none."""
     data = document_bytes(rig)
     return Mechanism(record_of(rig).source_name) if data is None else loads(data, settings(rig).path)
+
+
+def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:
+    """Have the assemblies on and off as the model's settings say; False where these know none."""
+    switches = {kept.path: kept.active for kept in settings(rig).assemblies}
+    for assembly in mechanism.assemblies:
+        assembly.active = switches.get(assembly.path, assembly.active)
+    return bool(switches)
+
+
+def document_ids(rig: bpy.types.Object) -> set[str]:
+    """The ids that a model's document knows, of parts that are still there and of others."""
+    base = _base(rig)
+    return {body.id for body in base.bodies} | {joint.id for joint in base.joints}
 
 
 def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
@@ -140,8 +157,8 @@ def _take_mirrored(body: Body, record: KnuckleObject) -> None:
 
 
 def _authored(own: str, record: KnuckleObject) -> Body:
-    """A body that no document knows: it was made of a mesh."""
-    body = Body(own, record.source_name, mass=record.mass)
+    """A body that no document knows: it was made of a mesh, or came from another model."""
+    body = Body(own, record.source_name, mass=record.mass, com=np.array([plain(x) for x in record.com]))
     if record.has_tensor:
         body.inertia = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * record.mass
     return body
@@ -155,7 +172,8 @@ def _original_id(obj: bpy.types.Object) -> str:
 class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
     joints, by id, ``openings`` where those of open loops have their other side, from there; ``bones`` are the renamed
-    ones, by the ids of their joints."""
+    ones, by the ids of their joints. ``switched``: the records know what is switched on, and not the document;
+    ``colored``: materials know the colours that they were made with."""
 
     report: Report
     frames: dict[str, Array]
@@ -165,6 +183,8 @@ class _Reading:
     poses: dict[str, Array] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
     children: Children = field(default_factory=dict)
+    switched: bool = False
+    colored: bool = False
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -177,6 +197,8 @@ class _Reading:
             _take_mirrored(body, record)
         body.name = file_name(obj)
         body.shapes = body_shapes(obj, body.shapes, body.com, self.children, self.report)
+        if self.colored:
+            self._paint(obj, body)
         if exact is None or was_moved(obj):
             body.pose, scale = edited_pose(obj, exact)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
@@ -192,6 +214,7 @@ class _Reading:
         self._weigh(obj, body)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
+        body.active = record.active if self.switched else body.active
         body.id = own
         return body
 
@@ -208,8 +231,10 @@ class _Reading:
         rewired = (parent, child) != (joint.parent, joint.child)
         if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
             known = (old or original) is not None  # an end that the file leaves open is the world
-            lost = (parent is None and not (known and joint.parent is None)) or (
-                child is None and not (known and joint.child is None)
+            at_world = part.at_world and (parent is None) != (child is None)
+            lost = not at_world and any(
+                now is None and not (known and before is None)
+                for now, before in ((parent, joint.parent), (child, joint.child))
             )
             joint.parent, joint.child = parent, child
             joint.active = part.active and not lost and parent != child
@@ -222,6 +247,8 @@ class _Reading:
             elif joint.id in self.openings and not rewired:
                 frame = frame @ self.openings[joint.id]
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
+        elif self.switched:
+            joint.active = part.active
         joint.type = part.type if joint.type != part.type and _kinds(joint.dofs) != _kinds(part.dofs) else joint.type
         if _kinds(joint.dofs) == _kinds(part.dofs):
             _edit_dofs(obj, joint)
@@ -230,6 +257,15 @@ class _Reading:
         joint.twin = _twin(record.twin, joint.twin, copied=original is not None)
         joint.id = own
         return joint
+
+    def _paint(self, obj: bpy.types.Object, body: Body) -> None:
+        """Take over the colour of a body that somebody painted as a whole. A mesh file has its own."""
+        seen = [shape for shape in body.shapes if shape.visual]
+        if not seen or any(shape.type == "mesh" and shape.mesh for shape in seen) or obj.type != "MESH":
+            return
+        color = painted(obj)
+        if color is not None and any(shape.color != color for shape in seen):
+            body.shapes = [replace(shape, color=color) if shape.visual else shape for shape in body.shapes]
 
     def _weigh(self, obj: bpy.types.Object, body: Body) -> None:
         """Take over an edited mass; the moments that the file states go with it."""

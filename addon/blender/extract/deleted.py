@@ -59,8 +59,8 @@ class Before:
                 body.pose = moves[body.id] @ body.pose
 
     def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
-        """Whether a joint of the document lost a body."""
-        if not lost & {*self.ends.get(joint.id, ())}:
+        """Whether a joint of the document lost a body, and nobody put another, or the world, in its place."""
+        if joint.active or not lost & {*self.ends.get(joint.id, ())}:
             return False
         report.info("deleted", f"Joint {joint.name!r} went with its body", where=joint.id)
         return True

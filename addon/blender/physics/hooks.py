@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 
-from .. import listeners
+from .. import listeners, stale_lists
 from ..animation import live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
@@ -18,6 +18,8 @@ _HANDLERS: Handlers = (
     ("depsgraph_update_post", live_loops.after_update),
     ("load_post", after_load),
     ("load_factory_startup_post", after_load),
+    ("undo_post", stale_lists.refresh),  # before anybody looks
+    ("redo_post", stale_lists.refresh),
     ("undo_post", forget),
     ("redo_post", forget),
 )

@@ -8,9 +8,12 @@ import bpy
 from bpy.props import IntProperty
 
 from . import (
+    add_menu,
     bake,
     checks,
+    context_menus,
     drive,
+    edit_models,
     edit_parts,
     edit_stops,
     edit_twins,
@@ -58,9 +61,14 @@ _CLASSES: tuple[Any, ...] = (
     *overlay.CLASSES,
     *overlay_picture.CLASSES,
     *stop_handles.CLASSES,
+    *edit_models.CLASSES,
+    *add_menu.CLASSES,
+    *context_menus.CLASSES,
 )
 _MENUS = (
-    ("VIEW3D_MT_add", edit_parts.menu),
+    ("VIEW3D_MT_add", add_menu.menu),
+    ("VIEW3D_MT_object_context_menu", context_menus.menu),
+    ("VIEW3D_MT_pose_context_menu", context_menus.menu),
     ("TOPBAR_MT_file_import", import_model.menu),
     ("TOPBAR_MT_file_import", import_motion.menu),
     ("TOPBAR_MT_file_export", export_model.menu),

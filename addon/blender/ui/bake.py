@@ -14,7 +14,7 @@ from ..physics.body_keys import remove_body_keys
 from ..physics.homes import why_elsewhere, why_stopped
 from ..physics.size import distortion
 from ..physics.truth import truth_lines
-from .common import NeedsModel, Result
+from .common import NeedsModel, Result, say
 from .long_work import LongWork, Steps
 
 
@@ -45,7 +45,7 @@ class KNUCKLE_OT_bake_gait(NeedsModel):
         action = bake_gait(context.scene, rig, self.frame_start, self.frame_end)
         if action is None:
             raise ValueError("The mechanism came without a gait")
-        self.report({"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}")
+        say(self, {"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}")
         return {"FINISHED"}
 
 
@@ -98,7 +98,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
         )
         said = f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}{finer}"
         spoilt = distortion(recording.plant.rig)
-        self.report({"WARNING"} if spoilt else {"INFO"}, f"{said}. {spoilt}" if spoilt else said)
+        say(self, {"WARNING"} if spoilt else {"INFO"}, f"{said}. {spoilt}" if spoilt else said)
 
 
 class KNUCKLE_OT_remove_body_keys(NeedsModel):
@@ -113,7 +113,7 @@ class KNUCKLE_OT_remove_body_keys(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         remove_body_keys(rig)
-        self.report({"INFO"}, "The bodies follow the bones")
+        say(self, {"INFO"}, "The bodies follow the bones")
         return {"FINISHED"}
 
 

@@ -11,9 +11,9 @@ from ...model.validate import Finding
 from ..access import settings
 from ..edit.checks import check_model, fix
 from ..edit.twins import by_id
-from .common import NeedsModel, Result, counted, model_in
+from .common import NeedsModel, Result, counted, model_in, say
 from .lists import SEVERITY_ICONS
-from .panels import CATEGORY, paragraph
+from .panels import CATEGORY, ORDER, paragraph
 
 
 def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
@@ -49,7 +49,7 @@ class KNUCKLE_OT_check_model(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         found = check_model(rig)
         _keep(rig, found)
-        self.report({"INFO"}, _told(found))
+        say(self, {"INFO"}, _told(found))
         return {"FINISHED"}
 
 
@@ -73,7 +73,7 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
         row = model.findings[number]
         told = fix(rig, Finding(row.code, row.severity, row.message, row.kind, tuple(row.ids.split("\n")), row.fix))
         _keep(rig, check_model(rig))
-        self.report({"INFO"}, told)
+        say(self, {"INFO"}, told)
         return {"FINISHED"}
 
 
@@ -89,6 +89,7 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_checks(bpy.types.Panel):
     bl_label = "Checks"
+    bl_order = ORDER["checks"]
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY

@@ -12,6 +12,7 @@ from bpy_extras import io_utils
 from ...model.report import FormatError, Report
 from ..access import record_of
 from ..model_parts import active_rig, is_foreign, original_of, parts, rigs_in
+from ..translations import told
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
@@ -72,7 +73,7 @@ class NeedsModel(bpy.types.Operator):
             else why_foreign(rig) or why_linked_copy(rig) or cls.why_not(context, rig)
         )
         if reason:
-            cls.poll_message_set(reason)
+            cls.poll_message_set(told(reason))
         return not reason
 
     @classmethod
@@ -91,9 +92,14 @@ class NeedsModel(bpy.types.Operator):
         raise NotImplementedError
 
 
+def say(operator: bpy.types.Operator, kind: set[Any], text: str) -> None:
+    """Report a sentence in the user's language."""
+    operator.report(kind, told(text))
+
+
 def refuse(operator: bpy.types.Operator, error: object) -> Result:
     """Tell the user what went wrong, and cancel."""
-    operator.report({"ERROR"}, str(error))
+    say(operator, {"ERROR"}, str(error))
     return {"CANCELLED"}
 
 
@@ -101,10 +107,10 @@ def tell(operator: bpy.types.Operator, line: str, report: Report | None = None) 
     """The warnings of a report, the first few in full, and then the line that sums up."""
     warnings = [entry for entry in report.entries if entry.severity != "info"] if report is not None else []
     for entry in warnings[:_MOST_WARNINGS]:
-        operator.report({"WARNING"}, f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
+        say(operator, {"WARNING"}, f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
     if len(warnings) > _MOST_WARNINGS:
-        operator.report({"WARNING"}, f"… and {len(warnings) - _MOST_WARNINGS} warnings more")
-    operator.report({"WARNING" if warnings else "INFO"}, line)
+        say(operator, {"WARNING"}, f"… and {len(warnings) - _MOST_WARNINGS} warnings more")
+    say(operator, {"WARNING" if warnings else "INFO"}, line)
 
 
 def counted(number: int, one: str, many: str = "") -> str:

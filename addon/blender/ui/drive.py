@@ -14,7 +14,8 @@ from ..physics.simulation import build_physics, clear_physics
 from ..physics.size import distortion
 from ..physics.truth import worst_joints
 from ..physics.world import fit_world
-from .common import NeedsModel, Result, counted, tell
+from ..translations import told
+from .common import NeedsModel, Result, counted, say, tell
 from .selection import active_joint, select_part
 
 
@@ -37,7 +38,7 @@ class KNUCKLE_OT_set_drive(NeedsModel):
         settings(rig).drive = self.drive
         spoilt = distortion(rig) if self.drive != "KEYS" else ""
         if spoilt:
-            self.report({"WARNING"}, spoilt)
+            say(self, {"WARNING"}, spoilt)
         return {"FINISHED"}
 
 
@@ -73,7 +74,7 @@ class KNUCKLE_OT_clear_physics(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         baked = context.scene.rigidbody_world.point_cache.is_baked
         clear_physics(context.scene, rig)
-        self.report({"INFO"}, "Physics cleared, and the world's baked cache freed" if baked else "Physics cleared")
+        say(self, {"INFO"}, "Physics cleared, and the world's baked cache freed" if baked else "Physics cleared")
         return {"FINISHED"}
 
 
@@ -122,7 +123,7 @@ class KNUCKLE_OT_select_worst(NeedsModel):
             done += select_part(context, rig, empty, extend=done > 0)
         if not done:
             raise ValueError("The worst joints cannot be selected: they are hidden, or have no bone")
-        self.report({"INFO"}, f"{counted(done, 'joint')} selected")
+        say(self, {"INFO"}, f"{counted(done, 'joint')} selected")
         return {"FINISHED"}
 
 
@@ -140,7 +141,7 @@ class KNUCKLE_OT_drive_loop(NeedsModel):
         if empty is None:
             raise ValueError(f"{rig.name!r} has no joint called {self.joint!r}" if self.joint else "Select a joint")
         drivers = drive_from(rig, empty)
-        self.report({"INFO"}, f"The loop is driven by {', '.join(file_name(driver) for driver in drivers)}")
+        say(self, {"INFO"}, f"The loop is driven by {', '.join(file_name(driver) for driver in drivers)}")
         return {"FINISHED"}
 
 
@@ -158,7 +159,7 @@ class KNUCKLE_OT_fit_world(NeedsModel):
         return why_elsewhere(context.scene, rig) if is_simulated(rig) else "Build the physics of the mechanism first"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        self.report({"INFO"}, fit_world(context.scene, list(simulated_in(context.scene))).why)
+        say(self, {"INFO"}, fit_world(context.scene, list(simulated_in(context.scene))).why)
         return {"FINISHED"}
 
 
@@ -172,11 +173,11 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         if leftovers(context.scene):
             return True
-        cls.poll_message_set("No deleted mechanism has left anything behind")
+        cls.poll_message_set(told("No deleted mechanism has left anything behind"))
         return False
 
     def execute(self, context: bpy.types.Context) -> Result:
-        self.report({"INFO"}, f"{counted(remove_leftovers(context.scene), 'object')} removed")
+        say(self, {"INFO"}, f"{counted(remove_leftovers(context.scene), 'object')} removed")
         return {"FINISHED"}
 
 

@@ -14,7 +14,9 @@ from ..edit.joint_places import place_for
 from ..edit.joints import delete_parts, move_joint, set_type, swap_ends
 from ..edit.refit import refit
 from ..model_parts import rig_of
-from .common import ERRORS, NeedsModel, Result, counted, refuse, tell
+from ..translations import told
+from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
+from .panels import CATEGORY
 from .selection import active_joint
 
 _TYPE_ITEMS = [
@@ -58,7 +60,7 @@ class KNUCKLE_OT_new_model(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         if context.mode == "OBJECT":
             return True
-        cls.poll_message_set("Go to object mode to add a mechanism")
+        cls.poll_message_set(told("Go to object mode to add a mechanism"))
         return False
 
     def execute(self, context: bpy.types.Context) -> Result:
@@ -67,7 +69,7 @@ class KNUCKLE_OT_new_model(bpy.types.Operator):
         except ERRORS as error:
             return refuse(self, error)
         _activate(context, rig)
-        self.report({"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
+        say(self, {"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
         return {"FINISHED"}
 
 
@@ -264,9 +266,33 @@ class KNUCKLE_OT_refit(NeedsModel):
         return {"FINISHED"}
 
 
-def menu(self: Any, _context: bpy.types.Context) -> None:
-    """The entries of Blender's Add menu."""
-    self.layout.operator(KNUCKLE_OT_new_model.bl_idname, text="Empty Mechanism", icon="ARMATURE_DATA")
+class VIEW3D_PT_knuckle_parts(bpy.types.Panel):
+    bl_label = "Parts"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = CATEGORY
+    bl_parent_id = "VIEW3D_PT_knuckle_model"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return model_in(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        column = layout.column(align=True)
+        column.operator("knuckle.make_body", icon="MESH_CUBE")
+        column.operator("knuckle.add_joint", icon="EMPTY_ARROWS")
+        column = layout.column(align=True)
+        column.operator_menu_enum("knuckle.set_joint_type", "type", text="Joint Type", icon="CON_ROTLIKE")
+        column.operator_menu_enum("knuckle.move_joint", "where", text="Move Joint", icon="OBJECT_ORIGIN")
+        column.operator("knuckle.swap_joint", icon="ARROW_LEFTRIGHT")
+        column = layout.column(align=True)
+        column.operator("knuckle.duplicate_limb", icon="DUPLICATE")
+        column.operator("knuckle.delete_parts", icon="X")
+        row = layout.row(align=True)
+        row.operator("knuckle.split_model", icon="UNLINKED")
+        row.operator("knuckle.merge_models", icon="LINKED")
 
 
 CLASSES = (
@@ -278,4 +304,5 @@ CLASSES = (
     KNUCKLE_OT_move_joint,
     KNUCKLE_OT_delete_parts,
     KNUCKLE_OT_refit,
+    VIEW3D_PT_knuckle_parts,
 )

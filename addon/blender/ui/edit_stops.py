@@ -13,7 +13,7 @@ from ..access import record_of, settings
 from ..animation.curves import action_of
 from ..edit.stops import ENDS, Coordinate, counts_angles, stops_from_motion, stops_from_pose, switch_stops
 from ..edit.sweep import Sweep
-from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, tell
+from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
 from .edit_twins import chosen_parts
 from .selection import active_joint
 
@@ -98,7 +98,7 @@ class KNUCKLE_OT_switch_stops(NeedsJoints):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         ends = [end for end in ENDS if self.ends in {"BOTH", end.upper()}]
         count = switch_stops(rig, chosen_joints(context, rig), self.on, ends)
-        self.report({"INFO"}, f"Stops of {counted(count, 'servo')} switched {'on' if self.on else 'off'}")
+        say(self, {"INFO"}, f"Stops of {counted(count, 'servo')} switched {'on' if self.on else 'off'}")
         return {"FINISHED"}
 
 
@@ -139,7 +139,7 @@ class KNUCKLE_OT_sweep(NeedsJoints):
                 context.view_layer.update()
         finally:
             sweep.end()
-        self.report({"INFO"}, f"Played for {sweep.duration:.3g} s")
+        say(self, {"INFO"}, f"Played for {sweep.duration:.3g} s")
         return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:

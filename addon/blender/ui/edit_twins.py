@@ -24,8 +24,9 @@ from ..edit.twins import (
     unlink_twin,
 )
 from ..model_parts import servo_bones
-from .common import NeedsModel, Result, counted, model_in, tell
-from .panels import CATEGORY
+from ..translations import told
+from .common import NeedsModel, Result, counted, model_in, say, tell
+from .panels import CATEGORY, ORDER
 from .selection import active_joint
 
 _PLANE_ITEMS = [
@@ -130,7 +131,7 @@ class KNUCKLE_OT_link_twins(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         first, second = chosen_parts(context, rig)
         link_twins(first, second)
-        self.report({"INFO"}, f"{first.name!r} and {second.name!r} are twins")
+        say(self, {"INFO"}, f"{first.name!r} and {second.name!r} are twins")
         return {"FINISHED"}
 
 
@@ -150,7 +151,7 @@ class KNUCKLE_OT_unlink_twins(_NeedsParts):
         linked = [obj for obj in chosen_parts(context, rig) if record_of(obj).twin]
         for obj in linked:
             unlink_twin(obj)
-        self.report({"INFO"}, f"{counted(len(linked), 'part')} unlinked")
+        say(self, {"INFO"}, f"{counted(len(linked), 'part')} unlinked")
         return {"FINISHED"}
 
 
@@ -172,9 +173,9 @@ class KNUCKLE_OT_find_twins(NeedsModel):
             row.first, row.second = parts[pair.kind][pair.first].name, parts[pair.kind][pair.second].name
             row.what, row.use = _found_by(pair), True
         if not found:
-            self.report({"INFO"}, "No two parts without twins look like twins")
+            say(self, {"INFO"}, "No two parts without twins look like twins")
             return {"FINISHED"}
-        self.report({"INFO"}, f"{counted(len(found), 'pair')} found: Link Found makes those that are ticked twins")
+        say(self, {"INFO"}, f"{counted(len(found), 'pair')} found: Link Found makes those that are ticked twins")
         return {"FINISHED"}
 
 
@@ -200,7 +201,7 @@ class KNUCKLE_OT_link_found_twins(NeedsModel):
                 link_twins(objects[pair.first], objects[pair.second])
                 done += 1
         settings(rig).found_twins.clear()
-        self.report({"INFO"}, f"{counted(done, 'pair')} linked")
+        say(self, {"INFO"}, f"{counted(done, 'pair')} linked")
         return {"FINISHED"}
 
 
@@ -220,7 +221,7 @@ class KNUCKLE_OT_check_symmetry(NeedsModel):
             row.first, row.second = parts[each.kind][each.first].name, parts[each.kind][each.second].name
             row.what = _in_words(each)
         told = f"{counted(len(found), 'difference')} between twins" if found else "The halves are mirror images"
-        self.report({"INFO"}, told)
+        say(self, {"INFO"}, told)
         return {"FINISHED"}
 
 
@@ -244,6 +245,7 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_twins(bpy.types.Panel):
     bl_label = "Twins"
+    bl_order = ORDER["twins"]
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY
@@ -279,7 +281,7 @@ class VIEW3D_PT_knuckle_twins(bpy.types.Panel):
             for pair in model.found_twins:
                 row = box.row(align=True)
                 row.prop(pair, "use", text="")
-                row.label(text=f"{pair.first} / {pair.second}", translate=False)
+                row.label(text=told(f"{pair.first} / {pair.second}"), translate=False)
                 row.label(text=pair.what, translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")

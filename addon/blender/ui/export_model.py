@@ -10,8 +10,10 @@ from ...model.report import Report
 from ...model.upright import turned, upright_turn
 from ..access import record_of, settings
 from ..extract import extract
+from ..extract.own_meshes import write_own_meshes
 from ..model_parts import rig_in
 from ..preferences import ignore_collada_units, mesh_folders
+from ..translations import told
 from .common import (
     ERRORS,
     ExportHelper,
@@ -60,7 +62,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         # in the Exporters of a collection, that collection is the context's
         if model_in(context) is not None or rig_in(context.collection) is not None:
             return True
-        cls.poll_message_set(why_no_model(context))
+        cls.poll_message_set(told(why_no_model(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -88,14 +90,17 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            mechanism = extract(self._collection(context))
+            collection = self._collection(context)
+            mechanism = extract(collection)
             if not self.properties.is_property_set("format"):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
             path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
+            meshes = write_own_meshes(collection, mechanism, path, self.format)
             if self.upright:
                 mechanism = turned(mechanism, upright_turn(mechanism))
             report: Report = mechanism.report
+            report.extend(meshes)
             report.extend(formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units()))
         except ERRORS as error:
             return refuse(self, error)
@@ -124,7 +129,9 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """The entries of File > Export."""
     for row in formats.FORMATS.values():
-        entry = self.layout.operator(EXPORT_SCENE_OT_mechanism.bl_idname, text=f"{row.label} ({row.extensions[0]})")
+        entry = self.layout.operator(
+            EXPORT_SCENE_OT_mechanism.bl_idname, text=told(f"{row.label} ({row.extensions[0]})")
+        )
         entry.format = row.id
         entry.filter_glob = glob_of(row.extensions)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
+from bpy.props import CollectionProperty, StringProperty
 
 from ... import formats
 from ...model.records import Mechanism
 from ..build import BuildOptions, build
 from ..model_parts import rig_in
+from ..translations import told
 from .common import (
     ERRORS,
     ImportHelper,
@@ -22,13 +21,14 @@ from .common import (
     glob_of,
     poll_file_object_drop,
     refuse,
+    say,
 )
+from .import_options import ImportOptions, draw_options, take_defaults
 
 EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
-_DEFAULTS = BuildOptions()
 
 
-class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper):
+class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions):
     bl_idname = "import_scene.mechanism"
     bl_label = "Import Mechanism"
     bl_description = "Bring in mechanisms: bodies, joints that turn within their stops, physics and the file's gait"
@@ -41,75 +41,15 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper):
     files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
 
-    up_axis: EnumProperty(
-        name="Up",
-        description="What of the file points up in Blender. Remembered, and turned back on export",
-        items=[
-            ("AUTO", "Automatic", "Against the file's gravity"),
-            ("Z", "Z", "The file's Z"),
-            ("Y", "Y", "The file's Y"),
-            ("-Z", "-Z", "The file's Z points down"),
-        ],
-        default=_DEFAULTS.up_axis,
-    )
-    assemble: BoolProperty(
-        name="Close Loops",
-        description="Where the file's joint positions leave a loop open, begin at the nearest ones that close it. "
-        "The file keeps its own",
-        default=_DEFAULTS.assemble,
-    )
-    frame_view: BoolProperty(
-        name="Frame in View", description="Move the 3D view so that it shows the model", default=False
-    )
-    physics: BoolProperty(
-        name="Physics",
-        description="Make rigid bodies and constraints. They can be made, and cleared, later too",
-        default=_DEFAULTS.physics,
-    )
-    ground: BoolProperty(
-        name="Ground", description="A floor at height 0 where the file has one", default=_DEFAULTS.ground
-    )
-    gait: BoolProperty(
-        name="Gait", description="Make an Action of the gait that the file carries", default=_DEFAULTS.gait
-    )
-    gait_seconds: FloatProperty(
-        name="Seconds",
-        description="Length of the gait's Action",
-        default=_DEFAULTS.gait_seconds,
-        min=0.1,
-        soft_max=120.0,
-        max=3600.0,
-    )
-    adapt_scene: BoolProperty(
-        name="Adapt Scene",
-        description="Run the scene at 60 frames per second, as servos are controlled once per frame, "
-        "and lengthen its range to hold the gait",
-        default=_DEFAULTS.adapt_scene,
-    )
-
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        take_defaults(self)
         return self.invoke_popup(context)
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        model = _group(layout, "KNUCKLE_import_model", "Model")
-        if model is not None:
-            model.prop(self, "up_axis")
-            model.prop(self, "assemble")
-            model.prop(self, "frame_view")
-        physics = _group(layout, "KNUCKLE_import_physics", "Physics")
-        if physics is not None:
-            physics.prop(self, "physics", text="Build")
-            physics.prop(self, "ground")
-        motion = _group(layout, "KNUCKLE_import_motion", "Animation")
-        if motion is not None:
-            motion.prop(self, "gait")
-            row = motion.row()
-            row.active = self.gait
-            row.prop(self, "gait_seconds")
-            motion.prop(self, "adapt_scene")
+        draw_options(layout, self)
 
     def execute(self, context: bpy.types.Context) -> Result:
         paths = chosen_files(self)
@@ -133,7 +73,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper):
             refuse(self, error)
             return None
         warnings = mechanism.report.count("warning")
-        self.report({"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
+        say(self, {"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
         return rig
 
     def _options(self) -> BuildOptions:
@@ -158,13 +98,6 @@ class IO_FH_mechanism(bpy.types.FileHandler):
     @classmethod
     def poll_drop(cls, context: bpy.types.Context) -> bool:
         return poll_file_object_drop(context)
-
-
-def _group(layout: bpy.types.UILayout, idname: str, label: str) -> Any:
-    """A group of options that folds; its body, or None while it is folded."""
-    header, body = layout.panel(idname, default_closed=False)
-    header.label(text=label)
-    return body
 
 
 def _summary(mechanism: Mechanism, rig: bpy.types.Object, warnings: int) -> str:
@@ -197,7 +130,7 @@ def _frame(context: bpy.types.Context) -> None:
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """The entry of File > Import."""
-    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=f"Mechanism ({' '.join(EXTENSIONS)})")
+    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=told(f"Mechanism ({' '.join(EXTENSIONS)})"))
 
 
 CLASSES = (IMPORT_SCENE_OT_mechanism, IO_FH_mechanism)

@@ -18,6 +18,7 @@ from ..animation.onto_rig import natural_rate, placed_channels, stack
 from ..model_parts import rigs_in
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..reporting import add_to_report
+from ..translations import told
 from .common import (
     ImportHelper,
     NeedsModel,
@@ -27,6 +28,7 @@ from .common import (
     distinct,
     glob_of,
     model_in,
+    say,
     tell,
     why_no_model,
 )
@@ -99,7 +101,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
     def poll(cls, context: bpy.types.Context) -> bool:
         if any(True for _rig in rigs_in(context.scene)):
             return True
-        cls.poll_message_set(why_no_model(context))
+        cls.poll_message_set(told(why_no_model(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -135,10 +137,10 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         if self.model:
             rig: Any = context.scene.objects.get(self.model)
             if rig is None or rig not in list(rigs_in(context.scene)):
-                self.report({"ERROR"}, f"{self.model!r} is not the armature of a mechanism in this scene")
+                say(self, {"ERROR"}, f"{self.model!r} is not the armature of a mechanism in this scene")
                 return {"CANCELLED"}
         elif model_in(context) is None:
-            self.report({"ERROR"}, why_no_model(context))
+            say(self, {"ERROR"}, why_no_model(context))
             return {"CANCELLED"}
         return NeedsModel.execute(self, context)
 

@@ -15,7 +15,7 @@ from ..joint_edits import records_of
 from ..joint_properties import KnuckleDof
 from ..model_parts import file_name, parts
 from ..records import is_angle
-from .common import NeedsModel, Result, counted, model_in
+from .common import NeedsModel, Result, counted, model_in, say
 from .edit_stops import NeedsJoints, chosen_joints
 from .lists import joint_icon
 from .selection import active_joint, is_joint, joints_collection
@@ -212,7 +212,7 @@ class KNUCKLE_OT_tick_joints(NeedsModel):
                     self.to
                 ]
             count += any(dof.ticked for dof in records_of(empty))
-        self.report({"INFO"}, f"{counted(count, 'joint')} ticked")
+        say(self, {"INFO"}, f"{counted(count, 'joint')} ticked")
         return {"FINISHED"}
 
 
@@ -253,7 +253,7 @@ class KNUCKLE_OT_copy_joint(NeedsJoints):
         if self.to == "TWINS":
             lone = sum(twin_of(empty) is None for empty in chosen)
             left = f", {lone} without a twin" if lone else ""
-            self.report({"INFO"}, f"{counted(copy_to_twins(chosen), 'twin')} set{left}")
+            say(self, {"INFO"}, f"{counted(copy_to_twins(chosen), 'twin')} set{left}")
             return {"FINISHED"}
         source = active_joint(context, rig)
         if source is None:
@@ -265,7 +265,7 @@ class KNUCKLE_OT_copy_joint(NeedsJoints):
             raise ValueError(f"Only {file_name(source)!r} is {self.to.lower()}: choose the joints that get its values")
         changed, unlike = copy_values(source, others, [name for name in FIELDS if getattr(self, name)])
         left = f", {unlike} of another kind" if unlike else ""
-        self.report({"INFO"}, f"{counted(changed, 'joint')} set like {file_name(source)!r}{left}")
+        say(self, {"INFO"}, f"{counted(changed, 'joint')} set like {file_name(source)!r}{left}")
         return {"FINISHED"}
 
 

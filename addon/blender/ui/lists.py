@@ -8,6 +8,7 @@ import bpy
 
 from ..access import record_of
 from ..model_parts import file_name
+from ..translations import told
 from .selection import is_joint
 
 SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
@@ -49,7 +50,7 @@ class KNUCKLE_UL_report(bpy.types.UIList):
         if item.line:
             number = row.row()
             number.alignment = "RIGHT"
-            number.label(text=f"line {item.line}")
+            number.label(text=told(f"line {item.line}"))
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         wanted = self.filter_name.lower()

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from .common import ERRORS, NeedsModel, Result, model_in, refuse
+from .common import ERRORS, NeedsModel, Result, model_in, refuse, say
 
 Steps = Generator[tuple[int, int], None, Any]
 
@@ -67,7 +67,7 @@ class LongWork(NeedsModel):
         """Nothing else is let through meanwhile: an edit or an undo would pull the scene from under the work."""
         if event.type == "ESC" and event.value == "PRESS":
             self._leave(context)
-            self.report({"INFO"}, f"{self.bl_label}: stopped, nothing was changed")
+            say(self, {"INFO"}, f"{self.bl_label}: stopped, nothing was changed")
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}

@@ -13,6 +13,7 @@ from ..animation import check
 from ..animation.actions import active_action, let_play
 from ..animation.check import Row, seen_motions, seen_rows
 from ..animation.clock import Clock
+from ..translations import told
 from .common import counted, model_in
 from .panels import CATEGORY
 
@@ -32,7 +33,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
         if found is not None:
             numbers = row.row()
             numbers.alignment = "RIGHT"
-            numbers.label(text=f"{found.duration:.1f} s")
+            numbers.label(text=told(f"{found.duration:.1f} s"))
             numbers.label(text=str(found.servos), icon="BONE_DATA")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
@@ -73,7 +74,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
         if found is None:
             layout.label(text="Click a motion to let it play")
             return
-        layout.label(text=f"Frames {found.first:.6g} to {found.last:.6g}, {counted(found.servos, 'servo')}")
+        layout.label(text=told(f"Frames {found.first:.6g} to {found.last:.6g}, {counted(found.servos, 'servo')}"))
         column = layout.column(align=True)
         row = column.row(align=True)
         row.operator("knuckle.loop_motion", text="Loop…", icon="FILE_REFRESH")
@@ -97,7 +98,9 @@ class VIEW3D_PT_knuckle_motion_stops(_MotionPanel, bpy.types.Panel):
             layout.label(text="No motion plays")
             return
         if beyond:
-            layout.label(text=f"{counted(len(beyond), 'servo leaves its', 'servos leave their')} stops", icon="ERROR")
+            layout.label(
+                text=told(f"{counted(len(beyond), 'servo leaves its', 'servos leave their')} stops"), icon="ERROR"
+            )
         elif any(not (row.found.lower is None and row.found.upper is None) for row in rows):
             layout.label(text="All servos keep within their stops", icon="CHECKMARK")
         else:
@@ -133,10 +136,10 @@ class VIEW3D_PT_knuckle_motion_speeds(_MotionPanel, bpy.types.Panel):
             found = row.found
             line = _line(context, table, row, found.jump_at if found.jump else found.velocity_at)
             if found.jump:
-                line.label(text=f"jumps {_number(row, found.jump)}", translate=False)
+                line.label(text=told(f"jumps {_number(row, found.jump)}"), translate=False)
             else:
-                line.label(text=f"{_number(row, found.velocity)}/s", translate=False)
-            line.label(text=f"{_number(row, found.acceleration)}/s²", translate=False)
+                line.label(text=told(f"{_number(row, found.velocity)}/s"), translate=False)
+            line.label(text=told(f"{_number(row, found.acceleration)}/s²"), translate=False)
         _toggle(context, layout, rows)
 
 
@@ -152,7 +155,7 @@ def _shown(context: bpy.types.Context, rows: list[Row]) -> list[Row]:
 
 def _toggle(context: bpy.types.Context, layout: Any, rows: list[Row]) -> None:
     if len(rows) > _MOST_ROWS:
-        layout.prop(context.window_manager, "knuckle_every_servo", text=f"All {len(rows)} Servos", toggle=True)
+        layout.prop(context.window_manager, "knuckle_every_servo", text=told(f"All {len(rows)} Servos"), toggle=True)
 
 
 def _header(table: Any, *titles: str) -> None:
@@ -178,16 +181,16 @@ def _line(context: bpy.types.Context, table: Any, row: Row, seconds: float) -> A
 
 def _excesses(context: bpy.types.Context, box: Any, row: Row) -> None:
     """A servo that leaves its stops, and each stretch in which it does as a button to where it is worst."""
-    box.label(text=f"{row.found.name} leaves its stops", translate=False)
+    box.label(text=told(f"{row.found.name} leaves its stops"), translate=False)
     for each in row.found.outside[:_MOST_EXCESSES]:
         first, last = (frame_at(context.scene, time) for time in (each.start, each.end))
         side = "above" if each.side == "upper" else "below"
-        told = f"Frames {first:.4g} to {last:.4g}: {_number(row, each.by)} {side}"
-        show = box.operator("knuckle.show_servo", text=told, translate=False)
+        stretch = f"Frames {first:.4g} to {last:.4g}: {_number(row, each.by)} {side}"
+        show = box.operator("knuckle.show_servo", text=stretch, translate=False)
         show.servo, show.frame = row.found.name, frame_at(context.scene, each.worst)
     more = len(row.found.outside) - _MOST_EXCESSES
     if more > 0:
-        box.label(text=f"and {counted(more, 'more time')}")
+        box.label(text=told(f"and {counted(more, 'more time')}"))
 
 
 def frame_at(scene: bpy.types.Scene, seconds: float) -> float:

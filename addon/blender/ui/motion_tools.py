@@ -28,7 +28,7 @@ from ..animation.retime import (
 )
 from ..channels import servo_channels
 from ..model_parts import parts
-from .common import NeedsModel, Result, counted, model_in, tell
+from .common import NeedsModel, Result, counted, model_in, say, tell
 from .selection import meant_bones, select_part
 
 _WIDTH = 300  # of the popup that asks for options
@@ -166,12 +166,12 @@ class KNUCKLE_OT_loop_motion(_Retimes):
         blend, gap = _keys_in(scene, self.blend), _keys_in(scene, self.gap)
         if self.way == "CYCLES":
             span = loop_endlessly(rig, seam, blend, gap, bones)
-            self.report({"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
+            say(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
             return {"FINISHED"}
         span = loop_keys(rig, self.rounds, seam, blend, gap, bones)
         last = self.extend_range(context, rig)
         frames = self.frames_of(scene, span)
-        self.report({"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
+        say(self, {"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
         return {"FINISHED"}
 
     @staticmethod
@@ -192,7 +192,7 @@ class KNUCKLE_OT_stop_looping(_Retimes):
         return self.execute(context)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        self.report({"INFO"}, f"{counted(stop_looping(rig, self.bones(context, rig)), 'curve')} no longer repeated")
+        say(self, {"INFO"}, f"{counted(stop_looping(rig, self.bones(context, rig)), 'curve')} no longer repeated")
         return {"FINISHED"}
 
 
@@ -254,7 +254,7 @@ class KNUCKLE_OT_mirror_motion(_Retimes):
         report = mirror_keys(rig, side, self.phase, period, bones, _AXES.get(self.axis))
         for entry in report.entries:
             if entry.code == "mirror-by-name":
-                self.report({"INFO"}, entry.message)
+                say(self, {"INFO"}, entry.message)
         tell(self, report.entries[-1].message, report)
         return {"FINISHED"}
 
@@ -287,7 +287,7 @@ class KNUCKLE_OT_offset_motion(_Retimes):
         frames = self.frames if self.unit == "FRAMES" else self.seconds * Clock.of(scene).rate
         offset_keys(rig, _keys_in(scene, frames), self.wrap, _keys_in(scene, self.gap), self.bones(context, rig))
         self.extend_range(context, rig)
-        self.report({"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
+        say(self, {"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
         return {"FINISHED"}
 
 
@@ -335,7 +335,7 @@ class KNUCKLE_OT_scale_motion(_Retimes):
         speed_up(rig, speed, start if self.about == "START" else scene.frame_current_final, bones)
         lasts = _lasts(scene, *motion_range(rig, bones))
         self.extend_range(context, rig)
-        self.report({"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
+        say(self, {"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
         return {"FINISHED"}
 
 

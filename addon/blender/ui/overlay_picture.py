@@ -13,7 +13,7 @@ from mathutils import Matrix
 
 from ...model.records import Array
 from ..compat import ready_gpu
-from .common import ExportHelper, NeedsModel, Result, with_extension
+from .common import ExportHelper, NeedsModel, Result, say, with_extension
 from .overlay import draw_marks, kinds_of
 
 _SAMPLES = 2  # the picture is drawn this many times as large and then made small
@@ -40,7 +40,7 @@ class KNUCKLE_OT_overlay_picture(ExportHelper, NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         path = with_extension(bpy.path.abspath(self.filepath), (".png",))
         save_picture(pixels_of_view(context, tuple(self.size)), path)
-        self.report({"INFO"}, f"Picture saved: {path}")
+        say(self, {"INFO"}, f"Picture saved: {path}")
         return {"FINISHED"}
 
 

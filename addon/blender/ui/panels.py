@@ -1,4 +1,4 @@
-"""The sidebar's tab, in the order of work: the model, its drive, controls, servos, motion, film, report."""
+"""The sidebar's tab, in the order of work: the model, its servos, controls, motion, physics, film, report."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ... import formats
 from ...model.truth import Line
 from ..access import record_of, settings
 from ..animation.gait import chased, wants_gait
+from ..build.folders import SEPARATOR
+from ..edit.refit import moved_joints
 from ..edit.stops import block_parts
 from ..model_parts import file_name, joint_bones, parts, rigs_in
 from ..physics.homes import is_simulated, why_elsewhere, why_stopped
@@ -20,12 +22,20 @@ from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate, is_gravity_other
 from ..properties import control_property
 from ..records import is_angle
+from ..translations import told
 from .common import counted, model_in, why_linked_copy, why_no_model
 from .lists import SEVERITY_ICONS
 from .overlay import button as overlay_button
 from .selection import active_joint, joints_collection
 
 CATEGORY = "Knuckle"
+#: The places of the panels, in the order of work. Those without one come first.
+ORDER = {
+    name: place
+    for place, name in enumerate(
+        ("model", "servos", "joints", "stops", "twins", "controls", "motion", "physics", "film", "checks", "report")
+    )
+}
 _LEAST_RATE = 50.0  # frames per second below which servos visibly lag
 
 
@@ -50,6 +60,7 @@ def _split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILa
 
 class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
     bl_label = "Model"
+    bl_order = ORDER["model"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -59,6 +70,7 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             hint = why_no_model(context) if several else "Drop a model file into the view, or import one"
             paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
+            layout.menu("KNUCKLE_MT_add", text="Add Mechanism", icon="ADD")
             if leftovers(context.scene):
                 layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
             return
@@ -82,6 +94,8 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
         if model.has_collision:
             layout.prop(model, "show_collision")
         overlay_button(layout)
+        _assemblies(layout, model)
+        _tell_of_moved(context, layout, rig)
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")
@@ -89,9 +103,35 @@ class VIEW3D_PT_knuckle_model(_Panel, bpy.types.Panel):
             export.format = row.id
 
 
+def _assemblies(layout: bpy.types.UILayout, model: Any) -> None:
+    """A checkbox for each, where there is something to switch."""
+    rows = model.assemblies
+    if len(rows) < 2 and all(row.active for row in rows):
+        return
+    column = layout.column(align=True)
+    column.label(text="Assemblies")
+    for row in rows:
+        line = column.row(align=True)
+        for _level in range(row.path.count(SEPARATOR)):
+            line.label(text="", icon="BLANK1")
+        icon: Any = "CHECKBOX_HLT" if row.active else "CHECKBOX_DEHLT"
+        button = line.operator("knuckle.switch_assembly", text=row.name, icon=icon, emboss=False, translate=False)
+        button.path = row.path
+
+
+def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """Joints that were moved by hand, and what makes the bones follow."""
+    moved = moved_joints(rig)
+    if moved:
+        box = layout.box()
+        told = counted(len(moved), "joint was moved", "joints were moved")
+        paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
+        box.operator("knuckle.refit", icon="FILE_REFRESH")
+
+
 class VIEW3D_PT_knuckle_world(_ModelPanel, bpy.types.Panel):
     bl_label = "World"
-    bl_parent_id = "VIEW3D_PT_knuckle_model"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -132,7 +172,8 @@ def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) 
 
 
 class VIEW3D_PT_knuckle_drive(_ModelPanel, bpy.types.Panel):
-    bl_label = "Drive"
+    bl_label = "Physics"
+    bl_order = ORDER["physics"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -224,6 +265,7 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
 
 class VIEW3D_PT_knuckle_controls(_ModelPanel, bpy.types.Panel):
     bl_label = "Controls"
+    bl_order = ORDER["controls"]
 
     def draw(self, context: bpy.types.Context) -> None:
         rig = model_in(context)
@@ -253,6 +295,7 @@ def _why_idle(rig: bpy.types.Object) -> str:
 
 class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
     bl_label = "Servos and Stops"
+    bl_order = ORDER["servos"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -285,7 +328,7 @@ def _joint(
         layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
     for dof in joint.dofs:
         if dof.kind in {"ball", "free"}:
-            layout.label(text=f"Turns freely ({dof.kind})")
+            layout.label(text=told(f"Turns freely ({dof.kind})"))
             for number, part in enumerate(block_parts(joint, dof)):
                 _stops(layout, part, part.name or "XYZ"[number % 3])
             continue
@@ -340,6 +383,7 @@ def _stop_buttons(layout: bpy.types.UILayout) -> None:
 
 class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
     bl_label = "Motion"
+    bl_order = ORDER["motion"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -361,6 +405,7 @@ class VIEW3D_PT_knuckle_motion(_ModelPanel, bpy.types.Panel):
 
 class VIEW3D_PT_knuckle_film(_ModelPanel, bpy.types.Panel):
     bl_label = "Film"
+    bl_order = ORDER["film"]
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -375,6 +420,7 @@ class VIEW3D_PT_knuckle_film(_ModelPanel, bpy.types.Panel):
 
 class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
     bl_label = "Report"
+    bl_order = ORDER["report"]
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
@@ -390,7 +436,7 @@ class VIEW3D_PT_knuckle_report(_ModelPanel, bpy.types.Panel):
             layout.label(text="Nothing to report")
             return
         warnings = sum(line.severity != "info" for line in model.report)
-        layout.label(text=f"{counted(len(model.report), 'line')}, {counted(warnings, 'warning')}")
+        layout.label(text=told(f"{counted(len(model.report), 'line')}, {counted(warnings, 'warning')}"))
         layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
         if 0 <= model.report_index < len(model.report):
             line = model.report[model.report_index]
@@ -419,14 +465,14 @@ def paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str,
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
     column = layout.column(align=True)
-    for number, line in enumerate(wrap(text, max(int(room / 6.2), 16))):
+    for number, line in enumerate(wrap(told(text), max(int(room / 6.2), 16))):
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
 
 
 CLASSES = (
     VIEW3D_PT_knuckle_model,
-    VIEW3D_PT_knuckle_world,
     VIEW3D_PT_knuckle_drive,
+    VIEW3D_PT_knuckle_world,
     VIEW3D_PT_knuckle_truth,
     VIEW3D_PT_knuckle_controls,
     VIEW3D_PT_knuckle_servos,

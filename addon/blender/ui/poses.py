@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
 from ..animation.actions import is_pose
 from ..animation.posed import poses_of, recall_pose, store_pose
-from .common import NeedsModel, Result, counted, model_in
+from .common import NeedsModel, Result, counted, model_in, say
 from .panels import CATEGORY
 from .selection import meant_bones
 from .servos import only_selected
@@ -68,7 +68,7 @@ class KNUCKLE_OT_store_pose(NeedsModel):
         context.view_layer.update()
         known = {action.name for action in poses_of(rig)}
         action = store_pose(rig, self.name, meant_bones(context, rig, self.only_selected))
-        self.report({"INFO"}, f"Pose {action.name!r} {'replaced' if action.name in known else 'stored'}")
+        say(self, {"INFO"}, f"Pose {action.name!r} {'replaced' if action.name in known else 'stored'}")
         return {"FINISHED"}
 
 
@@ -112,7 +112,7 @@ class KNUCKLE_OT_recall_pose(_OfPose):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones = meant_bones(context, rig, self.only_selected)
         count = recall_pose(rig, self.action(rig), context.scene, self.weight, self.mirrored, bones)
-        self.report({"INFO"}, f"{counted(count, 'joint')} posed as in {self.pose!r}")
+        say(self, {"INFO"}, f"{counted(count, 'joint')} posed as in {self.pose!r}")
         return {"FINISHED"}
 
 
@@ -126,7 +126,7 @@ class KNUCKLE_OT_delete_pose(_OfPose):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bpy.data.actions.remove(self.action(rig))
-        self.report({"INFO"}, f"Pose {self.pose!r} deleted")
+        say(self, {"INFO"}, f"Pose {self.pose!r} deleted")
         return {"FINISHED"}
 
 

@@ -1,5 +1,5 @@
-"""Edit > Preferences > Add-ons > Knuckle: where meshes may lie, how Collada files are measured, what new XMDI
-files call their containers."""
+"""Edit > Preferences > Add-ons > Knuckle: what imports begin with, where meshes may lie, how Collada files are
+measured, what new XMDI files call their containers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringPrope
 from ...formats.xmdi import OUTER
 from ..preferences import ADDON, is_absolute
 from .common import Result
+from .import_options import ImportOptions, draw_options
 
 
 def _absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:
@@ -32,7 +33,7 @@ class KnuckleMeshFolder(bpy.types.PropertyGroup):
     )
 
 
-class KnucklePreferences(bpy.types.AddonPreferences):
+class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
     """What holds for all files."""
 
     bl_idname = ADDON
@@ -56,6 +57,10 @@ class KnucklePreferences(bpy.types.AddonPreferences):
 
     def draw(self, _context: bpy.types.Context) -> None:
         layout = self.layout
+        layout.label(text="Imports Begin With")
+        box = layout.box()
+        box.use_property_split = True
+        draw_options(box, self, folding=False)
         layout.prop(self, "ignore_collada_units")
         column = layout.column(align=True)
         column.prop(self, "xmdi_root")

@@ -12,7 +12,7 @@ from ..animation.posed import key_servos, key_state, switch_key, zero_servos
 from ..compat import bone_is_selected
 from ..model_parts import parts
 from . import sliders
-from .common import NeedsModel, Result, counted, model_in
+from .common import NeedsModel, Result, counted, model_in, say
 from .panels import CATEGORY
 from .selection import meant_bones, select_part, selected_bones
 from .sliders import sliders_of
@@ -99,7 +99,7 @@ class KNUCKLE_OT_zero_servos(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones = meant_bones(context, rig, self.only_selected)
         count = zero_servos(rig, context.scene, bones, "zero" if self.to == "ZERO" else "start")
-        self.report({"INFO"}, f"{counted(count, 'servo')} at {'0' if self.to == 'ZERO' else 'the start'}")
+        say(self, {"INFO"}, f"{counted(count, 'servo')} at {'0' if self.to == 'ZERO' else 'the start'}")
         return {"FINISHED"}
 
 
@@ -113,7 +113,7 @@ class KNUCKLE_OT_key_servos(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         count = key_servos(rig, context.scene, meant_bones(context, rig, self.only_selected))
-        self.report({"INFO"}, f"{counted(count, 'servo')} keyed at frame {context.scene.frame_current}")
+        say(self, {"INFO"}, f"{counted(count, 'servo')} keyed at frame {context.scene.frame_current}")
         return {"FINISHED"}
 
 
@@ -128,7 +128,7 @@ class KNUCKLE_OT_key_servo(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         frame = context.scene.frame_current
         keyed = switch_key(rig, self.servo, frame)
-        self.report({"INFO"}, f"{self.servo!r} {'keyed' if keyed else 'no longer keyed'} at frame {frame}")
+        say(self, {"INFO"}, f"{self.servo!r} {'keyed' if keyed else 'no longer keyed'} at frame {frame}")
         return {"FINISHED"}
 
 

@@ -13,7 +13,7 @@ import pytest
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
-from addon.blender.edit.refit import refit
+from addon.blender.edit.refit import moved_joints, refit
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from tests.references import CORPUS
@@ -98,3 +98,14 @@ def test_a_joint_that_was_moved_by_hand_turns_there(blank: Any, tmp_path: Path) 
     bpy.context.view_layer.update()
     for obj in parts(again, "BODY"):
         assert np.array(obj.matrix_world) == pytest.approx(moved[record_of(obj).source_name], abs=1e-5)
+
+
+def test_a_model_knows_that_its_joints_were_moved_by_hand(blank: Any) -> None:
+    rig = made(found("hexapod.jm"))
+    empty = parts(rig, "JOINT")[3]
+    assert moved_joints(rig) == []
+    empty.matrix_basis.translation.z += 0.1
+    assert moved_joints(rig) == [empty]
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    assert moved_joints(rig) == []

@@ -46,6 +46,23 @@ class Layout:
 
         return Properties()
 
+    def operator_menu_enum(self, idname: str, prop: str, icon: str = "NONE", **_: Any) -> Any:
+        import bpy
+
+        module, name = idname.split(".")
+        assert prop in getattr(getattr(bpy.ops, module), name).get_rna_type().properties
+        return self.operator(idname, icon)
+
+    def menu(self, idname: str, icon: str = "NONE", **_: Any) -> None:
+        import bpy
+
+        self._icon(icon)
+        assert hasattr(bpy.types, idname)
+        self.drawn.append(("menu", idname))
+
+    def separator(self, **_: Any) -> None:
+        pass
+
     def template_list(self, kind: str, _id: str, data: Any, name: str, active: Any, index: str, **_: Any) -> None:
         import bpy
 
@@ -109,7 +126,7 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
     assert sorted(draw_rows()) == ["Drawer", "Left Joint", "Left Joint", "Right Joint"]
 
 
-ORDER = ["Model", "World", "Drive", "Truth Report", "Controls", "Servos and Stops", "Motion", "Film", "Report"]
+ORDER = ["Model", "Physics", "World", "Truth Report", "Controls", "Servos and Stops", "Motion", "Film", "Report"]
 
 
 def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
@@ -123,7 +140,7 @@ def test_with_a_model_the_panels_follow_the_order_of_work(rig: Any) -> None:
     assert list(drawn) == ORDER
     facts = [text for kind, text in drawn["Model"] if kind == "label"]
     assert facts == ["Bodies", "3", "Joints", "2", "Format", "Juice (jm)", "File", "flapper.jm"]
-    assert ("prop", "drive") in drawn["Drive"]
+    assert ("prop", "drive") in drawn["Physics"]
     assert drawn["Motion"][0] == ("prop", "action")
     assert draw_rows() == ["Left Joint", "Right Joint"]
 

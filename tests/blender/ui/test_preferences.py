@@ -120,7 +120,7 @@ def test_the_panel_shows_every_folder_and_marks_those_that_are_not_there(enabled
     rows = [MagicMock(), MagicMock(), MagicMock()]
     layout = MagicMock()
     layout.row.side_effect = rows
-    drawn = SimpleNamespace(layout=layout, mesh_folders=enabled.mesh_folders)
+    drawn = SimpleNamespace(layout=layout, mesh_folders=enabled.mesh_folders, gait=True)
     KnucklePreferences.draw(drawn, None)
     assert [row.alert for row in rows[1:]] == [False, True]
     assert [row.operator.return_value.index for row in rows[1:]] == [0, 1]
@@ -138,3 +138,24 @@ def test_new_xmdi_files_call_their_containers_as_the_preferences_say(enabled: An
     bpy.ops.export_anim.servo_motion(filepath=str(tmp_path / "a.xmdi"))
     text = (tmp_path / "a.xmdi").read_text()
     assert "<judo>" in text and "<throws>" in text
+
+
+def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Path) -> None:
+    from addon.blender.ui.import_model import IMPORT_SCENE_OT_mechanism as operator
+    from addon.blender.ui.import_options import ImportOptions, take_defaults
+
+    names = set(ImportOptions.__annotations__)
+    assert (
+        {"up_axis", "physics", "gait_seconds", "frame_view"} <= names <= set(operator.bl_rna.properties.keys()) | names
+    )
+    enabled.physics, enabled.gait_seconds, enabled.up_axis = False, 3.0, "Y"
+
+    class Chosen:
+        """Stands in for an operator in which the user has chosen ``up_axis`` already."""
+
+        up_axis = "Z"
+        properties = type("Set", (), {"is_property_set": staticmethod(lambda name: name == "up_axis")})()
+
+    chosen: Any = Chosen()
+    take_defaults(chosen)
+    assert (chosen.physics, chosen.gait_seconds, chosen.up_axis) == (False, 3.0, "Z")

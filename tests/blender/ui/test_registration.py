@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 OURS = ("knuckle", "_mechanism", "_servo_motion")
@@ -63,3 +64,15 @@ def test_only_generic_names_go_to_one_file_handler(blank: Any) -> None:
     assert {".jm", ".jm3", ".jpm", ".xml"} <= models
     assert ".xmdi" in motions
     assert not models & motions
+
+
+def test_registering_asks_for_no_data(blank: Any) -> None:
+    """While Blender enables an extension it hides all data: what asks for it cannot be installed."""
+    import addon
+
+    names = ("_bpy_restrict_state", "bpy_restrict_state")  # since 5.0, and before
+    state = importlib.import_module(next(name for name in names if importlib.util.find_spec(name) is not None))
+    addon.unregister()
+    with state.RestrictBlend():
+        addon.register()
+    assert addon.is_registered()

@@ -1,0 +1,66 @@
+"""Copies of bodies and joints, each with a name and an id of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.records import Array
+from ..access import record_of
+from ..joint_properties import KnuckleJoint
+from ..model_parts import parts
+
+
+def ids_in(rig: bpy.types.Object) -> set[str]:
+    """The ids of a model's bodies and joints."""
+    return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+
+
+def numbered(name: str, taken: Collection[str]) -> str:
+    """A name that is not taken yet: the name itself, or with the first free number from 2 behind it."""
+    number, out = 1, name
+    while out in taken:
+        number += 1
+        out = f"{name} {number}"
+    return out
+
+
+def copy_part(obj: bpy.types.Object, name: str, own_id: str) -> bpy.types.Object:
+    """A copy of a body's object or a joint's, where that stands, in the same collections. It is nobody's twin."""
+    made = obj.copy()
+    for folder in obj.users_collection:
+        if folder.objects.get(made.name) is None:
+            folder.objects.link(made)
+    made.name = name
+    record = record_of(made)
+    record.copy_of = record.copy_of or record.source_id
+    record.source_name, record.source_id, record.built_name, record.twin = name, own_id, made.name, ""
+    if record.role == "JOINT":
+        _without_physics(record.joint)
+    return made
+
+
+def _without_physics(joint: KnuckleJoint) -> None:
+    """What physics made for the original is not the copy's."""
+    for name in ("motor", "preload"):
+        setattr(joint, name, None)
+    for own in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
+        own.clear()
+
+
+def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object, local: Array | None = None) -> None:
+    """Give a copy of a body copies of the collision shapes that are its children; ``local`` (4, 4) mirrors them."""
+    flip = np.eye(4) if local is None else local
+    for child in obj.children:
+        if record_of(child).role != "SHAPE":
+            continue
+        part = child.copy()
+        for folder in child.users_collection:
+            folder.objects.link(part)
+        part.parent = made
+        number = record_of(child).source_id.rpartition("/")[2]
+        record_of(part).source_id = f"{record_of(made).source_id}/{number}"
+        part.matrix_basis = Matrix((flip @ np.array(child.matrix_basis) @ flip).tolist())

@@ -1,0 +1,113 @@
+"""Limbs: what hangs on a body, and the same limb once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+from ...model.kinematics import Tree, spanning_tree
+from ...model.records import Array
+from ...model.report import Report
+from ..access import record_of, settings
+from ..channels import servo_channels
+from ..extract import extract
+from ..listeners import quiet
+from ..model_parts import file_name, parts
+from ..posing import pose_of, write_pose
+from .copies import copy_part, copy_shapes, ids_in, numbered
+from .refit import give_ids, refit, without_physics
+
+
+@dataclass
+class Limb:
+    """Bodies of a model, the joints that carry them or are between them, and those that join them to other bodies
+    besides, by which loops are closed."""
+
+    bodies: list[bpy.types.Object]
+    joints: list[bpy.types.Object]
+    across: list[bpy.types.Object]
+
+
+def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: bool = True) -> Limb:
+    """The limb that bodies and joints mean: these bodies, and those that the joints move; ``whole``: and all that hangs
+    on them. ValueError where there is none."""
+    give_ids(rig)
+    chosen = [obj for obj in objects if record_of(obj).model == rig and record_of(obj).role in {"BODY", "JOINT"}]
+    tree = spanning_tree(extract(settings(rig).collection))
+    moved = {link.joint.id: link.body for link in tree.links}
+    ids = {record_of(obj).source_id for obj in chosen if record_of(obj).role == "BODY"}
+    ids |= {moved[own] for obj in chosen if (own := record_of(obj).source_id) in moved}
+    if whole:
+        ids = _with_all_below(tree, ids)
+    bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).source_id in ids]
+    if not bodies:
+        raise ValueError("Select bodies of the mechanism, or joints that move some")
+    carrying = {link.joint.id for link in tree.links if link.body in ids}
+    limb = Limb(bodies, [], [])
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        inside = [end for end in (joint.parent, joint.child) if end in bodies]
+        if record_of(empty).source_id in carrying or len(inside) == 2:
+            limb.joints.append(empty)
+        elif inside:
+            limb.across.append(empty)
+    return limb
+
+
+def _with_all_below(tree: Tree, ids: set[str]) -> set[str]:
+    out = set(ids)
+    for link in tree.links:  # carriers come first
+        if link.carrier in out:
+            out.add(link.body)
+    return out
+
+
+def beside(limb: Limb) -> Array:
+    """The way (3,) from a limb to where a copy of it has room: along Y, which is how legs stand in a row."""
+    corners = [(obj.matrix_basis @ Vector(corner)).y for obj in limb.bodies for corner in obj.bound_box]
+    return np.array([0.0, -1.25 * (max(corners) - min(corners)), 0.0])
+
+
+def duplicate_limb(
+    rig: bpy.types.Object, limb: Limb, offset: Sequence[float] | Array
+) -> tuple[list[bpy.types.Object], Report]:
+    """The same limb once more, hung where the original hangs and moved by ``offset`` (3,) in the model's axes: copies
+    of its bodies and joints with ids of their own, posed alike, and nobody's twins. Returns what was made. Joints that
+    close loops with other bodies are left out, and the report says so."""
+    report = Report()
+    for empty in limb.across:
+        report.warn("loop-left-out", f"{file_name(empty)!r} joins the limb to another part: its copy has none")
+    pairs: dict[bpy.types.Object, bpy.types.Object] = {}
+    with without_physics(rig, report), quiet():
+        pose = pose_of(rig, servo_channels(rig))
+        names = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+        ids = ids_in(rig)
+        for obj in (*limb.bodies, *limb.joints):
+            name, own = numbered(_stem(file_name(obj)), names), numbered(_stem(record_of(obj).source_id), ids)
+            own = name if name not in ids else own
+            names.add(name)
+            ids.add(own)
+            made = pairs[obj] = copy_part(obj, name, own)
+            made.matrix_basis.translation = made.matrix_basis.translation + Vector([float(x) for x in offset])
+        for obj in limb.bodies:
+            copy_shapes(obj, pairs[obj])
+        for empty in limb.joints:
+            joint = record_of(pairs[empty]).joint
+            joint.parent, joint.child = pairs.get(joint.parent, joint.parent), pairs.get(joint.child, joint.child)
+        report.extend(refit(rig))
+        channels = servo_channels(rig)
+        for empty in limb.joints:
+            old, new = record_of(empty).source_id, record_of(pairs[empty]).source_id
+            if new in channels and old in pose and len(channels[new]) == len(pose[old]):
+                write_pose(rig, channels[new], pose[old])
+    return list(pairs.values()), report
+
+
+def _stem(name: str) -> str:
+    """A name without the number that a copy got."""
+    stem, _space, number = name.rpartition(" ")
+    return stem if stem and number.isdigit() else name

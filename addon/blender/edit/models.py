@@ -1,0 +1,231 @@
+"""Whole models: some bodies become a model of their own, and two models become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import bpy
+import numpy as np
+
+from ...model.records import Body
+from ...model.report import Report
+from ..access import action_record, armature_of, model_uid, record_of, settings
+from ..channels import servo_channels
+from ..compat import use_action
+from ..extract import document_ids, extract
+from ..listeners import quiet
+from ..model_parts import file_name, parts
+from ..physics.homes import home_of
+from ..physics.simulation import clear_physics
+from ..posing import pose_of, write_pose
+from ..properties import KnuckleModel
+from ..records import flat
+from .copies import ids_in, numbered
+from .moving import belongings, hand_over, new_folders
+from .refit import give_ids, refit, without_physics
+from .twins import twin_of, unlink_twin
+
+
+def split_model(
+    rig: bpy.types.Object, objects: Iterable[bpy.types.Object], name: str = "", to_world: bool = False
+) -> tuple[bpy.types.Object, list[str], Report]:
+    """Make bodies, and the joints between them, a model of their own; returns its armature and the names of the joints
+    that were between them and the rest. These are deleted, or, ``to_world``, hold the bodies to the world.
+
+    Pose, motion and document go along, the document as one from which the rest was deleted; physics does not. Twins on
+    the two sides are twins no more. ValueError where nothing, or everything, is to go."""
+    chosen = {obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig}
+    if not chosen:
+        raise ValueError("Select bodies of the mechanism to split them off")
+    if chosen >= {*parts(rig, "BODY")}:
+        raise ValueError("All bodies are selected: leave at least one to the mechanism that there is")
+    give_ids(rig)
+    report = Report()
+    with without_physics(rig, report), quiet():
+        inside, across = _joints_of(rig, chosen)
+        names = [file_name(empty) for empty in across]
+        if to_world:
+            for empty in across:
+                _hold_to_world(empty, chosen)
+            inside += across
+        else:
+            bpy.data.batch_remove(across)
+        made = _second_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
+        hand_over([*chosen, *inside, *belongings(chosen)], rig, made)
+        for each in (rig, made):
+            _forget_lost(each)
+        report.extend(refit(rig))
+        report.extend(refit(made))
+    return made, names, report
+
+
+def _joints_of(
+    rig: bpy.types.Object, bodies: set[bpy.types.Object]
+) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
+    """The joints that bodies have among themselves or with the world, and those that they have with others."""
+    inside: list[bpy.types.Object] = []
+    across: list[bpy.types.Object] = []
+    for empty in parts(rig, "JOINT"):
+        ends = [end for end in (record_of(empty).joint.parent, record_of(empty).joint.child) if end is not None]
+        if any(end in bodies for end in ends):
+            (inside if all(end in bodies for end in ends) else across).append(empty)
+    return inside, across
+
+
+def _hold_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object]) -> None:
+    joint = record_of(empty).joint
+    for end in ("parent", "child"):
+        if getattr(joint, end) not in bodies:
+            setattr(joint, end, None)
+    joint.at_world = True
+
+
+def _second_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
+    """A copy of a model's armature with collections, settings, document and motion of its own, and no parts yet."""
+    made = rig.copy()
+    data = armature_of(rig).copy()
+    made.data, made.name, data.name = data, name, name
+    model: KnuckleModel = settings(made)
+    model.rig, model.uid, model.body_keys = made, "", None
+    new_folders(made, name, settings(rig).collection)
+    record_of(made).source_name, record_of(made).model = name, made
+    if model.document is not None:
+        model.document = model.document.copy()
+    for owner in (made, data):
+        action = owner.animation_data.action if owner.animation_data is not None else None
+        if action is not None:
+            copy = action.copy()
+            action_record(copy).model = model_uid(made) if owner == made else ""
+            use_action(owner, copy)
+    return made
+
+
+def _forget_lost(rig: bpy.types.Object) -> None:
+    """Take what is on parts that went to another model off the twins and restraints of those that stay."""
+    for role in ("BODY", "JOINT"):
+        for obj in parts(rig, role):
+            if record_of(obj).twin and twin_of(obj) is None:
+                unlink_twin(obj)
+    model = settings(rig)
+    for number in reversed(range(len(model.restraints))):
+        kept = model.restraints[number]
+        if any(obj is not None and record_of(obj).model != rig for obj in (kept.joint, kept.one, kept.other)):
+            model.restraints.remove(number)
+    model.has_collision = any(record_of(obj).shape >= 0 for obj in parts(rig, "SHAPE"))
+    for rows in (model.findings, model.found_twins, model.differences):
+        rows.clear()
+
+
+# ---------------------------------------------------------------- two models that become one
+
+
+def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> tuple[int, Report]:
+    """Make the bodies and joints of other models parts of one, where they stand; returns how many names were numbered
+    because they were taken. The others are gone then, with their documents: what only these held is told.
+
+    ValueError where there is no other model."""
+    if not others:
+        raise ValueError("Select parts of two mechanisms: the active one takes the other in")
+    report, renamed = Report(), 0
+    with without_physics(rig, report), quiet():
+        for other in others:
+            home = home_of(other)
+            if home is not None:
+                clear_physics(home, other)
+            renamed += _take_in(rig, other, report)
+            _remove_model(other)
+    return renamed, report
+
+
+def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> int:
+    give_ids(other)
+    pose = pose_of(other, servo_channels(other))
+    _complete_records(rig, other, report)
+    ids, renamed = _free_ids_and_names(rig, other)
+    bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
+    shift = rig.matrix_world.inverted() @ other.matrix_world
+    attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
+    if attached:
+        report.warn(
+            "frames-dropped", f"{len(attached)} frames and lights of {other.name!r} have no place in {rig.name!r}"
+        )
+    bpy.data.batch_remove(attached)
+    hand_over([*bodies, *joints, *belongings(bodies)], other, rig, shift)
+    for obj in (*bodies, *joints):
+        record_of(obj).built, record_of(obj).built_name = flat(obj.matrix_basis), obj.name
+    settings(rig).has_collision |= settings(other).has_collision
+    report.extend(refit(rig))
+    channels = servo_channels(rig)
+    for joint, numbers in pose.items():
+        now = channels.get(ids.get(joint, joint), ())
+        if len(now) == len(numbers):
+            write_pose(rig, now, numbers)
+    return renamed
+
+
+def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> None:
+    """Put into the records of a model's bodies what its document says of them, which will be gone; and tell what has no
+    place there."""
+    mechanism = extract(settings(other).collection)
+    known: dict[str, Body] = {body.id: body for body in mechanism.bodies}
+    for obj in parts(other, "BODY"):
+        body, record = known.get(record_of(obj).source_id), record_of(obj)
+        if body is None:
+            continue
+        record.mass, record.com = body.mass, body.com.tolist()
+        if body.inertia is not None and body.mass > 0.0:
+            record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
+    lost = [
+        told
+        for told, found in (
+            ("its gait", mechanism.behaviours is not None),
+            ("its restraints", bool(mechanism.restraints)),
+            ("the text of its document", bool(mechanism.source.text)),
+            ("its motion", other.animation_data is not None and other.animation_data.action is not None),
+        )
+        if found
+    ]
+    if lost:
+        report.warn("left-behind", f"{rig.name!r} does not take over of {other.name!r}: {', '.join(lost)}")
+    action = other.animation_data.action if other.animation_data is not None else None
+    if action is not None:
+        action.use_fake_user = True  # it stays in the .blend
+
+
+def _free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
+    """Give parts that will be a model's ids and names that are free there. Returns the new ids by the old ones, and how
+    many names were numbered."""
+    taken = ids_in(rig) | document_ids(rig)
+    names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
+    ids: dict[str, str] = {}
+    renamed = 0
+    for role in ("BODY", "JOINT"):
+        for obj in parts(other, role):
+            record = record_of(obj)
+            own, name = numbered(record.source_id, taken), numbered(file_name(obj), names[role])
+            renamed += name != file_name(obj)
+            taken.add(own)
+            names[role].add(name)
+            ids[record.source_id] = own
+            for child in obj.children:
+                at, _slash, number = record_of(child).source_id.rpartition("/")
+                if record_of(child).role == "SHAPE" and at == record.source_id:
+                    record_of(child).source_id = f"{own}/{number}"
+            if name != file_name(obj):
+                obj.name = name
+            record.source_id, record.copy_of, record.source_name = own, "", name
+    for role in ("BODY", "JOINT"):
+        for obj in parts(other, role):
+            record_of(obj).twin = ids.get(record_of(obj).twin, "")
+    return ids, renamed
+
+
+def _remove_model(rig: bpy.types.Object) -> None:
+    """Take away what is left of a model whose parts went to another."""
+    model = settings(rig)
+    top, data = model.collection, armature_of(rig)
+    gone: list[bpy.types.ID] = [rig, data, top, *top.children_recursive]
+    gone += [obj for obj in top.all_objects if obj != rig and record_of(obj).model in {None, rig}]
+    if model.document is not None:
+        gone.append(model.document)
+    bpy.data.batch_remove(list(dict.fromkeys(gone)))

@@ -1,0 +1,74 @@
+"""What the interface says in other languages than English.
+
+Each language is a dictionary from the English text. Labels, tooltips and choices are looked up by Blender; sentences
+that are put together from parts go through ``told``, which finds the template that they were made by: ``{}`` stands for
+each part, and parts are translated in their turn, but not names in quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+import bpy
+
+from .german import WORDS as GERMAN
+
+#: Languages by the beginning of the name that Blender has for them, with all names that it may have.
+LANGUAGES: dict[str, tuple[tuple[str, ...], Mapping[str, str]]] = {"de": (("de", "de_DE"), GERMAN)}
+_OWN = __package__ or __name__
+#: Blender looks labels of operators up in a context of their own.
+_CONTEXTS = ("*", "Operator")
+#: A name in quotes, and a part of a sentence, which does not end within one.
+_NAME = re.compile(r"'[^']*'|\"[^\"]*\"")
+_PART = r"((?:'[^']*'|\"[^\"]*\"|.)*?)"
+
+
+def register() -> None:
+    """Tell Blender of all languages."""
+    known = {
+        locale: {(context, text): other for context in _CONTEXTS for text, other in words.items()}
+        for locales, words in LANGUAGES.values()
+        for locale in locales
+    }
+    bpy.app.translations.register(_OWN, known)  # type: ignore[arg-type]
+
+
+def unregister() -> None:
+    """Take them back."""
+    bpy.app.translations.unregister(_OWN)
+
+
+def told(text: str) -> str:
+    """A text in the user's language; the text itself where that is English or the user wants English."""
+    language = bpy.app.translations.locale.partition("_")[0]
+    if language not in LANGUAGES or not bpy.context.preferences.view.use_translate_interface:
+        return text
+    return translate(text, language)
+
+
+def translate(text: str, language: str) -> str:
+    """A text in a language; what that has no words for stays as it is."""
+    words = LANGUAGES[language][1]
+    if text in words:
+        return words[text]
+    if _NAME.fullmatch(text) or not any(map(str.isalpha, text)):
+        return text
+    for template, other in _templates(language):
+        found = template.fullmatch(text)
+        if found is not None:
+            return other.format(*(translate(part, language) for part in found.groups()))
+    counted = re.fullmatch(r"(\d+) (.+)", text)
+    if counted is not None and counted[2] in words:
+        return f"{counted[1]} {words[counted[2]]}"
+    several = text.split(", ")
+    return text if len(several) == 1 else ", ".join(translate(part, language) for part in several)
+
+
+@cache
+def _templates(language: str) -> list[tuple[re.Pattern[str], str]]:
+    """The sentences with parts, those that say most themselves first."""
+    words = LANGUAGES[language][1]
+    several = [text for text in words if "{}" in text and any(map(str.isalpha, text))]
+    several.sort(key=lambda text: -len(text.replace("{}", "")))
+    return [(re.compile(_PART.join(map(re.escape, text.split("{}")))), words[text]) for text in several]

@@ -1,0 +1,170 @@
+"""Limbs duplicated, models split and merged, assemblies switched."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
+
+from ..access import record_of, settings
+from ..edit.assemblies import switch_assembly
+from ..edit.limbs import beside, duplicate_limb, limb_of
+from ..edit.models import merge_models, split_model
+from ..model_parts import is_foreign, rig_of
+from .common import NeedsModel, Result, census, counted, tell
+from .edit_twins import chosen_parts
+
+
+def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+    """Select these objects and no others, the first active; those that cannot be seen stay as they are."""
+    for other in list(context.view_layer.objects.selected):
+        other.select_set(False)
+    visible = [obj for obj in objects if obj.visible_get(view_layer=context.view_layer)]
+    for obj in visible:
+        obj.select_set(True)
+    if visible:
+        context.view_layer.objects.active = visible[0]
+
+
+class KNUCKLE_OT_duplicate_limb(NeedsModel):
+    bl_idname = "knuckle.duplicate_limb"
+    bl_label = "Duplicate Limb"
+    bl_description = (
+        "Make the selected bodies once more, with the joints that carry them, hung where the originals hang. The "
+        "copies are nobody's twins"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    whole: BoolProperty(name="Whole Limb", description="And all that hangs on them", default=True)
+    place: EnumProperty(
+        name="Place",
+        items=[
+            ("BESIDE", "Beside", "Along the model's Y axis, so far that the two do not overlap"),
+            ("OFFSET", "Offset", "As far off as you say"),
+        ],
+    )
+    offset: FloatVectorProperty(
+        name="Offset", description="How far off, in the model's axes", size=3, subtype="TRANSLATION"
+    )
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if chosen_parts(context, rig) else "Select bodies of the mechanism, or joints that move some"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "whole")
+        layout.prop(self, "place")
+        if self.place == "OFFSET":
+            layout.prop(self, "offset")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        limb = limb_of(rig, chosen_parts(context, rig), self.whole)
+        made, report = duplicate_limb(rig, limb, beside(limb) if self.place == "BESIDE" else self.offset)
+        if context.mode == "OBJECT":
+            select_only(context, made)
+        told = f"{counted(len(limb.bodies), 'body', 'bodies')} and {counted(len(limb.joints), 'joint')}"
+        tell(self, f"Duplicated: {told}", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_split_model(NeedsModel):
+    bl_idname = "knuckle.split_model"
+    bl_label = "Split"
+    bl_description = "Make the selected bodies, and the joints between them, a mechanism of their own"
+    bl_options = {"REGISTER", "UNDO"}
+
+    name: StringProperty(name="Name", description="Of the new mechanism; that of a body if empty")
+    whole: BoolProperty(name="Whole Limb", description="And all that hangs on them", default=False)
+    across: EnumProperty(
+        name="Joints Across",
+        description="What becomes of the joints between the selected bodies and the others",
+        items=[
+            ("DROP", "Delete", "They are deleted"),
+            ("WORLD", "To the World", "They hold the new mechanism to the world, where it is"),
+        ],
+    )
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if context.mode != "OBJECT":
+            return "Go to object mode to split a mechanism"
+        chosen = [obj for obj in chosen_parts(context, rig) if record_of(obj).role == "BODY"]
+        return "" if chosen else "Select bodies of the mechanism to split them off"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = chosen_parts(context, rig)
+        if self.whole:
+            chosen = limb_of(rig, chosen).bodies
+        made, across, report = split_model(rig, chosen, self.name, self.across == "WORLD")
+        select_only(context, [made])
+        told = f"{record_of(made).source_name!r} is a mechanism of its own: {census(made)}"
+        if across:
+            end = "hold it to the world" if self.across == "WORLD" else "were deleted"
+            told += f"; {', '.join(across)} {end}"
+        tell(self, told, report)
+        return {"FINISHED"}
+
+
+def _selected_models(context: bpy.types.Context) -> list[bpy.types.Object]:
+    rigs = (rig_of(obj) for obj in context.view_layer.objects.selected)
+    return list(dict.fromkeys(rig for rig in rigs if rig is not None))
+
+
+class KNUCKLE_OT_merge_models(NeedsModel):
+    bl_idname = "knuckle.merge_models"
+    bl_label = "Merge"
+    bl_description = (
+        "Make the selected mechanisms one: the active one takes the others in, where they stand. Names that are taken "
+        "get a number"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if context.mode != "OBJECT":
+            return "Go to object mode to merge mechanisms"
+        others = [other for other in _selected_models(context) if other != rig]
+        if any(map(is_foreign, others)):
+            return (
+                "One of them is linked from another file: make it local first (Object > Relations > Make Local > All)"
+            )
+        return "" if others else "Select parts of two mechanisms: the active one takes the other in"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        others = [other for other in _selected_models(context) if other != rig]
+        renamed, report = merge_models(rig, others)
+        select_only(context, [rig])
+        told = f"{record_of(rig).source_name!r} took in {counted(len(others), 'mechanism')}: {census(rig)}"
+        tell(self, told + (f"; {counted(renamed, 'name')} numbered" if renamed else ""), report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_switch_assembly(NeedsModel):
+    bl_idname = "knuckle.switch_assembly"
+    bl_label = "Switch Assembly"
+    bl_description = (
+        "Switch a group of parts on or off, as the flag in its file does: what is off is kept, and neither poses nor "
+        "simulates"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    path: StringProperty(name="Assembly", description="Its name, after those of the assemblies around it")
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(settings(rig).assemblies) else "The mechanism has no assemblies"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
+        report = switch_assembly(rig, self.path, on)
+        tell(self, f"{self.path!r} is {'on' if on else 'off'}", report)
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_duplicate_limb,
+    KNUCKLE_OT_split_model,
+    KNUCKLE_OT_merge_models,
+    KNUCKLE_OT_switch_assembly,
+)

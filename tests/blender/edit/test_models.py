@@ -1,0 +1,195 @@
+"""Limbs duplicated, models split and merged: what comes out is a sound mechanism that stands where it stood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.build import BuildOptions, build
+from addon.blender.channels import servo_channels
+from addon.blender.extract import extract
+from addon.blender.model_parts import parts, rig_in
+from addon.blender.posing import pose_of
+from addon.model.kinematics import spanning_tree
+
+OWN = Path(__file__).resolve().parents[3] / "sample_models"
+
+
+def made(name: str, physics: bool = False) -> Any:
+    path = next(OWN.rglob(name))
+    rig = rig_in(build(formats.load(path), options=BuildOptions(physics=physics, gait=False)))
+    bpy.context.view_layer.update()
+    return rig
+
+
+def pick(*objects: Any) -> None:
+    for obj in list(bpy.context.view_layer.objects.selected):
+        obj.select_set(False)
+    for obj in objects:
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = objects[-1]
+
+
+def stand(rig: Any) -> dict[str, np.ndarray]:
+    bpy.context.view_layer.update()
+    return {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+
+
+def body(rig: Any, name: str) -> Any:
+    return next(obj for obj in parts(rig, "BODY") if record_of(obj).source_name == name)
+
+
+def through_file(rig: Any, path: Path, format_: str) -> Any:
+    formats.save(extract(settings(rig).collection), path, format_)
+    return formats.load(path)
+
+
+def test_a_limb_is_duplicated_with_its_joints(blank: Any, tmp_path: Path) -> None:
+    rig = made("hexapod.jm", physics=True)
+    bpy.ops.ed.undo_push(message="before")
+    hip = next(obj for obj in parts(rig, "JOINT") if "Left" in obj.name and record_of(obj).joint.parent is not None)
+    thigh = record_of(hip).joint.child
+    rig.pose.bones[hip.name].rotation_euler.z = 0.2
+    before, count = stand(rig), (len(parts(rig, "BODY")), len(parts(rig, "JOINT")))
+    pick(thigh)
+    assert bpy.ops.knuckle.duplicate_limb(place="OFFSET", offset=(0, 0.5, 0.25)) == {"FINISHED"}
+    chosen = [obj for obj in bpy.context.selected_objects if record_of(obj).role == "BODY"]
+    copies = [obj for obj in parts(rig, "BODY") if obj.name not in before]
+    assert set(chosen) == set(copies) and len(copies) >= 1
+    now = stand(rig)
+    turn = np.array(rig.matrix_world)[:3, :3]
+    for copy in copies:
+        original = next(obj for obj in parts(rig, "BODY") if record_of(obj).source_id == record_of(copy).copy_of)
+        moved = before[original.name].copy()
+        moved[:3, 3] += turn @ [0, 0.5, 0.25]
+        assert now[copy.name] == pytest.approx(moved, abs=1e-4), "posed as the original is"
+        assert record_of(copy).twin == "" and record_of(original).twin != ""
+    assert all(now[name] == pytest.approx(before[name], abs=1e-5) for name in before)
+    back = through_file(rig, tmp_path / "more.jm", "juice")
+    assert len(back.bodies) == count[0] + len(copies)
+    assert len(back.joints) == count[1] + len(copies)
+    assert len(spanning_tree(back).roots) == 1
+    assert record_of(copies[0]).model == rig and copies[0].rigid_body is not None, "physics holds the copies too"
+
+
+def test_what_has_no_body_cannot_be_duplicated_or_split(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    pick(rig)
+    with pytest.raises(RuntimeError, match="Select bodies of the mechanism, or joints that move some"):
+        bpy.ops.knuckle.duplicate_limb()
+    with pytest.raises(RuntimeError, match="Select bodies of the mechanism to split them off"):
+        bpy.ops.knuckle.split_model()
+    with pytest.raises(RuntimeError, match="Select parts of two mechanisms"):
+        bpy.ops.knuckle.merge_models()
+    pick(*parts(rig, "BODY"))
+    with pytest.raises(RuntimeError, match="leave at least one"):
+        bpy.ops.knuckle.split_model()
+
+
+@pytest.mark.parametrize("across", ["DROP", "WORLD"])
+@pytest.mark.parametrize(("name", "format_"), [("hexapod.jm", "juice"), ("humanoid.skel", "skel")])
+def test_a_limb_becomes_a_model_of_its_own(blank: Any, tmp_path: Path, name: str, format_: str, across: str) -> None:
+    rig = made(name)
+    tree = spanning_tree(extract(settings(rig).collection))
+    link = next(link for link in tree.links if link.carrier is not None)
+    below = {link.body}
+    for each in tree.links:
+        if each.carrier in below:
+            below.add(each.body)
+    limb = [obj for obj in parts(rig, "BODY") if record_of(obj).source_id in below]
+    joint = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_id == link.joint.id)
+    inner = [each.joint.id for each in tree.links if each.body in below and each.body != link.body]
+    if inner:
+        bone = next(b for b in rig.pose.bones if b.bone.knuckle.joint == inner[0])
+        bone.rotation_euler.z = 0.15
+    masses = {each.id: (each.mass, each.com.tolist()) for each in extract(settings(rig).collection).bodies}
+    before, joint_name = stand(rig), joint.name
+    total = len(parts(rig, "BODY")), len(parts(rig, "JOINT"))
+    pick(*limb)
+    assert bpy.ops.knuckle.split_model(name="Limb", across=across) == {"FINISHED"}
+    new = bpy.context.object
+    assert new != rig and record_of(new).source_name == "Limb"
+    assert {obj.name for obj in parts(new, "BODY")} == {obj.name for obj in limb}
+    assert len(parts(rig, "BODY")) == total[0] - len(limb)
+    held = 1 if across == "WORLD" else 0
+    assert len(parts(new, "JOINT")) == len(inner) + held
+    assert (joint_name in bpy.data.objects) == bool(held)
+    after = {**stand(rig), **stand(new)}
+    for name_, pose in before.items():
+        assert after[name_] == pytest.approx(pose, abs=1e-4), name_
+    for each in (rig, new):
+        back = through_file(each, tmp_path / f"half{formats.FORMATS[format_].extensions[0]}", format_)
+        assert {body.id for body in back.bodies} <= masses.keys()
+        for body_ in back.bodies:
+            assert (body_.mass, body_.com.tolist()) == masses[body_.id], "all that the document said is kept"
+            assert body_.twin is None or body_.twin in {other.id for other in back.bodies}
+    back = extract(settings(new).collection)
+    assert [j.parent is None or j.child is None for j in back.joints if j.active].count(True) == held
+
+
+def test_split_and_merge_and_undo(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    bpy.ops.ed.undo_push(message="made")
+    whole = sorted(obj.name for obj in bpy.data.objects)
+    name = rig.name
+    tree = spanning_tree(extract(settings(rig).collection))
+    pick(*[obj for obj in parts(rig, "BODY") if record_of(obj).source_id == tree.links[-1].body])
+    bpy.ops.ed.undo_push(message="picked")
+    bpy.ops.knuckle.split_model()
+    bpy.ops.ed.undo_push(message="split")
+    assert sorted(obj.name for obj in bpy.data.objects) != whole
+    bpy.ops.ed.undo()
+    assert sorted(obj.name for obj in bpy.data.objects) == whole
+    rig = bpy.data.objects[name]
+    assert len(parts(rig, "BODY")) == len(tree.mechanism.bodies)
+
+
+def test_two_models_become_one(blank: Any, tmp_path: Path) -> None:
+    rig, other = made("hexapod.jm"), made("desk_lamp.skel")
+    other.matrix_world.translation.x += 3.0
+    third = made("desk_lamp.skel")
+    third.matrix_world.translation.x -= 3.0
+    bpy.context.view_layer.update()
+    lamp = extract(settings(other).collection)
+    channels = servo_channels(other)
+    turned = next(joint for joint, own in channels.items() if len(own) == 1)
+    setattr_channel(other, channels[turned][0], 0.2)
+    before = stand(rig) | stand(other) | stand(third)
+    count = sum(len(parts(each, "BODY")) for each in (rig, other, third))
+    pick(parts(other, "BODY")[0], parts(third, "BODY")[0], rig)
+    assert bpy.ops.knuckle.merge_models() == {"FINISHED"}
+    assert [obj for obj in bpy.data.objects if record_of(obj).role == "MODEL"] == [rig]
+    after = stand(rig)
+    assert len(after) == count
+    gap = {name: np.abs(after[name] - pose).max() for name, pose in before.items() if name in after}
+    assert len(gap) == len(lamp.bodies) + len(parts_of_hexapod(rig, lamp)), gap.keys()
+    assert max(gap.values()) < 1e-4
+    pose = pose_of(rig, servo_channels(rig))
+    assert any(values.shape == (1,) and abs(values[0] - 0.2) < 1e-6 for values in pose.values())
+    for format_ in formats.FORMATS:
+        back = through_file(rig, tmp_path / f"all{formats.FORMATS[format_].extensions[0]}", format_)
+        assert len(back.bodies) == count, format_
+        mine = {body.name: body for body in back.bodies}
+        for wanted in lamp.bodies:
+            assert mine[wanted.name].mass == pytest.approx(wanted.mass, rel=1e-6)
+        assert len({body.name for body in back.bodies}) == count, "names that clashed are numbered"
+
+
+def setattr_channel(rig: Any, channel: Any, value: float) -> None:
+    getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] = value
+    bpy.context.view_layer.update()
+
+
+def parts_of_hexapod(rig: Any, lamp: Any) -> list[Any]:
+    lamps = {body.name for body in lamp.bodies}
+    return [
+        obj
+        for obj in parts(rig, "BODY")
+        if record_of(obj).source_name.rstrip(" 2") not in {n.rstrip(" 2") for n in lamps}
+    ]

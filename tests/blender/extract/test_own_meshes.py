@@ -1,0 +1,97 @@
+"""What bodies look like that were made in Blender: their meshes go out beside the model, their colours with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.build import BuildOptions, build
+from addon.blender.extract import extract
+from addon.blender.model_parts import parts, rig_in
+
+
+def paint(obj: Any, color: tuple[float, float, float]) -> None:
+    material = bpy.data.materials.new("Paint")
+    if bpy.app.version < (5, 0):
+        material.use_nodes = True
+    material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (*color, 1.0)
+    obj.data.materials.clear()
+    obj.data.materials.append(material)
+
+
+def pair() -> Any:
+    """A model of a monkey and its twin, which no primitive is like, and a red box."""
+    bpy.ops.knuckle.new_model(name="Zoo")
+    rig = bpy.context.object
+    bpy.ops.mesh.primitive_monkey_add(location=(1.5, 0.2, 1.0), rotation=(0.1, 0.2, 0.3), scale=(1.0, 1.0, 2.0))
+    monkey = bpy.context.object
+    monkey.name = "Left Ape"
+    bpy.ops.mesh.primitive_cube_add(location=(0, 0, 1), size=0.5)
+    box = bpy.context.object
+    paint(box, (1.0, 0.0, 0.0))
+    for obj in (monkey, box, rig):
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.make_body() == {"FINISHED"}
+    for obj in (box, rig):
+        obj.select_set(False)
+    bpy.context.view_layer.objects.active = monkey
+    assert bpy.ops.knuckle.create_twin(plane="X") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    return rig
+
+
+def surface(obj: Any) -> np.ndarray:
+    """Middle and spread of an object's points in the world, which tell its place, pose and hand."""
+    points = np.array([obj.matrix_world @ vertex.co for vertex in obj.data.vertices])
+    return np.concatenate([points.mean(axis=0), np.cov(points.T).ravel(), points.min(axis=0), points.max(axis=0)])
+
+
+@pytest.mark.parametrize("format_", list(formats.FORMATS))
+def test_meshes_go_out_and_come_back_with_every_format(blank: Any, tmp_path: Path, format_: str) -> None:
+    rig = pair()
+    before = {record_of(obj).source_name: surface(obj) for obj in parts(rig, "BODY")}
+    path = tmp_path / f"zoo{formats.FORMATS[format_].extensions[0]}"
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format=format_) == {"FINISHED"}
+    meshes = sorted(each.name for each in (tmp_path / "zoo_meshes").glob("*")) if format_ != "juice" else []
+    assert meshes == ([] if format_ == "juice" else ["Left_Ape.obj", "Right_Ape.obj"])
+    assert all(not record.mesh for obj in parts(rig, "BODY") for record in record_of(obj).shapes), "nothing is changed"
+    bpy.ops.wm.read_homefile(use_empty=True)
+    again = rig_in(build(formats.load(path), options=BuildOptions(physics=False)))
+    bpy.context.view_layer.update()
+    for obj in parts(again, "BODY"):
+        wanted = before[record_of(obj).source_name]
+        if format_ != "juice":
+            assert surface(obj) == pytest.approx(wanted, abs=1e-4), obj.name
+        else:
+            box = np.array(obj.dimensions)
+            assert box.max() > 1.0 or obj.name == "Cube", "as large as the mesh"
+
+
+@pytest.mark.parametrize("format_", ["skel", "x_xy", "shift"])
+def test_a_painted_body_keeps_its_colour(blank: Any, tmp_path: Path, format_: str) -> None:
+    pair()
+    path = tmp_path / f"zoo{formats.FORMATS[format_].extensions[0]}"
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format=format_) == {"FINISHED"}
+    colors = {body.name: body.shapes[0].color for body in formats.load(path).bodies}
+    assert colors["Cube"] == pytest.approx((1.0, 0.0, 0.0, 1.0))
+    assert colors["Left Ape"] is None
+
+
+def test_only_what_was_painted_over_changes_in_a_document(blank: Any, sample_models: Path) -> None:
+    rig = rig_in(build(formats.load(sample_models / "humanoid/humanoid.skel"), options=BuildOptions(physics=False)))
+    text = formats.dumps(extract(settings(rig).collection))[0]
+    assert text == (sample_models / "humanoid/humanoid.skel").read_text(), "colours that we chose are no edit"
+    obj = parts(rig, "BODY")[2]
+    paint(obj, (0.0, 0.0, 1.0))
+    mechanism = extract(settings(rig).collection)
+    painted = [body.name for body in mechanism.bodies if (0.0, 0.0, 1.0, 1.0) in [s.color for s in body.shapes]]
+    assert painted == [obj.name]
+    back = formats.loads(formats.dumps(mechanism)[0].encode())
+    assert [b.name for b in back.bodies if b.shapes and b.shapes[0].color == (0.0, 0.0, 1.0, 1.0)] == [obj.name]

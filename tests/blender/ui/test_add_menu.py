@@ -1,0 +1,126 @@
+"""Add > Mechanism and the context menus: what they offer, and what comes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.ui.test_panels import Layout
+
+
+def drawn(menu: Any) -> list[tuple[str, Any]]:
+    import bpy
+
+    out: list[tuple[str, Any]] = []
+    menu.draw(type("Menu", (), {"layout": Layout(out)})(), bpy.context)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "bodies", "joints"),
+    [
+        ("pendulum", {"links": 2}, 2, 2),
+        ("four_bar", {}, 3, 4),
+        ("slider_crank", {"crank": 0.2}, 3, 4),
+        ("walker", {"legs": 4}, 9, 8),
+    ],
+)
+def test_a_mechanism_to_begin_with_poses_simulates_and_goes_out(
+    blank: Any, tmp_path: Path, kind: str, options: dict[str, Any], bodies: int, joints: int
+) -> None:
+    import bpy
+
+    from addon import formats
+    from addon.blender.model_parts import parts
+    from addon.blender.physics.simulation import is_simulated
+
+    bpy.context.scene.cursor.location = (1.0, 2.0, 0.0)
+    bpy.ops.ed.undo_push(message="before")
+    assert bpy.ops.knuckle.add_mechanism(kind=kind, **options) == {"FINISHED"}
+    rig = bpy.context.object
+    assert (len(parts(rig, "BODY")), len(parts(rig, "JOINT"))) == (bodies, joints)
+    assert rig.matrix_world.translation[:] == pytest.approx((1.0, 2.0, 0.0))
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    assert [row.message for row in rig.data.knuckle.findings if row.severity != "info"] == []
+    for row in formats.FORMATS.values():
+        path = tmp_path / f"{row.id}{row.extensions[0]}"
+        assert bpy.ops.export_scene.mechanism(filepath=str(path), format=row.id) == {"FINISHED"}
+        assert len(formats.load(path).bodies) == bodies
+    bpy.ops.knuckle.build_physics()
+    assert is_simulated(rig)
+    rig.data.knuckle.drive = "LIMP"
+    before = {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    for frame in range(bpy.context.scene.frame_start, bpy.context.scene.frame_start + 8):
+        bpy.context.scene.frame_set(frame)
+    moved = max(np.abs(np.array(obj.matrix_world) - before[obj.name]).max() for obj in parts(rig, "BODY"))
+    assert moved < 0.5, "it does not burst"
+    assert moved > 1e-3 or kind == "walker", "it moves; a walker stands"
+
+
+def test_adding_is_undone_in_one_step(blank: Any) -> None:
+    import bpy
+
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.knuckle.add_mechanism(kind="walker")
+    bpy.ops.ed.undo_push(message="walker")
+    assert len(bpy.data.objects) > 10
+    bpy.ops.ed.undo()
+    assert len(bpy.data.objects) == 0
+
+
+def test_what_cannot_be_made_says_why(blank: Any) -> None:
+    import bpy
+
+    with pytest.raises(RuntimeError, match="cannot be closed"):
+        bpy.ops.knuckle.add_mechanism(kind="four_bar", ground=9.0)
+    with pytest.raises(RuntimeError, match="even number"):
+        bpy.ops.knuckle.add_mechanism(kind="walker", legs=3)
+    bpy.ops.knuckle.new_model()
+    bpy.ops.object.mode_set(mode="POSE")
+    with pytest.raises(RuntimeError, match="object mode"):
+        bpy.ops.knuckle.add_mechanism()
+
+
+def test_the_add_menu_offers_all_kinds_and_the_samples(blank: Any) -> None:
+    from addon.blender.ui.add_menu import KNUCKLE_MT_add, samples
+
+    entries = [name for kind, name in drawn(KNUCKLE_MT_add) if kind == "operator"]
+    assert entries.count("knuckle.new_model") == 1 and entries.count("knuckle.add_mechanism") == 4
+    assert entries.count("import_scene.mechanism") == len(samples()) >= 6
+    assert {"hexapod.jm", "humanoid.skel", "pumpjack.json", "sensor_leg.xml"} <= {path.name for path in samples()}
+
+
+def test_context_menus_offer_what_applies(rig: Any) -> None:
+    import bpy
+
+    from addon.blender.model_parts import parts
+    from addon.blender.ui.context_menus import KNUCKLE_MT_context
+
+    def select(*objects: Any) -> None:
+        for obj in list(bpy.context.view_layer.objects.selected):
+            obj.select_set(False)
+        for obj in objects:
+            obj.select_set(True)
+            bpy.context.view_layer.objects.active = obj
+
+    def offered() -> set[str]:
+        return {name.removeprefix("knuckle.") for kind, name in drawn(KNUCKLE_MT_context) if kind == "operator"}
+
+    select(parts(rig, "BODY")[1])
+    both = {"duplicate_limb", "create_twin", "mirror_to_twin", "set_joint_type", "move_joint", "swap_joint"}
+    assert offered() == both | {"add_joint", "split_model", "delete_parts"}
+    select(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones["Left Joint"]
+    assert offered() == both
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.mesh.primitive_cube_add()
+    cube = bpy.context.object
+    select(cube, rig)
+    assert "make_body" in offered()
+    bpy.ops.knuckle.add_mechanism(kind="pendulum")
+    select(rig, bpy.context.object)
+    assert "merge_models" in offered()

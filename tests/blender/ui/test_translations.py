@@ -1,0 +1,81 @@
+"""The interface in German: nothing is missing, and sentences made of parts are put together again."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from tests.blender.ui.ui_strings import ADDON, all_strings
+
+
+def test_every_text_of_the_interface_has_a_translation(blank: Any) -> None:
+    from addon.blender.translations import LANGUAGES
+
+    said = all_strings()
+    assert len(said) > 600
+    for language, (_locales, words) in LANGUAGES.items():
+        missing = {text: place for text, place in said.items() if text not in words}
+        told = "\n".join(f"{place}: {text!r}" for text, place in missing.items())
+        assert not missing, f"{len(missing)} texts are missing in {language}:\n{told}"
+
+
+def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
+    from addon.blender.translations.german import WORDS, editing, models, motions, physics
+
+    several = [text for part in (editing, models, motions, physics) for text in part.WORDS]
+    assert len(several) == len(set(several)), "a text is translated twice"
+    said = all_strings()
+    assert [text for text in WORDS if text not in said] == [], "nobody says this any more"
+    for text, other in WORDS.items():
+        assert other.strip(), text
+        assert text.count("{}") == other.count("{}"), text
+        assert text.endswith("…") == other.endswith("…"), text
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        ("Physics cleared", "Physik entfernt"),
+        ("1 body made", "1 Körper erstellt"),
+        ("'Knee' carries 'Shin and foot' now", "'Knee' trägt jetzt 'Shin and foot'"),
+        ("Duplicated: 2 bodies and 2 joints", "Dupliziert: 2 Körper und 2 Gelenke"),
+        ("'cat and dog' moved", "'cat and dog' versetzt"),
+        ("3 twins mirrored", "3 Zwillinge gespiegelt"),
+        ("Select two bodies, or two joints", "Zwei Körper oder zwei Gelenke auswählen"),
+        (
+            "Imported Rover: 9 bodies, 8 joints, 1 loop, 0 warnings",
+            "Rover importiert: 9 Körper, 8 Gelenke, 1 Schleife, 0 Warnungen",
+        ),
+        ("what nobody translated", "what nobody translated"),
+    ],
+)
+def test_sentences_are_put_together_from_their_parts(blank: Any, english: str, german: str) -> None:
+    from addon.blender.translations import translate
+
+    assert translate(english, "de") == german
+
+
+def test_all_reports_go_through_one_place(blank: Any) -> None:
+    """``say``, ``tell`` and ``refuse`` translate; ``operator.report`` does not."""
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted((ADDON / "blender/ui").glob("*.py"))
+        if path.name != "common.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "report"
+    ]
+    assert found == []
+
+
+def test_they_come_and_go_with_the_extension(blank: Any) -> None:
+    import bpy
+
+    import addon
+    from addon.blender.translations import told
+
+    assert told("Physics cleared") == "Physics cleared", "English needs none"
+    addon.unregister()
+    addon.register()
+    assert bpy.ops.knuckle.new_model() == {"FINISHED"}

@@ -1,0 +1,122 @@
+"""All that the interface says, read from its source: labels, tooltips, choices, buttons, reports and reasons.
+
+Sentences with numbers and names in them are templates: ``{}`` stands for each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ADDON = Path(__file__).resolve().parents[3] / "addon"
+#: Where people read what is written: operators and panels, and the properties that they show.
+FILES = [*sorted((ADDON / "blender/ui").glob("*.py")), *sorted((ADDON / "blender").glob("*propert*.py"))]
+_CLASS_TEXTS = {"bl_label", "bl_description"}
+_PROPERTIES = {
+    "BoolProperty", "CollectionProperty", "EnumProperty", "FloatProperty", "FloatVectorProperty", "IntProperty",
+    "IntVectorProperty", "PointerProperty", "StringProperty", "_control", "_length",
+}  # fmt: skip
+_DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "column"}
+#: Functions of ours that show a text, and which of their arguments it is.
+_SHOWS = {
+    "tell": 1, "refuse": 1, "report": 1, "paragraph": 2, "poll_message_set": 0, "_fact": 1, "_labelled": 1,
+    "ValueError": 0, "say": 2, "told": 0, "counted": 1, "_group": 2,
+}  # fmt: skip
+#: Bases of operators, which are not registered themselves.
+_HIDDEN = ("_", "Needs", "LongWork")
+#: Functions that return what is shown.
+_ANSWERS = ("why", "_told", "told", "_summary", "_in_words", "_found_by")
+
+
+def strings(path: Path) -> Iterator[tuple[str, int]]:
+    """The texts of a file with their lines."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for line in node.body:
+                if node.name.startswith(_HIDDEN):
+                    continue
+                if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", "") in _CLASS_TEXTS:
+                    yield from _texts(line.value)
+        elif isinstance(node, ast.Call):
+            yield from _of_call(node)
+        elif isinstance(node, ast.FunctionDef) and node.name.startswith(_ANSWERS):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Return) and inner.value is not None:
+                    yield from _texts(inner.value)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            name = getattr(target, "id", "")
+            if node.value is not None and (name.isupper() and ("ITEMS" in name or "KINDS" in name)):
+                yield from _items(node.value)
+            elif node.value is not None and name in {"told", "hint", "changes", "note"}:
+                yield from _texts(node.value)
+
+
+def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    words = {word.arg: word.value for word in node.keywords}
+    if name in _PROPERTIES:
+        for word in ("name", "description") if "name" in words or "items" in words else ():  # else nobody sees it
+            if word in words:
+                yield from _texts(words[word])
+        if name.startswith("_"):
+            for argument in node.args[:2]:
+                yield from _texts(argument)
+        if "items" in words:
+            yield from _items(words["items"])
+    translated = getattr(words.get("translate"), "value", True) is not False
+    if name in _DRAWS and isinstance(node.func, ast.Attribute) and translated:
+        for word in ("text", "heading"):
+            if word in words:
+                yield from _texts(words[word])
+    if name in _SHOWS and len(node.args) > _SHOWS[name]:
+        yield from _texts(node.args[_SHOWS[name]])
+        if name == "counted" and len(node.args) > 2:
+            yield from _texts(node.args[2])
+        elif name == "counted":
+            yield from ((f"{text}s", line) for text, line in _texts(node.args[1]))
+
+
+def _items(node: ast.expr) -> Iterator[tuple[str, int]]:
+    for row in ast.walk(node):
+        if isinstance(row, ast.Tuple) and len(row.elts) >= 3:
+            for text in row.elts[1:3]:
+                yield from _texts(text)
+
+
+def _texts(node: ast.expr) -> Iterator[tuple[str, int]]:
+    """The texts that an expression may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if any(map(str.isalpha, node.value)):
+            yield node.value, node.lineno
+    elif isinstance(node, ast.JoinedStr):
+        told = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        if any(map(str.isalpha, told)):
+            yield told, node.lineno
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue) and isinstance(part.value, (ast.IfExp, ast.BoolOp)):
+                yield from _texts(part.value)
+    elif isinstance(node, ast.IfExp):
+        yield from _texts(node.body)
+        yield from _texts(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for each in node.values:
+            yield from _texts(each)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        yield from _texts(node.left)
+        yield from _texts(node.right)
+
+
+def all_strings() -> dict[str, str]:
+    """Every text with the place where it stands first."""
+    out: dict[str, str] = {}
+    for path in FILES:
+        for text, line in strings(path):
+            out.setdefault(text, f"{path.relative_to(ADDON)}:{line}")
+    return out
+
+
+if __name__ == "__main__":
+    for text in all_strings():
+        print(repr(text))
