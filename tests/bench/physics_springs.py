@@ -25,8 +25,8 @@ def springs() -> Iterator[Row]:
             values = test_spring_rest.coordinates(fresh(), mechanism, 241)
             late, wide = test_spring_rest.off(values, number, frequency, rest, start)
             what = f"spring, {name} axis {number}, {frequency:g} rad/s"
-            yield f"{what}: period off (share)", abs(late), 0.01, abs(late) < 0.01
-            yield f"{what}: swing off (share)", abs(wide), 0.05, abs(wide) < 0.05
+            yield f"{what}: period off (share)", abs(late), 0.001, abs(late) < 0.001
+            yield f"{what}: swing off (share)", abs(wide), 0.005, abs(wide) < 0.005
 
 
 def restraints() -> Iterator[Row]:
