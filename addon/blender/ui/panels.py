@@ -289,7 +289,7 @@ def _why_idle(rig: bpy.types.Object) -> str:
     """Why the controls do nothing at present; empty where they do."""
     drive = settings(rig).drive
     if drive == "SERVO" and not wants_gait(rig):
-        return f"The servos chase {chased(rig)}: the controls steer the gait only (Drive, Target: Gait)"
+        return f"The servos chase {chased(rig)}: the controls steer the gait only (Physics, Target: Gait)"
     return "Limp: the servos are off" if drive == "LIMP" else ""
 
 

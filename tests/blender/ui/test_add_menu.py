@@ -35,7 +35,7 @@ def test_a_mechanism_to_begin_with_poses_simulates_and_goes_out(
 
     from addon import formats
     from addon.blender.model_parts import parts
-    from addon.blender.physics.simulation import is_simulated
+    from addon.blender.physics.homes import is_simulated
 
     bpy.context.scene.cursor.location = (1.0, 2.0, 0.0)
     bpy.ops.ed.undo_push(message="before")
