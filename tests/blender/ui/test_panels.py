@@ -285,13 +285,13 @@ def test_the_panel_names_what_the_servos_chase_and_when_controls_do_nothing(rig:
     import bpy
 
     rig.data.knuckle.drive = "SERVO"
-    assert "Chases the gait" in labels("Drive") and labels("Controls") == ""
+    assert "Chases the gait" in labels("Physics") and labels("Controls") == ""
     assert bpy.ops.knuckle.bake_physics(frame_end=4) == {"FINISHED"}
     rig.data.knuckle.drive = "SERVO"
-    assert "Chases 'flapper Bake'" in labels("Drive")
+    assert "Chases 'flapper Bake'" in labels("Physics")
     assert "The servos chase 'flapper Bake'" in labels("Controls")
     rig.data.knuckle.target = "GAIT"
-    assert "Chases the gait" in labels("Drive") and labels("Controls") == ""
+    assert "Chases the gait" in labels("Physics") and labels("Controls") == ""
     rig.data.knuckle.drive = "LIMP"
     assert "servos are off" in labels("Controls")
 
