@@ -72,7 +72,8 @@ def reflection(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     normal = normal / np.linalg.norm(normal)
     out = np.eye(4)
     out[:3, :3] -= 2 * np.outer(normal, normal)
-    out[:3, 3] = 0 if rng.random() < 0.5 else rng.normal() * normal
+    # a plane that all but goes through the origin is taken for one that does
+    out[:3, 3] = 0 if rng.random() < 0.5 else rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0) * normal
     return out, normal
 
 
