@@ -4,6 +4,7 @@ is done to one half is done to the other."""
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,15 +126,16 @@ def places() -> dict[str, tuple[float, ...]]:
     }
 
 
-def test_symmetrical_editing_with_blenders_own_tools(blank: Any) -> None:
+def test_symmetrical_editing_with_blenders_own_tools(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     bpy.ops.import_scene.mechanism(filepath=str(found("hexapod.jm")))
     rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
     settings(rig).symmetric = True
     bpy.context.view_layer.update()
+    monkeypatch.setattr(bpy.context.preferences.edit, "undo_steps", 256)
     bpy.ops.ed.undo_push(message="start")
     start, rng = places(), random.Random(3)
-    steps = 30
-    for step in range(steps):
+    edits = 500
+    for edit in range(edits):
         obj = rng.choice([obj for obj in bpy.data.objects if record_of(obj).role in {"BODY", "JOINT"} and twin_of(obj)])
         pick(obj)
         kind = rng.choice(["move", "turn", "size", "name"])
@@ -144,14 +146,16 @@ def test_symmetrical_editing_with_blenders_own_tools(blank: Any) -> None:
         elif kind == "size" and record_of(obj).role == "BODY":
             bpy.ops.transform.resize(value=(rng.uniform(0.8, 1.2), 1.0, rng.uniform(0.8, 1.2)))
         elif kind == "name":
-            obj.name = obj.name.replace("Left", "Left x").replace("Right", "Right x")[:40]
+            number = rng.randrange(1000)
+            obj.name = re.sub(r"(Left|Right)( \d+)?", rf"\1 {number}", obj.name)
         bpy.context.view_layer.update()
-        bpy.ops.ed.undo_push(message=str(step))
+        if edit % 2:
+            bpy.ops.ed.undo_push(message=str(edit))
     rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
     assert places() != start and differences(rig) == []
     names = {obj.name for obj in bpy.data.objects}
     assert all(name.replace("Left", "Right") in names for name in names if "Left" in name)
-    for _ in range(steps):
+    for _ in range(edits // 2):
         bpy.ops.ed.undo()
     assert places() == start
 
