@@ -14,6 +14,7 @@ from ..physics.body_keys import remove_body_keys
 from ..physics.homes import why_elsewhere, why_stopped
 from ..physics.size import distortion
 from ..physics.truth import truth_lines
+from ..translations import told
 from .common import NeedsModel, Result, say
 from .long_work import LongWork, Steps
 
@@ -90,15 +91,18 @@ class KNUCKLE_OT_bake_physics(LongWork):
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
         found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
-        apart = f". {found[0]}" if found else ""
         finer = (
-            f". Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
+            f"Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
             if self._finer > 1
             else ""
         )
-        said = f"{len(recording.frames)} frames baked to Action {action.name!r}{apart}{finer}"
+        said = f"{len(recording.frames)} frames baked to Action {action.name!r}"
         spoilt = distortion(recording.plant.rig)
-        say(self, {"WARNING"} if spoilt else {"INFO"}, f"{said}. {spoilt}" if spoilt else said)
+        say(
+            self,
+            {"WARNING"} if spoilt else {"INFO"},
+            ". ".join(told(each) for each in (said, *found, finer, spoilt) if each),
+        )
 
 
 class KNUCKLE_OT_remove_body_keys(NeedsModel):

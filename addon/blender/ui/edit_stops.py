@@ -13,6 +13,7 @@ from ..access import record_of, settings
 from ..animation.curves import action_of
 from ..edit.stops import ENDS, Coordinate, counts_angles, stops_from_motion, stops_from_pose, switch_stops
 from ..edit.sweep import Sweep
+from ..translations import told
 from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
 from .edit_twins import chosen_parts
 from .selection import active_joint
@@ -56,7 +57,7 @@ class KNUCKLE_OT_set_stops(NeedsJoints):
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
-        return f"{items[properties.to].description}. For all selected joints"
+        return told(f"{items[properties.to].description}. For all selected joints")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         chosen = chosen_joints(context, rig)
@@ -92,8 +93,8 @@ class KNUCKLE_OT_switch_stops(NeedsJoints):
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         if properties.on:
-            return "Have the selected joints stop at their stops. Stops that were never set begin beside 0"
-        return "Have the selected joints go beyond their stops. Their values stay"
+            return told("Have the selected joints stop at their stops. Stops that were never set begin beside 0")
+        return told("Have the selected joints go beyond their stops. Their values stay")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         ends = [end for end in ENDS if self.ends in {"BOTH", end.upper()}]
@@ -168,9 +169,9 @@ class KNUCKLE_OT_sweep(NeedsJoints):
         if shown is None:
             return self._leave(context)
         each, value = shown
-        lower, upper = (told(each, end) for end in self._sweep.range_of(each))
-        line = f"{each.name}: {told(each, value)}, from {lower} to {upper}.  Esc or a click ends the sweep"
-        context.workspace.status_text_set(line)
+        lower, upper = (reading(each, end) for end in self._sweep.range_of(each))
+        ends = told("Esc or a click ends the sweep")
+        context.workspace.status_text_set(f"{each.name}: {reading(each, value)} ({lower} … {upper}).  {ends}")
         return {"RUNNING_MODAL"}
 
     def cancel(self, context: bpy.types.Context) -> None:
@@ -186,7 +187,7 @@ class KNUCKLE_OT_sweep(NeedsJoints):
         return {"FINISHED"}
 
 
-def told(each: Coordinate, value: float) -> str:
+def reading(each: Coordinate, value: float) -> str:
     """A value in the units that people read: degrees, or lengths."""
     return f"{math.degrees(value):.1f}°" if counts_angles(each) else f"{value:.4g}"
 

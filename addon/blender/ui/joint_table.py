@@ -15,6 +15,7 @@ from ..joint_edits import records_of
 from ..joint_properties import KnuckleDof
 from ..model_parts import file_name, parts
 from ..records import is_angle
+from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
 from .edit_stops import NeedsJoints, chosen_joints
 from .lists import joint_icon
@@ -237,7 +238,7 @@ class KNUCKLE_OT_copy_joint(NeedsJoints):
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
-        return f"Give other joints the stops, the servo and the springs. {items[properties.to].description}"
+        return told(f"Give other joints the stops, the servo and the springs. {items[properties.to].description}")
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -252,8 +253,9 @@ class KNUCKLE_OT_copy_joint(NeedsJoints):
         chosen = chosen_joints(context, rig)
         if self.to == "TWINS":
             lone = sum(twin_of(empty) is None for empty in chosen)
-            left = f", {lone} without a twin" if lone else ""
-            say(self, {"INFO"}, f"{counted(copy_to_twins(chosen), 'twin')} set{left}")
+            given = counted(copy_to_twins(chosen), "twin")
+            alone = f"Values given to {given}, {lone} without a twin"
+            say(self, {"INFO"}, alone if lone else f"Values given to {given}")
             return {"FINISHED"}
         source = active_joint(context, rig)
         if source is None:
@@ -262,10 +264,11 @@ class KNUCKLE_OT_copy_joint(NeedsJoints):
             chosen = [e for e in parts(rig, "JOINT") if any(dof.ticked for dof in records_of(e))]
         others = [empty for empty in chosen if empty != source]
         if not others:
-            raise ValueError(f"Only {file_name(source)!r} is {self.to.lower()}: choose the joints that get its values")
+            meant = "ticked" if self.to == "TICKED" else "selected"
+            raise ValueError(f"Only {file_name(source)!r} is {meant}: choose the joints that get its values")
         changed, unlike = copy_values(source, others, [name for name in FIELDS if getattr(self, name)])
-        left = f", {unlike} of another kind" if unlike else ""
-        say(self, {"INFO"}, f"{counted(changed, 'joint')} set like {file_name(source)!r}{left}")
+        like = f"{counted(changed, 'joint')} set like {file_name(source)!r}"
+        say(self, {"INFO"}, f"{like}, {unlike} of another kind" if unlike else like)
         return {"FINISHED"}
 
 

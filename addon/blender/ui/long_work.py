@@ -8,6 +8,7 @@ from typing import Any
 
 import bpy
 
+from ..translations import told
 from .common import ERRORS, NeedsModel, Result, model_in, refuse, say
 
 Steps = Generator[tuple[int, int], None, Any]
@@ -96,7 +97,7 @@ class LongWork(NeedsModel):
             done, total = next(self._steps)
         percent = 100 * done // max(total, 1)
         context.window_manager.progress_update(percent)
-        context.workspace.status_text_set(f"{self.bl_label}: {done} of {total} ({percent} %).  Esc stops it")
+        context.workspace.status_text_set(told(f"{self.bl_label}: {done} of {total} ({percent} %).  Esc stops it"))
 
     def _leave(self, context: bpy.types.Context) -> None:
         steps, self._steps = self._steps, None

@@ -28,6 +28,7 @@ from ..animation.retime import (
 )
 from ..channels import servo_channels
 from ..model_parts import parts
+from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say, tell
 from .selection import meant_bones, select_part
 
@@ -365,7 +366,7 @@ class KNUCKLE_OT_show_servo(NeedsModel):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
-        return f"{properties.servo}: go to frame {properties.frame:g} and select it"
+        return told(f"{properties.servo}: go to frame {properties.frame:g} and select it")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         every = (channel for own in servo_channels(rig).values() for channel in own)

@@ -9,6 +9,7 @@ from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
 from ..animation.actions import is_pose
 from ..animation.posed import poses_of, recall_pose, store_pose
+from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
 from .panels import CATEGORY
 from .selection import meant_bones
@@ -68,7 +69,8 @@ class KNUCKLE_OT_store_pose(NeedsModel):
         context.view_layer.update()
         known = {action.name for action in poses_of(rig)}
         action = store_pose(rig, self.name, meant_bones(context, rig, self.only_selected))
-        say(self, {"INFO"}, f"Pose {action.name!r} {'replaced' if action.name in known else 'stored'}")
+        name = action.name
+        say(self, {"INFO"}, f"Pose {name!r} replaced" if name in known else f"Pose {name!r} stored")
         return {"FINISHED"}
 
 
@@ -107,7 +109,8 @@ class KNUCKLE_OT_recall_pose(_OfPose):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
-        return f"Pose the servos as {properties.pose!r} has them{', as in a mirror' if properties.mirrored else ''}"
+        how = ", as in a mirror" if properties.mirrored else ""
+        return told(f"Pose the servos as {properties.pose!r} has them{how}")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones = meant_bones(context, rig, self.only_selected)

@@ -11,6 +11,7 @@ from ..access import armature_of, armature_settings, bone_record, record_of
 from ..animation.posed import key_servos, key_state, switch_key, zero_servos
 from ..compat import bone_is_selected
 from ..model_parts import parts
+from ..translations import told
 from . import sliders
 from .common import NeedsModel, Result, counted, model_in, say
 from .panels import CATEGORY
@@ -94,12 +95,13 @@ class KNUCKLE_OT_zero_servos(NeedsModel):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
-        return cls.bl_rna.properties["to"].enum_items[properties.to].description  # type: ignore[attr-defined]
+        return told(cls.bl_rna.properties["to"].enum_items[properties.to].description)  # type: ignore[attr-defined]
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones = meant_bones(context, rig, self.only_selected)
         count = zero_servos(rig, context.scene, bones, "zero" if self.to == "ZERO" else "start")
-        say(self, {"INFO"}, f"{counted(count, 'servo')} at {'0' if self.to == 'ZERO' else 'the start'}")
+        posed = counted(count, "servo")
+        say(self, {"INFO"}, f"{posed} at 0" if self.to == "ZERO" else f"{posed} at the start")
         return {"FINISHED"}
 
 
@@ -128,7 +130,8 @@ class KNUCKLE_OT_key_servo(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         frame = context.scene.frame_current
         keyed = switch_key(rig, self.servo, frame)
-        say(self, {"INFO"}, f"{self.servo!r} {'keyed' if keyed else 'no longer keyed'} at frame {frame}")
+        gone = f"{self.servo!r} no longer keyed at frame {frame}"
+        say(self, {"INFO"}, f"{self.servo!r} keyed at frame {frame}" if keyed else gone)
         return {"FINISHED"}
 
 

@@ -17,6 +17,7 @@ from ..access import record_of
 from ..edit.marks import degrees_of
 from ..model_parts import is_foreign, rig_of
 from ..properties import KnuckleObject
+from ..translations import told
 from .common import Result
 from .overlay import Batches, batches_of, draw_batches, kinds_of, overlay_of
 from .selection import active_joint
@@ -143,7 +144,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         dof = self.dof(joint)
         text = value_text(getattr(dof, self.end), dof.kind != "translation")
         Shown.label = text, self.matrix_basis.translation.copy()
-        context.area.header_text_set(f"{_NAMES[self.end]}: {text}")
+        context.area.header_text_set(f"{told(_NAMES[self.end])}: {text}")
         context.area.tag_redraw()
 
 

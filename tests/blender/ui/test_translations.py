@@ -22,9 +22,9 @@ def test_every_text_of_the_interface_has_a_translation(blank: Any) -> None:
 
 
 def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
-    from addon.blender.translations.german import WORDS, editing, models, motions, physics
+    from addon.blender.translations.german import PARTS, WORDS
 
-    several = [text for part in (editing, models, motions, physics) for text in part.WORDS]
+    several = [text for part in PARTS for text in part.WORDS]
     assert len(several) == len(set(several)), "a text is translated twice"
     said = all_strings()
     assert [text for text in WORDS if text not in said] == [], "nobody says this any more"
@@ -48,6 +48,20 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
             "Imported Rover: 9 bodies, 8 joints, 1 loop, 0 warnings",
             "Rover importiert: 9 Körper, 8 Gelenke, 1 Schleife, 0 Warnungen",
         ),
+        ("Stops of 2 servos switched off", "Anschläge von 2 Servos ausgeschaltet"),
+        ("Values given to 1 twin, 2 without a twin", "Werte an 1 Zwilling gegeben, 2 ohne Zwilling"),
+        ("3 joints set like 'Knee', 1 of another kind", "3 Gelenke eingestellt wie 'Knee', 1 von anderer Art"),
+        (
+            "Only 'Knee' is ticked: choose the joints that get its values",
+            "Nur 'Knee' ist angekreuzt: die Gelenke wählen, die seine Werte bekommen",
+        ),
+        ("'Knee' no longer keyed at frame 12", "'Knee' in Frame 12 nicht mehr gekeyt"),
+        ("4 servos at the start", "4 Servos auf den Anfang gestellt"),
+        (
+            "Pose the servos as 'Pose' has them, as in a mirror",
+            "Die Servos stellen, wie 'Pose' sie hat, wie im Spiegel",
+        ),
+        ("Bake Physics: 3 of 9 (33 %).  Esc stops it", "Physik backen: 3 von 9 (33 %).  Esc hält es an"),
         ("what nobody translated", "what nobody translated"),
     ],
 )

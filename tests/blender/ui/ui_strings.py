@@ -14,7 +14,7 @@ FILES = [*sorted((ADDON / "blender/ui").glob("*.py")), *sorted((ADDON / "blender
 _CLASS_TEXTS = {"bl_label", "bl_description"}
 _PROPERTIES = {
     "BoolProperty", "CollectionProperty", "EnumProperty", "FloatProperty", "FloatVectorProperty", "IntProperty",
-    "IntVectorProperty", "PointerProperty", "StringProperty", "_control", "_length",
+    "IntVectorProperty", "PointerProperty", "StringProperty", "_control", "_kind", "_length",
 }  # fmt: skip
 _DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "column"}
 #: Functions of ours that show a text, and which of their arguments it is.
@@ -24,6 +24,10 @@ _SHOWS = {
 }  # fmt: skip
 #: Bases of operators, which are not registered themselves.
 _HIDDEN = ("_", "Needs", "LongWork")
+#: Variables that hold what is shown, or a part of it.
+_SENTENCES = {"alone", "changes", "finer", "gone", "hint", "how", "like", "meant", "note", "said", "told", "why"}
+#: How the table of joints ends the tooltips of its fields.
+_OF_TICKED = ". Of all ticked joints, if this one is"
 #: Functions that return what is shown.
 _ANSWERS = ("why", "_told", "told", "_summary", "_in_words", "_found_by")
 
@@ -44,12 +48,16 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return) and inner.value is not None:
                     yield from _texts(inner.value)
+        elif isinstance(node, ast.For):
+            yield from _of_loop(node)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             name = getattr(target, "id", "")
             if node.value is not None and (name.isupper() and ("ITEMS" in name or "KINDS" in name)):
                 yield from _items(node.value)
-            elif node.value is not None and name in {"told", "hint", "changes", "note"}:
+            elif isinstance(node.value, ast.Tuple) and name.endswith("_COLUMNS"):
+                yield from _column(node.value, 1)
+            elif node.value is not None and name in _SENTENCES:
                 yield from _texts(node.value)
 
 
@@ -66,6 +74,9 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
         if "items" in words:
             yield from _items(words["items"])
     translated = getattr(words.get("translate"), "value", True) is not False
+    if name == "_for_ticked":  # it ends their tooltips
+        yield from _texts(node.args[1])
+        yield from ((f"{text}{_OF_TICKED}", line) for text, line in _texts(node.args[2]))
     if name in _DRAWS and isinstance(node.func, ast.Attribute) and translated:
         for word in ("text", "heading"):
             if word in words:
@@ -76,6 +87,20 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
             yield from _texts(node.args[2])
         elif name == "counted":
             yield from ((f"{text}s", line) for text, line in _texts(node.args[1]))
+
+
+def _of_loop(node: ast.For) -> Iterator[tuple[str, int]]:
+    """Buttons and labels that are drawn in a loop over their texts."""
+    names = [getattr(each, "id", "") for each in getattr(node.target, "elts", [])]
+    for at in (at for at, name in enumerate(names) if name in {"text", "label"}):
+        yield from _column(node.iter, at)
+
+
+def _column(node: ast.expr, at: int) -> Iterator[tuple[str, int]]:
+    """What all rows of a table have in one place."""
+    for row in getattr(node, "elts", []):
+        if isinstance(row, ast.Tuple):
+            yield from _texts(row.elts[at])
 
 
 def _items(node: ast.expr) -> Iterator[tuple[str, int]]:

@@ -32,7 +32,10 @@ WORDS: dict[str, str] = {
         "Neben den Servos jeden Körper keyen: dann spielt alles, wo die Physik es hatte, samt Spalten zwischen Gelenken. Diese Keys sind eine zweite Action, die von den Bewegungswerkzeugen nicht berührt wird"
     ),
     "Gait baked to Action {}, frames {} to {}": "Gang in Action {} gebacken, Frames {} bis {}",
-    "{} frames baked to Action {}{}": "{} Frames in Action {} gebacken{}",
+    "{} frames baked to Action {}": "{} Frames in Action {} gebacken",
+    "Servos were controlled {} times per frame, and follow less closely when it is played live": (
+        "Servos wurden {}-mal je Frame geregelt und folgen weniger genau, wenn es live gespielt wird"
+    ),
     "The bodies follow the bones": "Die Körper folgen den Knochen",
     "The range ends (frame {}) before it begins (frame {})": (
         "Der Bereich endet (Frame {}), bevor er beginnt (Frame {})"
@@ -195,6 +198,7 @@ WORDS: dict[str, str] = {
     "All {} Servos": "Alle {} Servos",
     "and {}": "und {}",
     "{} s": "{} s",
+    "{}: go to frame {} and select it": "{}: zu Frame {} gehen und ihn auswählen",
     "{} stops": "{} Anschläge",
     "{}/s²": "{}/s²",
     "jumps {}": "springt um {}",

@@ -62,6 +62,9 @@ WORDS: dict[str, str] = {
     "Name of the joint's object; the active joint if empty": "Name des Gelenkobjekts; leer: das aktive Gelenk",
     "Physics built: {}": "Physik aufgebaut: {}",
     "Physics cleared": "Physik entfernt",
+    "Physics cleared, and the world's baked cache freed": (
+        "Physik entfernt und der gebackene Zwischenspeicher der Welt freigegeben"
+    ),
     "{} selected": "{} ausgewählt",
     "The loop is driven by {}": "Die Schleife wird von {} angetrieben",
     "{} removed": "{} entfernt",
@@ -89,6 +92,13 @@ WORDS: dict[str, str] = {
     "Substeps": "Teilschritte",
     "Iterations": "Iterationen",
     "Time Step": "Zeitschritt",
+    "Physics Step": "Physikschritt",
+    "Physics has the scene's gravity, below: its world is not this model's": (
+        "Für die Physik gilt die Schwerkraft der Szene, unten: ihre Welt ist nicht die dieses Modells"
+    ),
+    "Chases": "Jagt",
+    "0 = no force": "0 = keine Kraft",
+    "0 = no limit": "0 = unbegrenzt",
     "Pause": "Pause",
     "Play": "Abspielen",
     "Came apart most, of a link's length": "Am weitesten auseinander, in Gliedlängen",
@@ -142,7 +152,24 @@ WORDS: dict[str, str] = {
     "Smallest servo angle": "Kleinster Servowinkel",
     "Largest servo angle": "Größter Servowinkel",
     "Position": "Stellung",
-    "Servo value at the start": "Servowert zu Beginn",
+    "Servo value (rad or m) in the file, where the model begins": (
+        "Servowert (rad oder m) in der Datei, mit dem das Modell beginnt"
+    ),
+    "Servo speed at the start (rad/s or m/s): a run under physics begins with it": (
+        "Geschwindigkeit des Servos zu Beginn (rad/s oder m/s): ein Lauf unter Physik beginnt damit"
+    ),
+    "What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s": (
+        "Was das Gelenk im Verhältnis zu seiner Geschwindigkeit bremst: Drehmoment je rad/s oder Kraft je m/s"
+    ),
+    "Dry friction of the joint: the torque or force that brakes it at any speed": (
+        "Trockene Reibung des Gelenks: Drehmoment oder Kraft, die es bei jeder Geschwindigkeit bremst"
+    ),
+    "The joint's spring: torque per rad, or force per m, back to its Spring Rest": (
+        "Die Feder des Gelenks: Drehmoment je rad oder Kraft je m, zurück in ihre Ruhelage"
+    ),
+    "Servo value (rad or m) at which the joint's spring does not push": (
+        "Servowert (rad oder m), bei dem die Feder des Gelenks nicht drückt"
+    ),
     "Velocity": "Geschwindigkeit",
     "Damping": "Dämpfung",
     "Friction": "Reibung",
@@ -242,7 +269,12 @@ WORDS: dict[str, str] = {
     "Seconds before the engine starts": "Sekunden, bevor das Triebwerk anläuft",
     "Pose Phase": "Haltephase",
     "Engine phase during the delay, in degrees": "Phase des Triebwerks während der Haltezeit, in Grad",
-    "The file's ground friction": "Die Bodenreibung der Datei",
+    "The gravity of the model's file, which goes out again with it. Physics has the scene's gravity: this sets it where the model was the first to need a rigid-body world": (
+        "Die Schwerkraft der Datei des Modells, die mit ihm wieder hinausgeht. Für die Physik gilt die Schwerkraft der Szene: diese hier bestimmt sie, wo das Modell als erstes eine Starrkörperwelt brauchte"
+    ),
+    "Friction of the model's bodies. In a Juice model the largest force of a contact; in others Coulomb's coefficient, 0 for the usual one": (
+        "Reibung der Körper des Modells. In einem Juice-Modell die größte Kraft eines Kontakts; in anderen der Coulombsche Beiwert, 0 für den üblichen"
+    ),
     "ERP": "ERP",
     "Share of a joint's error that is corrected per step of the file's program": (
         "Anteil des Fehlers eines Gelenks, der je Schritt des Programms der Datei behoben wird"
@@ -256,7 +288,9 @@ WORDS: dict[str, str] = {
     "Give bodies the file's moments of inertia under physics, by hidden flywheels where their collision shapes have others. Takes effect when physics is built": (
         "Körpern unter Physik die Trägheitsmomente der Datei geben, durch verborgene Schwungräder, wo ihre Kollisionsformen andere haben. Wirkt, wenn die Physik aufgebaut wird"
     ),
-    "A ground plane at height 0": "Eine Bodenebene in Höhe 0",
+    "Under physics, have a ground at height 0. The scene has one for all mechanisms that want it": (
+        "Unter Physik einen Boden in Höhe 0 haben. Die Szene hat einen für alle Mechanismen, die ihn wollen"
+    ),
     "Self-Collision": "Selbstkollision",
     "Whether bodies of one assembly that no joint joins collide with each other": (
         "Ob Körper einer Baugruppe, die kein Gelenk verbindet, zusammenstoßen"
