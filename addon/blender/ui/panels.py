@@ -33,7 +33,7 @@ CATEGORY = "Knuckle"
 ORDER = {
     name: place
     for place, name in enumerate(
-        ("model", "servos", "joints", "stops", "twins", "controls", "motion", "physics", "film", "checks", "report")
+        ("model", "servos", "joints", "twins", "controls", "motion", "physics", "film", "checks", "report")
     )
 }
 _LEAST_RATE = 50.0  # frames per second below which servos visibly lag
@@ -294,8 +294,8 @@ def _why_idle(rig: bpy.types.Object) -> str:
 
 
 class VIEW3D_PT_knuckle_servos(_ModelPanel, bpy.types.Panel):
-    bl_label = "Servos and Stops"
-    bl_order = ORDER["servos"]
+    bl_label = "Joints and Stops"
+    bl_order = ORDER["joints"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

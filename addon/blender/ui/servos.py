@@ -14,7 +14,7 @@ from ..model_parts import parts
 from ..translations import told
 from . import sliders
 from .common import NeedsModel, Result, counted, model_in, say
-from .panels import CATEGORY
+from .panels import CATEGORY, ORDER
 from .selection import meant_bones, select_part, selected_bones
 from .sliders import sliders_of
 
@@ -137,6 +137,7 @@ class KNUCKLE_OT_key_servo(NeedsModel):
 
 class VIEW3D_PT_knuckle_sliders(bpy.types.Panel):
     bl_label = "Servos"
+    bl_order = ORDER["servos"]
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY

@@ -27,6 +27,8 @@ from ..posing import read_pose
 #: More pairs of stops than this get sliders without ends: dragging a stop shows many for a moment each.
 _MOST = 2000
 _PREFIX = "knuckle_servo_"
+#: What rounding leaves of zero would be shown with all its digits.
+_NOTHING = 1e-6
 
 
 class Slider(NamedTuple):
@@ -133,7 +135,8 @@ def _make(key: _Key) -> Any:
         more["soft_max"] = max(math.pi, (lower or 0.0) + math.pi) if upper is None else upper
 
     def get(self: Any) -> float:
-        return _read(self, key)
+        value = _read(self, key)
+        return value if abs(value) > _NOTHING else 0.0
 
     def put(self: Any, value: float) -> None:
         _write(self, key, float(put_within(np.array([value]), key.limits)[0]))

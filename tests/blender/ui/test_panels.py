@@ -126,7 +126,7 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
     assert sorted(draw_rows()) == ["Drawer", "Left Joint", "Left Joint", "Right Joint"]
 
 
-ORDER = ["Model", "Physics", "World", "Truth Report", "Controls", "Servos and Stops", "Motion", "Film", "Report"]
+ORDER = ["Model", "Physics", "World", "Truth Report", "Controls", "Joints and Stops", "Motion", "Film", "Report"]
 
 
 def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
@@ -172,11 +172,11 @@ def test_the_active_joint_shows_its_value_and_stops(rig: Any, joint: str, channe
     import bpy
 
     bpy.ops.knuckle.select_part(part=joint)
-    names = [name for kind, name in draw_all()["Servos and Stops"] if kind == "prop"]
+    names = [name for kind, name in draw_all()["Joints and Stops"] if kind == "prop"]
     assert names[:3] == [channel, "use_lower", stop]
     assert names[-2:] == ["gain", "max_force"]
     rig.data.knuckle.law = "PD"
-    names = [name for kind, name in draw_all()["Servos and Stops"] if kind == "prop"]
+    names = [name for kind, name in draw_all()["Joints and Stops"] if kind == "prop"]
     assert names[-4:] == ["gain", "servo_stiffness", "servo_damping", "max_force"]
 
 
@@ -300,11 +300,11 @@ def test_a_servo_without_a_limit_says_so(rig: Any) -> None:
     import bpy
 
     bpy.ops.knuckle.select_part(part="Left Joint")
-    assert "0 =" not in labels("Servos and Stops")
+    assert "0 =" not in labels("Joints and Stops")
     bpy.data.objects["Left Joint"].knuckle.joint.dofs[0].max_force = 0.0
-    assert "0 = no force" in labels("Servos and Stops")
+    assert "0 = no force" in labels("Joints and Stops")
     rig.data.knuckle.format = "skel"
-    assert "0 = no limit" in labels("Servos and Stops")
+    assert "0 = no limit" in labels("Joints and Stops")
 
 
 def test_a_linked_copy_is_refused_and_says_what_to_do(rig: Any) -> None:

@@ -85,7 +85,7 @@ WORDS: dict[str, str] = {
     "World": "Welt",
     "Truth Report": "Wahrheitsbericht",
     "Controls": "Steuerung",
-    "Servos and Stops": "Servos und Anschläge",
+    "Joints and Stops": "Gelenke und Anschläge",
     "Report": "Bericht",
     "Assemblies": "Baugruppen",
     "Gravity": "Schwerkraft",
