@@ -24,6 +24,7 @@ from ..document import keep_document
 from ..physics import hooks
 from ..physics.apart import APART
 from ..physics.inertia import report_inertia
+from ..physics.limits import report_weightless
 from ..physics.simulation import build_physics
 from ..physics.world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
@@ -96,6 +97,7 @@ def build(
             if options.physics:
                 report.extend(build_physics(scene, rig))
                 report.extend(report_inertia(rig, mechanism))
+                report.extend(report_weightless(mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)

@@ -81,4 +81,6 @@ def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:
     record.immobile, record.com, record.active = body.immobile, body.com.tolist(), body.active
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
     for shape in body.shapes:
-        write_shape(record.shapes.add(), shape)
+        kept = record.shapes.add()
+        write_shape(kept, shape)
+        kept.collidable = kept.collidable and body.collidable

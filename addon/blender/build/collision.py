@@ -22,7 +22,7 @@ def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshS
     of no meaning in its place would push things about."""
     made = False
     for body in plan.bodies.values():
-        if own_mesh_collides(body.shapes):
+        if own_mesh_collides(body.shapes) or not body.collidable:
             continue
         for number, shape in enumerate(body.shapes):
             if not collides(shape):

@@ -1,4 +1,4 @@
-"""What of a model's joints Blender's physics will not do, or not exactly: told when physics is built."""
+"""What of a model Blender's physics will not do, or not exactly: told when physics is built."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import bpy
 
+from ...model.records import Mechanism
 from ...model.report import Report
+from ...model.sides import name_list
 from ..access import record_of
 from ..joint_properties import KnuckleJoint
 from ..records import read_dofs, start_of
@@ -54,6 +56,20 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
         "Physics has no inertia of the motors of joints (their armature)",
         report,
     )
+
+
+def report_weightless(mechanism: Mechanism) -> Report:
+    """One warning for bodies that their file leaves out of gravity: Blender's has no exceptions."""
+    report = Report()
+    free = [body for body in mechanism.bodies if not body.gravity and body.active and not body.immobile]
+    if free and mechanism.world.gravity.any():
+        report.warn(
+            "weightless",
+            "Physics pulls all bodies down, also those that the file leaves out of gravity: "
+            f"{name_list(body.name for body in free)}",
+            where=free[0].name,
+        )
+    return report
 
 
 def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report: Report) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from addon.model.records import Body, Mechanism, Shape, World
 from tests.blender.mechanisms import body, joint, model, objects_of, play, put, world_of
 from tests.blender.physics.test_clear import differences, everything
 
@@ -178,3 +179,29 @@ def ground(rig: Any) -> None:
     from addon.blender.physics.simulation import ensure_ground
 
     ensure_ground(bpy.context.scene, rig, bpy.context.scene.rigidbody_world)
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["its own mesh", "a shape of its own"])
+def test_a_body_that_its_file_lets_through_touches_nothing(blank: Any, apart: bool) -> None:
+    """Both fall on the ground; the one that does not collide goes through."""
+    from addon.blender.access import settings
+    from addon.blender.build import build
+    from addon.blender.model_parts import parts, rig_in
+
+    bodies = []
+    for number, collidable in enumerate((True, False)):
+        place = np.eye(4)
+        place[:3, 3] = [3.0 * number, 0.0, 0.6]
+        box = Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0}, collision=not apart)
+        ball = Shape("sphere", {"radius": 0.5}, visual=False)
+        shapes = [box, ball] if apart else [box]
+        bodies.append(Body(f"b{number}", f"b{number}", place, shapes=shapes, collidable=collidable, gravity=collidable))
+    mechanism = Mechanism("two", World(gravity=np.array([0.0, 0.0, -9.81]), ground=0.0), bodies)
+    rig = rig_in(build(mechanism))
+    settings(rig).drive = "LIMP"
+    for frame in range(1, 61):
+        blank.scene.frame_set(frame)
+    heights = [obj.matrix_world.translation.z for obj in parts(rig, "BODY")]
+    assert heights[0] == pytest.approx(0.5, abs=0.01) and heights[1] < -3.0
+    told = [line.message for line in settings(rig).report if line.code == "weightless"]
+    assert len(told) == 1 and "'b1'" in told[0] and "'b0'" not in told[0]
