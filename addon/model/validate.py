@@ -88,6 +88,19 @@ def _ends(mechanism: Mechanism) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _doubles(mechanism: Mechanism) -> Iterator[Finding]:
+    """Two bodies that several joints hold to each other: the second closes a loop of nothing."""
+    between: dict[frozenset[str | None], list[Joint]] = {}
+    for joint in mechanism.joints:
+        if joint.active and joint.dofs and joint.parent != joint.child:
+            between.setdefault(frozenset((joint.parent, joint.child)), []).append(joint)
+    for joints in between.values():
+        if len(joints) > 1:
+            names = name_list(joint.name for joint in joints)
+            told = f"{len(joints)} joints are between the same two bodies: {names}"
+            yield Finding("joints-double", "warning", told, "joint", tuple(joint.id for joint in joints))
+
+
 def _islands(mechanism: Mechanism) -> Iterator[Finding]:
     """Bodies that no joint holds to anything, where others are held together."""
     jointed = {end for joint in mechanism.joints if joint.active for end in (joint.parent, joint.child) if end}
@@ -173,5 +186,5 @@ def _loops(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 _CHECKS: tuple[Callable[[Mechanism], Iterator[Finding]], ...] = (
-    _masses, _ratios, _ends, _islands, _stops, _names, _twins, _loops,
+    _masses, _ratios, _ends, _doubles, _islands, _stops, _names, _twins, _loops,
 )  # fmt: skip

@@ -456,7 +456,7 @@ def pendulum() -> Mechanism:
 
 def test_a_model_from_elsewhere_has_every_field_in_order() -> None:
     text, report = formats.dumps(pendulum(), "juice")
-    assert not report.entries
+    assert [entry.code for entry in report.entries] == ["no-force"]
     assert text.startswith('<Model FileVersion="1">\n\t<Gravity>9.81</Gravity>\n\t<Friction>10</Friction>\n')
     body = ET.fromstring(text).find("Bodies/Body")
     component = ["ID", "Name", "Position", "Rotation", "Twin"]
@@ -507,7 +507,7 @@ def test_what_juice_cannot_hold_is_approximated_or_left_out_and_told() -> None:
     assert (again.joints[1].dofs[0].lower, again.joints[1].dofs[0].upper) == (0.0, 0.0)
     assert {entry.code for entry in report.entries} == {
         "approximated-shape", "dropped-shape", "moved-com", "dropped-inertia", "approximated-joint", "dropped-joint",
-        "dropped-joint-property", "joint-to-world", "moved-frame",
+        "dropped-joint-property", "joint-to-world", "moved-frame", "no-force",
     }  # fmt: skip
 
 
@@ -644,3 +644,15 @@ def test_behaviours_may_be_absent() -> None:
     assert formats.dumps(mechanism)[0] == DOCUMENT
     mechanism.behaviours = Behaviours()
     assert "Clockwork" not in formats.dumps(mechanism)[0]
+
+
+def test_servos_that_do_nothing_in_juice_are_told() -> None:
+    """No limit is 0 in other formats, and 0 is no force in Juice."""
+    dofs = [Dof("rotation"), Dof("rotation", gain=3.0, max_force=7.0), Dof("rotation", actuator="passive")]
+    bodies = [Body("trunk", "Trunk")] + [Body(f"b{k}", f"b{k}") for k in range(len(dofs))]
+    joints = [
+        Joint(f"j{k}", f"j{k}", "revolute", "trunk", f"b{k}", np.eye(4), np.eye(4), [dof]) for k, dof in enumerate(dofs)
+    ]
+    _text, report = formats.dumps(Mechanism("m", bodies=bodies, joints=joints), "juice")
+    told = [entry for entry in report.entries if entry.code == "no-force"]
+    assert len(told) == 1 and "'j0'" in told[0].message and "more" not in told[0].message

@@ -118,3 +118,13 @@ def test_a_defect_is_told(defect: Callable[[Mechanism], None], code: str, part: 
 def test_the_samples_have_no_errors(path: Path) -> None:
     found = validate(formats.load(path))
     assert [finding for finding in found if finding.severity == "error"] == []
+
+
+def test_two_joints_between_two_bodies_are_told() -> None:
+    mechanism = sound()
+    first = mechanism.joints[0]
+    again = Joint("again", "Again", "revolute", first.child, first.parent, first.frame_child, first.frame_parent)
+    again.dofs = [Dof("rotation", np.array([1.0, 0.0, 0.0]))]
+    mechanism.joints.append(again)
+    found = [finding for finding in validate(mechanism) if finding.code == "joints-double"]
+    assert len(found) == 1 and set(found[0].parts) == {first.id, "again"}

@@ -27,6 +27,8 @@ End = Literal["lower", "upper"]
 ENDS: tuple[End, End] = ("lower", "upper")
 #: Where stops begin that nobody ever set: turns by so much (rad) to either side, slides by this share of their bone.
 _FIRST_TURN, _FIRST_SLIDE = math.radians(45.0), 0.5
+#: What a motion moves by less than this (rad or length units) stands still: stops there would lock it.
+_STILL = 1e-4
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,9 @@ def stops_from_motion(
     for each in coordinates(rig, empties):
         found = rows.get(each.name)
         if found is None:
-            report.warn("no-keys", f"Left as it is, nothing keys it: {each.name}", where=each.name)
+            report.warn("no-keys", f"Not set, nothing keys it: {each.name}", where=each.name)
+        elif found.high - found.low <= _STILL:
+            report.warn("still", f"Not set, the motion does not move it: {each.name}", where=each.name)
         elif _may_put(each, (found.low, found.high), report):
             done.append(each.empty)
     tell(done)
@@ -149,12 +153,12 @@ def counts_angles(each: Coordinate) -> bool:
 def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:
     """Put the stops that are given, unless they would come to lie beyond each other."""
     if each.kept is None:
-        report.warn("no-stops", f"Left as it is, its file keeps no stops for it: {each.name}", where=each.name)
+        report.warn("no-stops", f"Not set, its file keeps no stops for it: {each.name}", where=each.name)
         return False
     low, high = (old if new is None else new for old, new in zip(each.stops, limits, strict=True))
     if low is not None and high is not None and low > high:
         other = "upper" if limits[0] is not None else "lower"
-        report.warn("beyond-other", f"Left as it is, it stands beyond its {other} stop: {each.name}", where=each.name)
+        report.warn("beyond-other", f"Not set, it stands at its {other} stop, or beyond: {each.name}", where=each.name)
         return False
     with quiet():
         for end, value in zip(ENDS, limits, strict=True):

@@ -242,7 +242,10 @@ def forget(*_args: Any) -> None:
     live_loops.forget()
     runs.forget()
     progress.break_off()
-    _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
+    for scene in getattr(bpy.data, "scenes", ()):
+        _last[scene.session_uid] = scene.frame_current
+        if scene.rigidbody_world is None or scene.frame_current <= first_frame(scene) or not _driven(scene):
+            progress.tell(scene, "")  # what was said of frames that are no longer shown
     _holds.clear()
     _sizes.clear()
     _busy.clear()

@@ -122,8 +122,14 @@ class KNUCKLE_OT_make_body(NeedsModel):
 def _two_bodies(context: bpy.types.Context, rig: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object]:
     """The active body as the parent and the other selected one as the child, as Blender's parenting has it; with one
     body alone, the world and that body."""
-    bodies = [obj for obj in context.view_layer.objects.selected if record_of(obj).role == "BODY"]
-    bodies = [obj for obj in bodies if record_of(obj).model == rig]
+    chosen = [obj for obj in context.view_layer.objects.selected if obj.type == "MESH"]
+    plain = next((obj for obj in chosen if rig_of(obj) is None), None)
+    if plain is not None:
+        raise ValueError(f"{plain.name!r} is no body yet: Make Body first")
+    foreign = next((obj for obj in chosen if record_of(obj).role == "BODY" and record_of(obj).model != rig), None)
+    if foreign is not None:
+        raise ValueError(f"{foreign.name!r} is of another mechanism: Merge the two first")
+    bodies = [obj for obj in chosen if record_of(obj).role == "BODY"]
     active = context.view_layer.objects.active
     if len(bodies) == 1:
         return None, bodies[0]

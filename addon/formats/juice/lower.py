@@ -24,6 +24,9 @@ def lowered(mechanism: Mechanism, report: Report) -> tuple[list[Body], list[Join
     losses = Losses()
     bodies = [_body(body, losses) for body in mechanism.bodies]
     joints = [made for joint in mechanism.joints if (made := _joint(joint, losses)) is not None]
+    if mechanism.source.format != "juice":
+        for joint in joints:
+            _tell_power(joint, losses)
     _world(mechanism, losses)
     losses.tell(report)
     return bodies, joints
@@ -121,6 +124,18 @@ def _joint(joint: Joint, losses: Losses) -> Joint | None:
         losses.add("joint-to-world", "a joint to the world is written, but Juice will not simulate it", joint.name)
     _tell_dof(joint, losses)
     return made
+
+
+def _tell_power(joint: Joint, losses: Losses) -> None:
+    """Of another format's joint, say where its servo does nothing in Juice: no limit is 0 there, and no force here."""
+    dof = joint.dofs[0] if len(joint.dofs) == 1 else None
+    if dof is None or dof.kind == "ball" or dof.actuator == "passive" or dof.lower == dof.upper == 0.0:
+        return
+    if not (dof.gain and dof.max_force):
+        message = (
+            "a servo without a limit has MaxForce 0, which is no force in Juice: give it a Gain and a Maximum Force"
+        )
+        losses.add("no-force", message, joint.name)
 
 
 def _tell_dof(joint: Joint, losses: Losses) -> None:

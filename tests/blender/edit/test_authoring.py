@@ -140,3 +140,21 @@ def test_it_walks(blank: Any, tmp_path: Path) -> None:
     assert np.linalg.norm(moved[:2]) > 0.5, f"it walks: {moved}"
     assert track[-1][2, 2] > 0.9 and track[-1][2, 3] > 0.9, "and does not fall"
     assert len(parts(rig, "JOINT")) == 8
+
+
+def test_a_joint_to_what_is_no_body_of_the_model_is_refused(blank: Any) -> None:
+    strider()
+    body = bpy.data.objects["Trunk"]
+    bpy.ops.mesh.primitive_cube_add(size=0.2, location=(5, 0, 0))
+    plain = bpy.context.object
+    pick(plain, body)
+    with pytest.raises(RuntimeError, match="is no body yet: Make Body first"):
+        bpy.ops.knuckle.add_joint()
+    bpy.ops.knuckle.new_model(name="Other")
+    other = bpy.context.object
+    pick(plain, other)
+    bpy.ops.knuckle.make_body()
+    pick(plain, body)
+    with pytest.raises(RuntimeError, match="is of another mechanism: Merge the two first"):
+        bpy.ops.knuckle.add_joint()
+    assert not any(record_of(obj).joint.at_world for obj in bpy.data.objects if record_of(obj).role == "JOINT")

@@ -225,7 +225,10 @@ def test_each_is_one_step_of_undo(hexapod: Any) -> None:
 
     posed(hexapod, 1)
     bpy.ops.knuckle.store_pose(name="Crouch")
-    hexapod.pose.bones["Left Front Knee"].keyframe_insert("rotation_euler", index=2, frame=5)
+    knee = hexapod.pose.bones["Left Front Knee"]
+    for frame, more in ((5, 0.0), (9, 0.3)):
+        knee.rotation_euler.z += more
+        knee.keyframe_insert("rotation_euler", index=2, frame=frame)
     hexapod.data.bones.active = hexapod.data.bones["Left Front Knee"]
     next(dof for name, dof in dofs(hexapod) if name == "Left Front Knee").gain = 4.0
     posed(hexapod, 2)

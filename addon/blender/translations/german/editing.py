@@ -207,6 +207,8 @@ WORDS: dict[str, str] = {
     "Mass of each": "Masse eines jeden",
     "Keep as Mesh": "Als Mesh behalten",
     "Recognise no primitives": "Keine Grundkörper erkennen",
+    "{} is no body yet: Make Body first": "{} ist noch kein Körper: zuerst Körper machen",
+    "{} is of another mechanism: Merge the two first": "{} gehört zu einem anderen Mechanismus: zuerst beide vereinen",
     "Select the child and then the parent: two bodies of the mechanism, the parent active": (
         "Erst das Kind, dann die Eltern auswählen: zwei Körper des Mechanismus, die Eltern aktiv"
     ),
