@@ -242,15 +242,21 @@ def forget(*_args: Any) -> None:
     live_loops.forget()
     runs.forget()
     progress.break_off()
-    for scene in getattr(bpy.data, "scenes", ()):
-        _last[scene.session_uid] = scene.frame_current
-        if scene.rigidbody_world is None or scene.frame_current <= first_frame(scene) or not _driven(scene):
-            progress.tell(scene, "")  # what was said of frames that are no longer shown
+    _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
     _holds.clear()
     _sizes.clear()
     _busy.clear()
     _led.clear()
     _stepped.clear()
+
+
+@persistent
+def after_undo(*_args: Any) -> None:
+    """After undo and redo: what was said of frames that are no longer shown is taken back."""
+    forget()
+    for scene in bpy.data.scenes:
+        if scene.rigidbody_world is None or scene.frame_current <= first_frame(scene) or not _driven(scene):
+            progress.tell(scene, "")
 
 
 @persistent

@@ -8,7 +8,7 @@ from .. import listeners, stale_lists
 from ..animation import live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
-from .handlers import after_frame, after_load, before_frame, forget
+from .handlers import after_frame, after_load, after_undo, before_frame, forget
 
 _HANDLERS: Handlers = (
     ("frame_change_pre", before_frame),
@@ -20,8 +20,8 @@ _HANDLERS: Handlers = (
     ("load_factory_startup_post", after_load),
     ("undo_post", stale_lists.refresh),  # before anybody looks
     ("redo_post", stale_lists.refresh),
-    ("undo_post", forget),
-    ("redo_post", forget),
+    ("undo_post", after_undo),
+    ("redo_post", after_undo),
 )
 _LISTENERS: Listeners = (
     (listeners.on_joint_change, joint_changed),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -236,3 +237,20 @@ def test_from_keys_to_servos_to_limp_and_baked(blank: Any, bodies: bool) -> None
     assert max(off(baked[frame][0], seen[frame][0]) for frame in seen) < 1e-4
     if bodies:
         assert max(off(baked[frame], seen[frame]) for frame in seen) < 1e-4
+
+
+def test_an_undo_takes_back_what_was_said_of_its_frame(blank: Any, sample_models: Path) -> None:
+    import bpy
+
+    from addon.blender.physics import progress
+
+    bpy.ops.import_scene.mechanism(filepath=str(sample_models / "desk_lamp" / "desk_lamp.skel"))
+    rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    bpy.ops.ed.undo_push(message="imported")
+    bpy.context.scene.frame_set(30)
+    rig.data.knuckle.drive = "LIMP"
+    bpy.context.scene.frame_set(30)
+    assert progress.note(bpy.context.scene)
+    bpy.ops.ed.undo_push(message="limp at a frame that no run came to")
+    bpy.ops.ed.undo()
+    assert bpy.context.scene.frame_current == 1 and not progress.note(bpy.context.scene)
