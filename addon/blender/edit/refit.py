@@ -30,7 +30,9 @@ from ..build.rig import (
     drive_screws,
     edit_bones,
     free_channels,
+    own_bones,
     record_bone,
+    release_screws,
     split_coordinates,
 )
 from ..build.starts import followers
@@ -47,6 +49,8 @@ from ..physics.simulation import build_physics, clear_physics
 from ..posing import pose_of, write_pose
 from ..properties import KnuckleObject
 from ..records import flat
+from ..workshop import shown
+from .strangers import in_place, strangers_on
 
 
 def refit(rig: bpy.types.Object) -> Report:
@@ -54,13 +58,13 @@ def refit(rig: bpy.types.Object) -> Report:
     that was built is built anew."""
     report = Report()
     give_ids(rig)
-    with _object_mode(rig), without_physics(rig, report):
+    with _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
         decided = plan(extract(settings(rig).collection), closed=False)
         loops = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.loop}
         channels = servo_channels(rig)
         pose = pose_of(rig, channels)
         present = _present(rig, decided)
-        _let_go(rig, {bone.name for bone in armature_of(rig).bones} - {name for name in present if name is not None})
+        _let_go(rig, own_bones(rig).difference(present))
         names = edit_bones(rig, decided.bones, present)
         with quiet():
             _record_joints(rig, decided)
@@ -118,7 +122,7 @@ def _object_mode(rig: bpy.types.Object) -> Iterator[None]:
 
 
 def _set_mode(rig: bpy.types.Object, mode: str) -> None:
-    with bpy.context.temp_override(object=rig, active_object=rig):
+    with shown(rig), bpy.context.temp_override(object=rig, active_object=rig):
         bpy.ops.object.mode_set(mode=mode)  # type: ignore[arg-type]
 
 
@@ -128,11 +132,13 @@ def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
     scene, drive = home_of(rig), settings(rig).drive
     if scene is not None:
         clear_physics(scene, rig)
-    yield
-    if scene is not None:
-        report.extend(build_physics(scene, rig))
-    if settings(rig).drive != drive:
-        settings(rig).drive = drive
+    try:
+        yield
+    finally:
+        if scene is not None:
+            report.extend(build_physics(scene, rig))
+        if settings(rig).drive != drive:
+            settings(rig).drive = drive
 
 
 def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
@@ -148,6 +154,11 @@ def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
             chain = chains.get(bone.link.joint.id, [])
             out.append(chain[bone.step] if bone.step < len(chain) else None)
     return out
+
+
+def _on_bones(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """What the user hung on bones: their rests may be others after, or they may go."""
+    return [obj for obj in strangers_on(rig) if obj.parent_type == "BONE"]
 
 
 def _let_go(rig: bpy.types.Object, bones: set[str]) -> None:
@@ -186,14 +197,13 @@ def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], prese
     """Records, locks, limits and drivers of all bones; new ones begin where their joints do."""
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
     limited = set()
+    release_screws(rig, names)
     for name, bone, old in zip(names, decided.bones, present, strict=True):
         pose = rig.pose.bones[name]
         record_bone(rig, name, bone)
         if old is None:
             bone_record(armature_of(rig).bones[name]).built_name = name
         pose.lock_scale = (True, True, True)
-        for index in range(3):
-            pose.driver_remove("location", index)
         unlimit_bone(pose)
         if bone.link is None:
             pose.rotation_mode = "QUATERNION"
