@@ -131,8 +131,20 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
         hung, strangers = hanging_on([*bodies, *joints], rig)
         shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
         with in_place(strangers):
+            _part_from_twins(rig, bodies | joints)
             for obj in strangers:
                 obj.parent = None
             bpy.data.batch_remove([*joints, *shapes, *bodies])
             report.extend(refit(rig))
     return len(bodies), len(joints), report
+
+
+def _part_from_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None:
+    """Have nothing that stays name a twin that goes. All at once: to ask each for its twin looks through the model."""
+    for role in ("BODY", "JOINT"):
+        objects = parts(rig, role)
+        left = {record_of(obj).source_id for obj in objects if obj not in gone}
+        lost = {record_of(obj).source_id for obj in objects if obj in gone} - left
+        for obj in objects:
+            if record_of(obj).twin in lost:
+                record_of(obj).twin = ""

@@ -87,8 +87,8 @@ def drop_lost_drivers(rig: bpy.types.Object) -> None:
 def spots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, Spot]:
     """On what of a model objects hang that hang on a bone of its: joint or root, and the step of the joint's chain."""
     bones = armature_of(rig).bones
-    found = {obj: bones.get(obj.parent_bone) for obj in objects if obj.parent_type == "BONE"}
-    return {obj: _spot(bone) for obj, bone in found.items() if bone is not None}
+    hung = [obj for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in bones]
+    return {obj: _spot(bones[obj.parent_bone]) for obj in hung}
 
 
 def _spot(bone: bpy.types.Bone) -> Spot:
