@@ -20,6 +20,7 @@ from ...model.rotations import inverse
 from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
 from ..animation.actions import motions_of
+from ..animation.loop_drivers import choose_again
 from ..animation.posed import poses_of
 from ..bone_limits import limit_bone_of, unlimit_bone
 from ..build.bodies import com_pose
@@ -48,7 +49,7 @@ from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics
 from ..posing import pose_of, write_pose
 from ..properties import KnuckleObject
-from ..records import flat
+from ..records import flat, kinds_of
 from ..workshop import shown
 from .strangers import in_place, strangers_on
 
@@ -58,9 +59,11 @@ def refit(rig: bpy.types.Object) -> Report:
     that was built is built anew."""
     report = Report()
     give_ids(rig)
-    with _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
+    with live_loops.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
         decided = plan(extract(settings(rig).collection), closed=False)
-        loops = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.loop}
+        records = [record_of(empty) for empty in parts(rig, "JOINT")]
+        loops = {record.source_id for record in records if record.joint.loop}
+        retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
         channels = servo_channels(rig)
         pose = pose_of(rig, channels)
         present = _present(rig, decided)
@@ -78,6 +81,8 @@ def refit(rig: bpy.types.Object) -> Report:
         _move_curves(rig, _moved(channels, after))
         if loops != decided.tree.loop_joints:
             _choose_followers(rig, decided)
+        elif loops and retyped:
+            choose_again(rig)
     return report
 
 
@@ -181,6 +186,7 @@ def _record_joints(rig: bpy.types.Object, decided: Plan) -> None:
             continue
         record.loop = joint.id in decided.tree.loop_joints
         record.against = against.get(joint.id, False)
+        record.boned = kinds_of(record)
         record.is_open = joint.id in openings
         if joint.id in openings:
             turn = constraint_turn(joint)
