@@ -15,6 +15,7 @@ from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
 from ..follower_marks import lock_follower
+from ..model_parts import own_bones
 from ..workshop import at_work, shown, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
@@ -91,12 +92,6 @@ def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
         for name in names:
             every.remove(every[name])
         bpy.ops.object.mode_set(mode="OBJECT")
-
-
-def own_bones(rig: bpy.types.Object) -> set[str]:
-    """The names of the bones that turn a model's joints or carry its roots; all others are the user's."""
-    named = ((bone.name, bone_record(bone)) for bone in armature_of(rig).bones)
-    return {name for name, record in named if record.joint or record.root}
 
 
 def _fit_name(name: str, limit: int = 63) -> str:

@@ -12,12 +12,12 @@ from mathutils import Matrix
 from ...model.records import Body
 from ...model.report import Report
 from ..access import action_record, armature_of, model_uid, record_of, settings
-from ..build.rig import own_bones, remove_bones
+from ..build.rig import remove_bones
 from ..channels import servo_channels
 from ..compat import use_action
 from ..extract import document_ids, extract
 from ..listeners import quiet
-from ..model_parts import file_name, parts
+from ..model_parts import file_name, own_bones, parts
 from ..physics.homes import home_of
 from ..physics.simulation import clear_physics
 from ..posing import pose_of, write_pose

@@ -31,7 +31,6 @@ from ..build.rig import (
     drive_screws,
     edit_bones,
     free_channels,
-    own_bones,
     record_bone,
     release_screws,
     split_coordinates,
@@ -44,7 +43,7 @@ from ..extract.numbers import was_moved
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
 from ..listeners import quiet
-from ..model_parts import joint_bones, parts
+from ..model_parts import joint_bones, own_bones, parts, root_bones
 from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics
 from ..posing import pose_of, write_pose
@@ -148,8 +147,7 @@ def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
 
 def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
     """The names of the bones that there are already for those of the plan, None for new ones."""
-    chains = joint_bones(rig)
-    roots = {bone_record(bone).root: bone.name for bone in armature_of(rig).bones if bone_record(bone).root}
+    chains, roots = joint_bones(rig), root_bones(rig)
     out: list[str | None] = []
     for bone in decided.bones:
         if bone.link is None:

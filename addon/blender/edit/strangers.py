@@ -11,7 +11,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ..access import armature_of, bone_record, record_of
-from ..build.rig import own_bones
+from ..model_parts import own_bones
 
 #: A joint's id or a root body's, and which bone of the joint's chain; -1 is a root's.
 Spot = tuple[str, int]
@@ -86,8 +86,8 @@ def drop_lost_drivers(rig: bpy.types.Object) -> None:
 
 def spots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, Spot]:
     """On what of a model objects hang that hang on a bone of its: joint or root, and the step of the joint's chain."""
-    bones = armature_of(rig).bones
-    hung = [obj for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in bones]
+    bones, own = armature_of(rig).bones, own_bones(rig)
+    hung = [obj for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in own]
     return {obj: _spot(bones[obj.parent_bone]) for obj in hung}
 
 
@@ -98,7 +98,8 @@ def _spot(bone: bpy.types.Bone) -> Spot:
 
 def hang_on(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, Spot | None]) -> None:
     """Hang objects on a model's armature, on the bones of their spots where it has such."""
-    bones = {_spot(bone): bone.name for bone in armature_of(rig).bones if any(_key(bone))}
+    every = armature_of(rig).bones
+    bones = {_spot(every[name]): name for name in own_bones(rig)}
     for obj, spot in objects.items():
         obj.parent = rig
         name = bones.get(spot) if spot is not None else None

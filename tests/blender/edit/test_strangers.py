@@ -13,6 +13,7 @@ import pytest
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
+from addon.blender.channels import servo_channels
 from addon.blender.edit.refit import refit
 from addon.blender.extract import extract
 from addon.blender.model_parts import child_collection, parts, rig_in
@@ -245,6 +246,27 @@ def test_a_control_stays_on_the_nearest_bone_that_is_left(blank: Any) -> None:
     coxa = record_of(body(rig, "Left Front Coxa"))
     assert rig.data.bones["My Control"].parent.name == body(rig, coxa.source_name).parent_bone
     assert guests.lamp.parent is None
+
+
+def test_a_bone_that_was_duplicated_is_the_users(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    before, text = servo_channels(rig), formats.dumps(extract(settings(rig).collection))
+    leg = body(rig)
+    pick(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.armature.select_all(action="DESELECT")
+    edit = rig.data.edit_bones[leg.parent_bone]
+    edit.select = edit.select_head = edit.select_tail = True
+    rig.data.edit_bones.active = edit
+    assert bpy.ops.armature.duplicate() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    copy = f"{leg.parent_bone}.001"
+    assert copy in rig.data.bones
+    for _ in range(2):
+        assert servo_channels(rig) == before
+        assert formats.dumps(extract(settings(rig).collection)) == text
+        refit(rig)
+        assert copy in rig.data.bones and leg.parent_bone == copy[:-4]
 
 
 def test_the_drivers_of_a_screw_are_not_doubled(blank: Any) -> None:
