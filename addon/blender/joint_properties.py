@@ -193,6 +193,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     )
     against: BoolProperty(description="The bone moves the parent: the joint points towards the root")
     dofs: CollectionProperty(type=KnuckleDof)
+    boned: StringProperty(description="The kinds of its degrees of freedom for which bones were made")
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
     motor: PointerProperty(name="Motor", type=bpy.types.Object)
     preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")

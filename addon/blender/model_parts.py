@@ -108,11 +108,33 @@ def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
 def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
     """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
     chains: dict[str, list[tuple[int, str]]] = {}
+    for (joint, _root, step), name in _bones_by_task(rig).items():
+        if joint:
+            chains.setdefault(joint, []).append((step, name))
+    return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
+
+
+def root_bones(rig: bpy.types.Object) -> dict[str, str]:
+    """The names of the bones that carry a model's roots, by the ids of their bodies."""
+    return {root: name for (joint, root, _step), name in _bones_by_task(rig).items() if root and not joint}
+
+
+def own_bones(rig: bpy.types.Object) -> set[str]:
+    """The names of the bones that turn a model's joints or carry its roots; all others are the user's."""
+    return set(_bones_by_task(rig).values())
+
+
+def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
+    """Bones by the joint, the root and the step that they are for. A bone that the user duplicated is for nothing: of
+    several alike the one that has the name that it was made with is meant, else the first."""
+    out: dict[tuple[str, str, int], str] = {}
     for bone in armature_of(rig).bones:
         record = bone_record(bone)
-        if record.joint:
-            chains.setdefault(record.joint, []).append((record.step, bone.name))
-    return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
+        if record.joint or record.root:
+            task = record.joint, record.root, record.step
+            if task not in out or record.built_name == bone.name:
+                out[task] = bone.name
+    return out
 
 
 def bones_of(empty: bpy.types.Object) -> list[str]:
@@ -145,5 +167,8 @@ def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> 
 
 def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
     """The names of the bones that the user renamed, by the id of the joint that they turn."""
-    named = ((bone.name, bone_record(bone)) for bone in armature_of(rig).bones)
-    return {bone.joint: name for name, bone in named if bone.joint and bone.built_name not in {"", name}}
+    bones, out = armature_of(rig).bones, {}
+    for (joint, _root, _step), name in _bones_by_task(rig).items():
+        if joint and bone_record(bones[name]).built_name not in {"", name}:
+            out[joint] = name
+    return out

@@ -121,3 +121,8 @@ def flat(pose: Any) -> list[float]:
 def unflat(numbers: Iterable[float]) -> Array:
     """The 4x4 matrix of 16 numbers."""
     return np.array(list(numbers), dtype=np.float64).reshape(4, 4)
+
+
+def kinds_of(record: KnuckleJoint) -> str:
+    """What a joint's degrees of freedom are, in one word that tells a change; never empty."""
+    return " ".join(dof.kind for dof in record.dofs) or "none"

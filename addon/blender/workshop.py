@@ -40,3 +40,14 @@ def at_work(scene: bpy.types.Scene, objects: Objects = ()) -> AbstractContextMan
         layer_collection=layer.layer_collection,
         **chosen,
     )
+
+
+@contextmanager
+def shown(obj: bpy.types.Object) -> Iterator[None]:
+    """Within it an object is not switched off in viewports: Blender changes the mode of none that is."""
+    hidden = obj.hide_viewport
+    obj.hide_viewport = False
+    try:
+        yield
+    finally:
+        obj.hide_viewport = hidden

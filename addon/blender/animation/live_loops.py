@@ -9,6 +9,7 @@ followed then. Nothing is computed while the drivers are where they were.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +17,8 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.followers import CLOSED, Followed, Follower, Linkage, driver_order, linkages
-from ...model.kinematics import CLOSES_LOOP, spanning_tree
+from ...model.followers import CLOSED, Followed, Follower, Linkage, linkages
+from ...model.kinematics import CLOSES_LOOP
 from ...model.loops import Positions, joint_initial
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
@@ -25,7 +26,6 @@ from ..access import record_of, settings
 from ..bone_limits import is_stop
 from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
-from ..follower_marks import set_follows
 from ..joint_sides import sides_of
 from ..model_parts import parts, rigs_in
 from ..posing import read_pose, write_pose
@@ -209,33 +209,24 @@ def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop]:
     mechanism = loops_mechanism(rig)
     for linkage in linkages(mechanism):
         drivers = [joint for joint in linkage.joints if joint not in follows and joint not in linkage.chords]
-        if follows.intersection(linkage.joints):
+        if drivers and follows.intersection(linkage.joints):
             yield LiveLoop(rig, linkage, mechanism, drivers)
 
 
-def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
-    """Have a joint drive the loops that it lies on, and others follow in its place. Returns the joints that drive them
-    now. ValueError where the loops do not follow from it."""
-    mechanism, wanted = loops_mechanism(rig), record_of(empty).source_id
-    empties = {record_of(each).source_id: each for each in reversed(parts(rig, "JOINT"))}
-    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
-    tree = spanning_tree(mechanism)
-    linkage = next((each for each in linkages(mechanism, tree) if wanted in each.joints), None)
-    if linkage is None:
-        raise ValueError(f"{empty.name!r} lies on no loop that moves")
-    boned = [joint for joint in linkage.joints if joint not in linkage.chords]
-    now = [joint for joint in boned if not record_of(empties[joint]).joint.follows]
-    order = [wanted, *now, *(joint for joint in driver_order(mechanism, tree) if joint in boned)]
-    drivers = linkage.drivers(start, [joint for joint in dict.fromkeys(order) if joint in boned])
-    if wanted not in drivers:
-        raise ValueError(f"{empty.name!r} cannot drive its loop: the others do not follow from it")
-    for joint in boned:
-        set_follows(empties[joint], joint not in drivers)
-    forget(rig)
-    return [empties[joint] for joint in drivers]
-
-
 # ---------------------------------------------------------------- what Blender calls
+
+
+_resting = {"depth": 0}
+
+
+@contextmanager
+def resting() -> Iterator[None]:
+    """Within it nothing is followed: while an armature is made anew, bones and records do not fit each other."""
+    _resting["depth"] += 1
+    try:
+        yield
+    finally:
+        _resting["depth"] -= 1
 
 
 @persistent
@@ -255,6 +246,8 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 @persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Follow what a change of poses did."""
+    if _resting["depth"]:
+        return
     changed = [update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Object)]
     for rig in (obj for obj in changed if obj.type == "ARMATURE" and record_of(obj).role == "MODEL"):
         if rig.mode != "EDIT":
@@ -263,7 +256,7 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
 
 
 def _of_scene(scene: bpy.types.Scene) -> Iterator[LiveLoop]:
-    for rig in rigs_in(scene):
+    for rig in rigs_in(scene) if not _resting["depth"] else ():
         if rig.mode != "EDIT":
             yield from _whole(rig)
 

@@ -10,7 +10,7 @@ from ...model.rotations import inverse
 from ..access import record_of
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
-from ..records import flat, write_dofs
+from ..records import flat, kinds_of, write_dofs
 from .degrees import Place
 from .folders import Folders
 from .plan import Plan
@@ -84,6 +84,7 @@ def _record(
     part.at_world = (joint.parent is None) != (joint.child is None)
     part.parent, part.child = bodies.get(joint.parent or ""), bodies.get(joint.child or "")
     write_dofs(part, joint.dofs)
+    part.boned = kinds_of(part)
     for number, place in places.items():
         dof = part.dofs[number]
         dof.step, dof.channel, dof.channel_index = place.step, place.prop, place.index

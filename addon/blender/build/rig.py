@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import bpy
@@ -15,7 +15,8 @@ from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
 from ..follower_marks import lock_follower
-from ..workshop import at_work, workshop
+from ..model_parts import own_bones
+from ..workshop import at_work, shown, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
 
@@ -50,15 +51,18 @@ def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
 
 def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
     """Make the bones of a plan, and return their names. Those that are ``present`` by name already, None where one is
-    not, are set anew; bones that are in no plan go."""
+    not, are set anew; bones of joints and roots that are in no plan go. Bones that the user added stay, on the nearest
+    of the bones above them that does."""
     known: Sequence[str | None] = present or [None] * len(bones)
-    with workshop([rig]) as scene, at_work(scene, [rig]):
+    own = own_bones(rig)
+    with workshop([rig]) as scene, shown(rig), at_work(scene, [rig]):
         bpy.ops.object.mode_set(mode="EDIT")
         every = armature_of(rig).edit_bones
-        for edit in [edit for edit in every if edit.name not in known]:
-            every.remove(edit)
-        for edit in every:
-            edit.parent = None
+        above = {edit.name: [bone.name for bone in edit.parent_recursive] for edit in every if edit.name not in own}
+        for name in own.difference(known):
+            every.remove(every[name])
+        for name in own.intersection(known):
+            every[name].parent = None
         made = []
         for name, bone in zip(known, bones, strict=True):
             edit = every.new(_fit_name(bone.name)) if name is None else every[name]
@@ -69,9 +73,25 @@ def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequen
         for edit, bone in zip(made, bones, strict=True):
             if bone.parent is not None:
                 edit.parent = made[bone.parent]
+        for name, ancestors in above.items():
+            left = next((every[bone] for bone in ancestors if bone in every), None)
+            if every[name].parent != left:
+                every[name].parent = left
         names = [edit.name for edit in made]
         bpy.ops.object.mode_set(mode="OBJECT")
     return names
+
+
+def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
+    """Take bones out of an armature; those below them hang on nothing then."""
+    if not names:
+        return
+    with workshop([rig]) as scene, shown(rig), at_work(scene, [rig]):
+        bpy.ops.object.mode_set(mode="EDIT")
+        every = armature_of(rig).edit_bones
+        for name in names:
+            every.remove(every[name])
+        bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def _fit_name(name: str, limit: int = 63) -> str:
@@ -129,12 +149,30 @@ def drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> Non
         for number, index in bone.degrees.driven_places(bone.layout).items():
             assert bone.link is not None
             turn, place = turning[bone.link.joint.id, number]
+            rig.pose.bones[name].driver_remove("location", index)
             driver = cast(bpy.types.FCurve, rig.pose.bones[name].driver_add("location", index)).driver
             angle = driver.variables.new()
             angle.name = "angle"
             angle.targets[0].id = rig
             angle.targets[0].data_path = f"{bone_path(turn, place.prop)}[{place.index}]"
             driver.expression = f"angle * {bone.link.joint.dofs[number].pitch!r}"
+
+
+def release_screws(rig: bpy.types.Object, bones: Collection[str]) -> None:
+    """Take the drivers that screws have off bones; those that the user made stay."""
+    data = rig.animation_data
+    paths = {bone_path(name, "location") for name in bones}
+    for curve in list(data.drivers) if data is not None else ():
+        if curve.data_path in paths and _is_screw(curve.driver):
+            data.drivers.remove(curve)
+
+
+def _is_screw(driver: bpy.types.Driver | None) -> bool:
+    if driver is None or [each.name for each in driver.variables] != ["angle"]:
+        return False
+    source = driver.variables[0].targets[0].id
+    own = isinstance(source, bpy.types.Object) and source.type == "ARMATURE"
+    return own and driver.expression.startswith("angle * ")
 
 
 def split_coordinates(dofs: Sequence[Dof], joint: Array | None) -> list[Array]:

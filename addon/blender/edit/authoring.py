@@ -95,11 +95,16 @@ def make_body(
     """Make mesh objects bodies of a model, where they stand. ``mass`` of each; None: by ``density`` and their volumes.
 
     The mesh of each becomes its own, with scale and modifiers applied and the origin at the centre of mass, on the axes
-    of the primitive that it is; what hung on it still does. ValueError, and nothing done, where one is no mesh, a body
+    of the primitive that it is; what hung on it still does. What animates its place is taken off it, and told: where a
+    body is designed does not change with time. ValueError, and nothing done, where one is no mesh, linked, a body
     already, or flat and without a mass."""
     for obj in objects:
         if obj.type != "MESH":
             raise ValueError(f"{obj.name!r} is no mesh: only meshes can be bodies")
+        if obj.library is not None or obj.override_library is not None:
+            raise ValueError(
+                f"{obj.name!r} is linked from another file: make it local first (Object > Relations > Make Local)"
+            )
         if rig_of(obj) is not None:
             raise ValueError(f"{obj.name!r} belongs to {_name_of(rig_of(obj))!r} already")
     before = latest(("meshes",))
@@ -112,13 +117,45 @@ def make_body(
             remove_since(before, ("meshes",))
             raise ValueError(f"{obj.name!r} encloses no volume: give its mass, or make it a solid")
         found.append((obj, mesh, solid))
+    report = Report()
     for obj, mesh, solid in found:
+        _put_animation_aside(obj, report)
         _take(rig, obj, mesh, solid)
         record = record_of(obj)
         record.mass = mass if mass else density * solid.volume
         if solid.shape.type == "mesh" and solid.volume > 0.0:
             record.has_tensor, record.tensor = True, (solid.tensor / solid.volume).ravel().tolist()
-    return refit(rig)
+    report.extend(refit(rig))
+    return report
+
+
+#: What an object's place is animated by.
+_PLACING = ("location", "rotation", "scale", "delta_")
+
+
+def _put_animation_aside(obj: bpy.types.Object, report: Report) -> None:
+    """Take Actions, strips and drivers that move an object off it. The Actions stay in the .blend."""
+    data = obj.animation_data
+    if data is None:
+        return
+    strips = [strip for track in data.nla_tracks for strip in track.strips]
+    actions = {action for action in (data.action, *(strip.action for strip in strips)) if action is not None}
+    driven = [curve for curve in data.drivers if curve.data_path.startswith(_PLACING)]
+    for action in actions:
+        if action.library is None:
+            action.use_fake_user = True
+    data.action = None
+    for track in list(data.nla_tracks):
+        data.nla_tracks.remove(track)
+    for curve in driven:
+        data.drivers.remove(curve)
+    if actions or driven:
+        kept = f": {', '.join(repr(action.name) for action in sorted(actions, key=lambda each: each.name))} kept"
+        report.warn(
+            "animation-put-aside",
+            f"{obj.name!r} is moved by its bone now, and no more by its own animation{kept if actions else ''}",
+            where=obj.name,
+        )
 
 
 def _name_of(rig: bpy.types.Object | None) -> str:
@@ -133,12 +170,11 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
     mesh.transform(frame.inverted() @ Matrix.Diagonal((*scale, 1.0)))
     if scale[0] * scale[1] * scale[2] < 0.0:
         mesh.flip_normals()
-    mesh.name = obj.data.name if obj.data is not None else obj.name
     children = [(child, child.matrix_world.copy()) for child in obj.children]
     obj.modifiers.clear()
     for constraint in list(obj.constraints):
         obj.constraints.remove(constraint)
-    obj.data = mesh
+    _put_mesh(obj, mesh)
     for folder in list(obj.users_collection):
         folder.objects.unlink(obj)
     child_collection(rig, "Bodies").objects.link(obj)
@@ -154,6 +190,18 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
     record.source_name, record.source_id = obj.name, numbered(obj.name, ids_in(rig))
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
     write_shape(record.shapes.add(), solid.shape)
+
+
+def _put_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
+    """Give an object another mesh of the same name; the one that it had goes unless somebody else has it."""
+    old = obj.data
+    obj.data = mesh
+    if not isinstance(old, bpy.types.Mesh):
+        return
+    name = old.name
+    if old.users == 0:
+        bpy.data.meshes.remove(old)
+    mesh.name = name
 
 
 # ---------------------------------------------------------------- joints

@@ -21,6 +21,7 @@ from ..model_parts import parts
 from ..records import flat, read_dofs, unflat, write_dofs
 from .places import rigid, to_design
 from .refit import refit, without_physics
+from .strangers import hanging_on, in_place
 
 
 def joint_frame(empty: bpy.types.Object) -> Array:
@@ -114,8 +115,8 @@ def _put_opening(record: KnuckleJoint, opening: Array | None) -> None:
 
 
 def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
-    """Delete bodies and joints of a model; joints that lose a body go as well. Returns how many bodies and joints went.
-    ValueError where none of the objects is one."""
+    """Delete bodies and joints of a model; joints that lose a body go as well. What else the user hung on them stays
+    where it stands. Returns how many bodies and joints went. ValueError where none of the objects is one."""
     chosen = [obj for obj in objects if record_of(obj).model == rig]
     bodies = {obj for obj in chosen if record_of(obj).role == "BODY"}
     joints = {obj for obj in chosen if record_of(obj).role == "JOINT"}
@@ -127,7 +128,23 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
             joints.add(empty)
     report = Report()
     with without_physics(rig, report):
-        hung = [child for body in bodies for child in body.children_recursive]
-        bpy.data.batch_remove([*joints, *hung, *bodies])
-        report.extend(refit(rig))
+        hung, strangers = hanging_on([*bodies, *joints], rig)
+        shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
+        with in_place(strangers):
+            _part_from_twins(rig, bodies | joints)
+            for obj in strangers:
+                obj.parent = None
+            bpy.data.batch_remove([*joints, *shapes, *bodies])
+            report.extend(refit(rig))
     return len(bodies), len(joints), report
+
+
+def _part_from_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None:
+    """Have nothing that stays name a twin that goes. All at once: to ask each for its twin looks through the model."""
+    for role in ("BODY", "JOINT"):
+        objects = parts(rig, role)
+        left = {record_of(obj).source_id for obj in objects if obj not in gone}
+        lost = {record_of(obj).source_id for obj in objects if obj in gone} - left
+        for obj in objects:
+            if record_of(obj).twin in lost:
+                record_of(obj).twin = ""

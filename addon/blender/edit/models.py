@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...model.records import Body
 from ...model.report import Report
 from ..access import action_record, armature_of, model_uid, record_of, settings
+from ..build.rig import remove_bones
 from ..channels import servo_channels
 from ..compat import use_action
 from ..extract import document_ids, extract
 from ..listeners import quiet
-from ..model_parts import file_name, parts
+from ..model_parts import file_name, own_bones, parts
 from ..physics.homes import home_of
 from ..physics.simulation import clear_physics
 from ..posing import pose_of, write_pose
 from ..properties import KnuckleModel
 from ..records import flat
 from .copies import ids_in, numbered
-from .moving import belongings, hand_over, new_folders
+from .moving import belongings, hand_over, hand_over_strangers, new_folders
 from .refit import give_ids, refit, without_physics
+from .strangers import (
+    Spot,
+    bones_along,
+    drop_lost_drivers,
+    hang_on,
+    hanging_on,
+    in_place,
+    is_own,
+    spots,
+    strangers_on,
+)
 from .twins import twin_of, unlink_twin
 
 
@@ -51,11 +65,18 @@ def split_model(
         else:
             bpy.data.batch_remove(across)
         made = _second_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
-        hand_over([*chosen, *inside, *belongings(chosen)], rig, made)
-        for each in (rig, made):
-            _forget_lost(each)
-        report.extend(refit(rig))
-        report.extend(refit(made))
+        along, others = bones_along(rig, chosen)
+        going = [obj for obj in strangers_on(rig) if obj.parent_type == "BONE" and obj.parent_bone in along]
+        with in_place(going):
+            for obj in going:
+                obj.parent = made
+            remove_bones(rig, along - own_bones(rig))
+            remove_bones(made, others)
+            hand_over([*chosen, *inside, *belongings(chosen, rig)], rig, made)
+            for each in (rig, made):
+                _forget_lost(each)
+                report.extend(refit(each))
+                drop_lost_drivers(each)
     return made, names, report
 
 
@@ -121,36 +142,71 @@ def _forget_lost(rig: bpy.types.Object) -> None:
 
 def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> tuple[int, Report]:
     """Make the bodies and joints of other models parts of one, where they stand; returns how many names were numbered
-    because they were taken. The others are gone then, with their documents: what only these held is told.
+    because they were taken. The others are gone then, with their documents: what only these held is told. What else the
+    user had in them is handed over to the one, and stays where it stands.
 
-    ValueError where there is no other model."""
+    ValueError where there is no other model, and where one is scaled otherwise: masses, stops and springs say nothing
+    of a scale of the whole."""
     if not others:
         raise ValueError("Select parts of two mechanisms: the active one takes the other in")
+    for other in others:
+        if _is_scaled(_between(rig, other)):
+            scaled = other if _is_scaled(other.matrix_world) else rig
+            raise ValueError(f"{scaled.name!r} is scaled as a whole: set its scale to 1 before they are merged")
     report, renamed = Report(), 0
     with without_physics(rig, report), quiet():
         for other in others:
             home = home_of(other)
             if home is not None:
                 clear_physics(home, other)
-            renamed += _take_in(rig, other, report)
-            _remove_model(other)
+            _own, on_frames = hanging_on([obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)], other)
+            strangers = [*strangers_on(other), *on_frames]
+            hung = spots(other, strangers)
+            with in_place(strangers):
+                taken = _take_in(rig, other, report)
+                hang_on(rig, {obj: taken.spot(hung.get(obj)) for obj in strangers})
+                hand_over_strangers(other, rig)
+                _remove_model(other)
+            renamed += taken.renamed
+        bpy.context.view_layer.update()  # it still lists as selected what is gone
     return renamed, report
 
 
-def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> int:
+def _is_scaled(matrix: Matrix) -> bool:
+    return bool(np.abs(np.array(matrix.to_scale()) - 1.0).max() > 1e-4)
+
+
+def _between(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
+    """From where a model counts its design to where another does."""
+    return rig.matrix_world.inverted() @ other.matrix_world
+
+
+@dataclass
+class _Taken:
+    """What became of a model's parts: their new ids by the old ones, and how many got other names."""
+
+    ids: dict[str, str]
+    renamed: int
+
+    def spot(self, old: Spot | None) -> Spot | None:
+        """Where what hung on a bone of the other model hangs now."""
+        return None if old is None else (self.ids.get(old[0], ""), old[1])
+
+
+def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _Taken:
     give_ids(other)
     pose = pose_of(other, servo_channels(other))
     _complete_records(rig, other, report)
     ids, renamed = _free_ids_and_names(rig, other)
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
-    shift = rig.matrix_world.inverted() @ other.matrix_world
+    shift = _between(rig, other)
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:
         report.warn(
             "frames-dropped", f"{len(attached)} frames and lights of {other.name!r} have no place in {rig.name!r}"
         )
     bpy.data.batch_remove(attached)
-    hand_over([*bodies, *joints, *belongings(bodies)], other, rig, shift)
+    hand_over([*bodies, *joints, *belongings(bodies, other)], other, rig, shift)
     for obj in (*bodies, *joints):
         record_of(obj).built, record_of(obj).built_name = flat(obj.matrix_basis), obj.name
     settings(rig).has_collision |= settings(other).has_collision
@@ -160,7 +216,7 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
         now = channels.get(ids.get(joint, joint), ())
         if len(now) == len(numbers):
             write_pose(rig, now, numbers)
-    return renamed
+    return _Taken(ids, renamed)
 
 
 def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> None:
@@ -181,6 +237,7 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
             ("its gait", mechanism.behaviours is not None),
             ("its restraints", bool(mechanism.restraints)),
             ("the text of its document", bool(mechanism.source.text)),
+            ("bones that no joint turns", len(own_bones(other)) < len(armature_of(other).bones)),
             ("its motion", other.animation_data is not None and other.animation_data.action is not None),
         )
         if found
@@ -225,7 +282,7 @@ def _remove_model(rig: bpy.types.Object) -> None:
     model = settings(rig)
     top, data = model.collection, armature_of(rig)
     gone: list[bpy.types.ID] = [rig, data, top, *top.children_recursive]
-    gone += [obj for obj in top.all_objects if obj != rig and record_of(obj).model in {None, rig}]
+    gone += [obj for obj in top.all_objects if is_own(obj, rig)]
     if model.document is not None:
         gone.append(model.document)
     bpy.data.batch_remove(list(dict.fromkeys(gone)))

@@ -8,6 +8,7 @@ import bpy
 from mathutils import Matrix
 
 from ..access import record_of, settings
+from .strangers import hanging_on, is_own
 
 #: The collections of a model, in the order in which Blender may delete what is in them.
 KINDS = ("Joints", "Bodies", "Collision", "Frames")
@@ -26,26 +27,22 @@ def new_folders(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) 
     settings(rig).collection = top
 
 
-def belongings(bodies: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """What hangs on bodies and goes where they go: collision shapes, frames, labels, and what else hangs there."""
-    return list(dict.fromkeys(child for body in bodies for child in body.children_recursive))
+def belongings(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """What of a model hangs on its bodies and goes where they go: collision shapes, frames, labels. What the user hung
+    there hangs there still."""
+    own, _strangers = hanging_on(bodies, rig)
+    return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
 
 
 def hand_over(
     objects: Iterable[bpy.types.Object], old: bpy.types.Object, new: bpy.types.Object, shift: Matrix | None = None
 ) -> None:
-    """Have objects of one model be another's, in collections of the same names as before. ``shift`` leads from where
-    the one counts its design to where the other does; None: they count alike. What hangs on the armature hangs on the
-    other one as a whole, until that is refitted."""
+    """Have parts of one model be another's, in collections of the same names as before; in the user's own collections
+    they stay. ``shift`` leads from where the one counts its design to where the other does; None: they count alike.
+    What hangs on the armature hangs on the other one as a whole, until that is refitted."""
     for obj in objects:
-        paths = _paths(settings(old).collection, obj)
-        for folder in list(obj.users_collection):
-            folder.objects.unlink(obj)
-        for path in paths or [("Frames",)]:
-            _folder(settings(new).collection, path).objects.link(obj)
-        record = record_of(obj)
-        if record.model == old:
-            record.model = new
+        _change_folders(obj, settings(old).collection, settings(new).collection)
+        record_of(obj).model = new
         if obj.parent == old:
             obj.parent = new
             if shift is not None:
@@ -54,9 +51,35 @@ def hand_over(
                 obj.matrix_basis = shift @ obj.matrix_basis
 
 
+def hand_over_strangers(old: bpy.types.Object, new: bpy.types.Object) -> None:
+    """Have what is in a model's collections without being its part be in those of another model, collections that the
+    user put there as a whole."""
+    top = settings(old).collection
+    for child in list(top.children):
+        if child.name.split(".")[0] not in KINDS:
+            top.children.unlink(child)
+            settings(new).collection.children.link(child)
+    for obj in list(top.all_objects):
+        if not is_own(obj, old):
+            _change_folders(obj, top, settings(new).collection)
+
+
+def _change_folders(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
+    """Take an object out of a model's collections, and put it into those of another's that have the same names."""
+    paths = _paths(old, obj)
+    every = {old, *old.children_recursive}
+    for folder in obj.users_collection:
+        if folder in every:
+            folder.objects.unlink(obj)
+    for path in paths or [("Frames",)]:
+        folder = _folder(new, path)
+        if folder.objects.get(obj.name) != obj:
+            folder.objects.link(obj)
+
+
 def _paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
-    """The names of the collections, from a model's own downwards, that an object is in."""
-    found: list[tuple[str, ...]] = []
+    """The names of the collections, from a model's own downwards, that an object is in: none for that itself."""
+    found: list[tuple[str, ...]] = [()] if top in obj.users_collection else []
 
     def look(collection: bpy.types.Collection, path: tuple[str, ...]) -> None:
         for child in collection.children:

@@ -20,6 +20,7 @@ from ...model.rotations import inverse
 from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
 from ..animation.actions import motions_of
+from ..animation.loop_drivers import choose_again
 from ..animation.posed import poses_of
 from ..bone_limits import limit_bone_of, unlimit_bone
 from ..build.bodies import com_pose
@@ -31,6 +32,7 @@ from ..build.rig import (
     edit_bones,
     free_channels,
     record_bone,
+    release_screws,
     split_coordinates,
 )
 from ..build.starts import followers
@@ -41,12 +43,14 @@ from ..extract.numbers import was_moved
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
 from ..listeners import quiet
-from ..model_parts import joint_bones, parts
+from ..model_parts import joint_bones, own_bones, parts, root_bones
 from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics
 from ..posing import pose_of, write_pose
 from ..properties import KnuckleObject
-from ..records import flat
+from ..records import flat, kinds_of
+from ..workshop import shown
+from .strangers import in_place, strangers_on
 
 
 def refit(rig: bpy.types.Object) -> Report:
@@ -54,13 +58,15 @@ def refit(rig: bpy.types.Object) -> Report:
     that was built is built anew."""
     report = Report()
     give_ids(rig)
-    with _object_mode(rig), without_physics(rig, report):
+    with live_loops.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
         decided = plan(extract(settings(rig).collection), closed=False)
-        loops = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.loop}
+        records = [record_of(empty) for empty in parts(rig, "JOINT")]
+        loops = {record.source_id for record in records if record.joint.loop}
+        retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
         channels = servo_channels(rig)
         pose = pose_of(rig, channels)
         present = _present(rig, decided)
-        _let_go(rig, {bone.name for bone in armature_of(rig).bones} - {name for name in present if name is not None})
+        _let_go(rig, own_bones(rig).difference(present))
         names = edit_bones(rig, decided.bones, present)
         with quiet():
             _record_joints(rig, decided)
@@ -74,6 +80,8 @@ def refit(rig: bpy.types.Object) -> Report:
         _move_curves(rig, _moved(channels, after))
         if loops != decided.tree.loop_joints:
             _choose_followers(rig, decided)
+        elif loops and retyped:
+            choose_again(rig)
     return report
 
 
@@ -118,7 +126,7 @@ def _object_mode(rig: bpy.types.Object) -> Iterator[None]:
 
 
 def _set_mode(rig: bpy.types.Object, mode: str) -> None:
-    with bpy.context.temp_override(object=rig, active_object=rig):
+    with shown(rig), bpy.context.temp_override(object=rig, active_object=rig):
         bpy.ops.object.mode_set(mode=mode)  # type: ignore[arg-type]
 
 
@@ -128,17 +136,18 @@ def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
     scene, drive = home_of(rig), settings(rig).drive
     if scene is not None:
         clear_physics(scene, rig)
-    yield
-    if scene is not None:
-        report.extend(build_physics(scene, rig))
-    if settings(rig).drive != drive:
-        settings(rig).drive = drive
+    try:
+        yield
+    finally:
+        if scene is not None:
+            report.extend(build_physics(scene, rig))
+        if settings(rig).drive != drive:
+            settings(rig).drive = drive
 
 
 def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
     """The names of the bones that there are already for those of the plan, None for new ones."""
-    chains = joint_bones(rig)
-    roots = {bone_record(bone).root: bone.name for bone in armature_of(rig).bones if bone_record(bone).root}
+    chains, roots = joint_bones(rig), root_bones(rig)
     out: list[str | None] = []
     for bone in decided.bones:
         if bone.link is None:
@@ -148,6 +157,11 @@ def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
             chain = chains.get(bone.link.joint.id, [])
             out.append(chain[bone.step] if bone.step < len(chain) else None)
     return out
+
+
+def _on_bones(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """What the user hung on bones: their rests may be others after, or they may go."""
+    return [obj for obj in strangers_on(rig) if obj.parent_type == "BONE"]
 
 
 def _let_go(rig: bpy.types.Object, bones: set[str]) -> None:
@@ -170,6 +184,7 @@ def _record_joints(rig: bpy.types.Object, decided: Plan) -> None:
             continue
         record.loop = joint.id in decided.tree.loop_joints
         record.against = against.get(joint.id, False)
+        record.boned = kinds_of(record)
         record.is_open = joint.id in openings
         if joint.id in openings:
             turn = constraint_turn(joint)
@@ -186,14 +201,13 @@ def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], prese
     """Records, locks, limits and drivers of all bones; new ones begin where their joints do."""
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
     limited = set()
+    release_screws(rig, names)
     for name, bone, old in zip(names, decided.bones, present, strict=True):
         pose = rig.pose.bones[name]
         record_bone(rig, name, bone)
         if old is None:
             bone_record(armature_of(rig).bones[name]).built_name = name
         pose.lock_scale = (True, True, True)
-        for index in range(3):
-            pose.driver_remove("location", index)
         unlimit_bone(pose)
         if bone.link is None:
             pose.rotation_mode = "QUATERNION"

@@ -6,7 +6,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..access import settings
-from ..animation.live_loops import drive_from
+from ..animation.loop_drivers import drive_from
 from ..model_parts import file_name, parts
 from ..physics.homes import is_simulated, simulated_in, why_elsewhere
 from ..physics.leftovers import leftovers, remove_leftovers

@@ -13,6 +13,7 @@ from mathutils import Matrix
 
 from addon import formats
 from addon.blender.access import record_of, settings
+from addon.blender.edit.authoring import make_body, new_model
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts
 from addon.model.kinematics import spanning_tree
@@ -78,6 +79,78 @@ def test_bodies_are_what_their_meshes_are(blank: Any) -> None:
     assert len(sides.bodies) == 8 and asymmetries(mechanism, sides) == []
     tree = spanning_tree(mechanism)
     assert [root.name for root in tree.roots] == ["Trunk"] and not tree.loop_joints
+
+
+def test_the_animation_of_a_mesh_is_put_aside(blank: Any) -> None:
+    bpy.ops.knuckle.new_model(name="Strider")
+    rig = bpy.context.object
+    keyed = cylinder("Keyed", 0.1, 1.0, (3, 0, 0))
+    keyed.keyframe_insert("location", frame=1)
+    keyed.location.x = 9.0
+    keyed.keyframe_insert("location", frame=20)
+    action = keyed.animation_data.action
+    keyed.driver_add("scale", 2).driver.expression = "1 + 0 * frame"
+    keyed.driver_add("hide_render").driver.expression = "frame > 100"
+    strip = keyed.animation_data.nla_tracks.new().strips.new("Strip", 1, action.copy())
+    plain = cylinder("Plain", 0.1, 1.0, (0, 0, 0))
+    bpy.context.scene.frame_set(1)
+    other = strip.action
+    pick(keyed, plain, rig)
+    bpy.ops.ed.undo_push(message="before")
+    assert bpy.ops.knuckle.make_body() == {"FINISHED"}
+    places = []
+    for frame in (1, 20):
+        bpy.context.scene.frame_set(frame)
+        places.append(extract(settings(rig).collection).bodies[0].pose[:3, 3])
+    assert places[0] == pytest.approx([3, 0, 0]) and places[1] == pytest.approx([3, 0, 0])
+    assert action.use_fake_user and other.use_fake_user, "they are kept"
+    assert [curve.data_path for curve in keyed.animation_data.drivers] == ["hide_render"]
+    assert not len(keyed.animation_data.nla_tracks)
+    bpy.ops.ed.undo_push(message="made")
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Keyed"].animation_data.action is not None
+
+
+def test_putting_animation_aside_is_told(blank: Any) -> None:
+    rig = new_model(bpy.context)
+    keyed, plain = cylinder("Keyed", 0.1, 1.0, (3, 0, 0)), cylinder("Plain", 0.1, 1.0, (0, 0, 0))
+    keyed.keyframe_insert("location", frame=1)
+    report = make_body(rig, [keyed, plain])
+    (entry,) = [entry for entry in report.entries if entry.code == "animation-put-aside"]
+    assert entry.where == "Keyed" and "'KeyedAction' kept" in entry.message
+
+
+def test_a_mesh_that_nobody_has_any_more_goes(blank: Any) -> None:
+    rig = new_model(bpy.context)
+    one = cylinder("One", 0.1, 1.0, (3, 0, 0))
+    one.data.name = "Tube"
+    shared = cylinder("Shared", 0.2, 1.0, (0, 0, 0))
+    shared.data.name = "Pipe"
+    pipe = shared.data
+    other = bpy.data.objects.new("Other", pipe)
+    bpy.context.scene.collection.objects.link(other)
+    make_body(rig, [one, shared])
+    assert one.data.name == "Tube" and "Tube.001" not in bpy.data.meshes
+    assert other.data == pipe and pipe.name == "Pipe" and shared.data != pipe
+    assert all(mesh.users for mesh in bpy.data.meshes)
+
+
+def test_what_is_linked_from_another_file_cannot_be_a_body(blank: Any, tmp_path: Path) -> None:
+    cylinder("Theirs", 0.1, 1.0, (0, 0, 0))
+    path = str(tmp_path / "theirs.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    rig = new_model(bpy.context)
+    with bpy.data.libraries.load(path, link=True) as (_there, here):
+        here.objects = ["Theirs"]
+    theirs = bpy.data.objects["Theirs"]
+    bpy.context.scene.collection.objects.link(theirs)
+    mine = cylinder("Mine", 0.1, 1.0, (3, 0, 0))
+    meshes = len(bpy.data.meshes)
+    pick(mine, theirs, rig)
+    with pytest.raises(RuntimeError, match="'Theirs' is linked from another file: make it local first"):
+        bpy.ops.knuckle.make_body()
+    assert record_of(mine).role == "NONE" and len(bpy.data.meshes) == meshes and not parts(rig, "BODY")
 
 
 @pytest.mark.parametrize("format_", list(formats.FORMATS))

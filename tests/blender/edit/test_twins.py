@@ -175,3 +175,17 @@ def test_symmetrical_values(blank: Any) -> None:
     settings(rig).symmetric = False
     dof.gain = 3.0
     assert theirs.gain == 7.0
+
+
+def test_what_is_deleted_is_nobodys_twin(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    gone = next(obj for obj in parts(rig, "BODY") if record_of(obj).source_name == "Right Front Femur")
+    mate = twin_of(gone)
+    assert mate is not None
+    pick(gone)
+    assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
+    assert record_of(mate).twin == ""
+    mechanism = now(rig)
+    for some in (mechanism.bodies, mechanism.joints):
+        assert {part.twin for part in some if part.twin} <= {part.id for part in some}
+    assert any(part.twin for part in mechanism.bodies), "the others are still twins"

@@ -1,0 +1,71 @@
+"""Which joints of a loop drive it, as the user says or as its joints allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+
+from ...model.followers import Linkage, driver_order, linkages
+from ...model.kinematics import spanning_tree
+from ...model.loops import joint_initial
+from ..access import record_of
+from ..follower_marks import set_follows
+from ..model_parts import parts
+from .live_loops import forget, loops_mechanism
+
+
+def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
+    """Have a joint drive the loops that it lies on, and others follow in its place. Returns the joints that drive them
+    now. ValueError where the loops do not follow from it."""
+    choice, wanted = _Choice(rig), record_of(empty).source_id
+    linkage = next((each for each in choice.linkages if wanted in each.joints), None)
+    if linkage is None:
+        raise ValueError(f"{empty.name!r} lies on no loop that moves")
+    drivers = choice.drivers(linkage, [wanted])
+    if wanted not in drivers:
+        raise ValueError(f"{empty.name!r} cannot drive its loop: the others do not follow from it")
+    choice.put(linkage, drivers)
+    forget(rig)
+    return [choice.empties[joint] for joint in drivers]
+
+
+def choose_again(rig: bpy.types.Object) -> None:
+    """Have loops whose joints have other degrees of freedom now be driven by as many joints as they need: by those that
+    drive them already, as far as they can. What lies on no loop that moves follows nothing."""
+    choice = _Choice(rig)
+    idle = choice.empties.keys() - {joint for linkage in choice.linkages for joint in linkage.joints}
+    for linkage in choice.linkages:
+        drivers = choice.drivers(linkage)
+        choice.put(linkage, drivers or linkage.joints)
+    for joint in idle:
+        set_follows(choice.empties[joint], False)
+    forget(rig)
+
+
+class _Choice:
+    """Which joints drive the loops of a rig, by id, and which could."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        mechanism = loops_mechanism(rig)
+        tree = spanning_tree(mechanism)
+        self.empties = {record_of(each).source_id: each for each in reversed(parts(rig, "JOINT"))}
+        self.linkages = linkages(mechanism, tree)
+        self._start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+        self._usual = driver_order(mechanism, tree)
+
+    def drivers(self, linkage: Linkage, first: Sequence[str] = ()) -> list[str]:
+        """Those of a linkage: ``first`` come some joints, then what drives it now."""
+        boned = _boned(linkage)
+        now = [joint for joint in boned if not record_of(self.empties[joint]).joint.follows]
+        order = dict.fromkeys([*first, *now, *self._usual])
+        return linkage.drivers(self._start, [joint for joint in order if joint in boned])
+
+    def put(self, linkage: Linkage, drivers: Sequence[str]) -> None:
+        """Have joints drive a linkage, and its others follow."""
+        for joint in _boned(linkage):
+            set_follows(self.empties[joint], joint not in drivers)
+
+
+def _boned(linkage: Linkage) -> list[str]:
+    return [joint for joint in linkage.joints if joint not in linkage.chords]

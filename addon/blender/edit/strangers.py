@@ -1,0 +1,135 @@
+"""What hangs on a model without being a part of it: the user's cameras, lights, props and bones, and other models. No
+edit takes it away, and none moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..access import armature_of, bone_record, record_of
+from ..model_parts import own_bones
+
+#: A joint's id or a root body's, and which bone of the joint's chain; -1 is a root's.
+Spot = tuple[str, int]
+
+
+def is_own(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
+    """Whether an object is a part of a model, in whatever role."""
+    record = record_of(obj)
+    return record.model == rig and record.role != "NONE"
+
+
+def hanging_on(
+    objects: Iterable[bpy.types.Object], rig: bpy.types.Object
+) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
+    """What of a model hangs on objects, however deep, and the strangers that hang on these or on that. What hangs on a
+    stranger is its own affair."""
+    below: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for obj in bpy.data.objects:  # once: each ``Object.children`` looks through the whole file
+        if obj.parent is not None:
+            below.setdefault(obj.parent, []).append(obj)
+    own: list[bpy.types.Object] = []
+    strangers: list[bpy.types.Object] = []
+    todo = list(dict.fromkeys(objects))
+    known = set(todo)
+    while todo:
+        for child in below.get(todo.pop(), ()):
+            if child in known:
+                continue
+            known.add(child)
+            if is_own(child, rig):
+                own.append(child)
+                todo.append(child)
+            else:
+                strangers.append(child)
+    return own, strangers
+
+
+def strangers_on(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The strangers that hang on a model's armature or on its bones."""
+    return [child for child in rig.children if not is_own(child, rig)]
+
+
+def bones_along(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> tuple[set[str], set[str]]:
+    """The bones that carry bodies, with the user's that hang on them, and the user's bones that hang on others."""
+    bones, own = armature_of(rig).bones, own_bones(rig)
+    carrying = {_key(bones[obj.parent_bone]) for obj in bodies if obj.parent_bone in own}
+    along: set[str] = set()
+    others: set[str] = set()
+    for bone in bones:
+        nearest = next((each for each in (bone, *bone.parent_recursive) if each.name in own), None)
+        if nearest is not None and _key(nearest) in carrying:
+            along.add(bone.name)
+        elif bone.name not in own:
+            others.add(bone.name)
+    return along, others
+
+
+def _key(bone: bpy.types.Bone) -> tuple[str, str]:
+    return bone_record(bone).joint, bone_record(bone).root
+
+
+def drop_lost_drivers(rig: bpy.types.Object) -> None:
+    """Take away the drivers of bones that are gone."""
+    data = rig.animation_data
+    for curve in list(data.drivers) if data is not None else ():
+        if curve.data_path.startswith("pose.bones["):
+            try:
+                rig.path_resolve(curve.data_path)
+            except ValueError:
+                data.drivers.remove(curve)
+
+
+def spots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, Spot]:
+    """On what of a model objects hang that hang on a bone of its: joint or root, and the step of the joint's chain."""
+    bones, own = armature_of(rig).bones, own_bones(rig)
+    hung = [obj for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in own]
+    return {obj: _spot(bones[obj.parent_bone]) for obj in hung}
+
+
+def _spot(bone: bpy.types.Bone) -> Spot:
+    record = bone_record(bone)
+    return record.joint or record.root, record.step if record.joint else -1
+
+
+def hang_on(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, Spot | None]) -> None:
+    """Hang objects on a model's armature, on the bones of their spots where it has such."""
+    every = armature_of(rig).bones
+    bones = {_spot(every[name]): name for name in own_bones(rig)}
+    for obj, spot in objects.items():
+        obj.parent = rig
+        name = bones.get(spot) if spot is not None else None
+        obj.parent_type, obj.parent_bone = ("OBJECT", "") if name is None else ("BONE", name)
+
+
+@contextmanager
+def in_place(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
+    """Within it objects may be hung elsewhere, and what they hang on may be changed; afterwards they stand in the world
+    where they stood. Costs nothing where there are none."""
+    kept = list(objects)
+    if not kept:
+        yield
+        return
+    bpy.context.view_layer.update()
+    places = {obj: obj.matrix_world.copy() for obj in kept}
+    yield
+    bpy.context.view_layer.update()
+    for obj, place in places.items():
+        _put(obj, place)
+
+
+def _put(obj: bpy.types.Object, place: Matrix) -> None:
+    """Have an object stand at a place in the world. One that hangs on something keeps its own channels, which may be
+    keyed: it is hung differently."""
+    now = obj.matrix_world
+    if np.abs(np.array(now) - np.array(place)).max() < 1e-6 * max(1.0, np.abs(np.array(place)).max()):
+        return
+    if obj.parent is None or abs(now.determinant()) < 1e-12 or abs(obj.matrix_basis.determinant()) < 1e-12:
+        obj.matrix_world = place
+        return
+    local = obj.matrix_basis
+    obj.matrix_parent_inverse = obj.matrix_parent_inverse @ local @ now.inverted() @ place @ local.inverted()

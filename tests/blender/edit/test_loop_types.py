@@ -1,0 +1,77 @@
+"""Joints of loops that become others: the loops are driven by what can drive them then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import pytest
+
+from addon.blender.access import record_of
+from addon.blender.animation.live_loops import live_loops
+from addon.blender.animation.loop_drivers import drive_from
+from addon.blender.build import BuildOptions, build
+from addon.blender.edit.joints import set_type
+from addon.blender.edit.refit import refit
+from addon.blender.model_parts import joint_bones, parts, rig_in
+from tests.blender.loops import crank_rocker
+
+
+def put() -> Any:
+    rig = rig_in(build(crank_rocker(), options=BuildOptions(physics=False, gait=False)))
+    bpy.context.view_layer.update()
+    return rig
+
+
+def following(rig: Any) -> set[str]:
+    return {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
+
+
+def driving(rig: Any) -> Any:
+    (loop,) = live_loops(rig)
+    (own,) = loop.drivers
+    return next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_id == own)
+
+
+def locks(rig: Any, empty: Any) -> list[bool]:
+    return list(rig.pose.bones[joint_bones(rig)[record_of(empty).source_id][0]].lock_rotation)
+
+
+def frames(*numbers: int) -> None:
+    for number in numbers:
+        bpy.context.scene.frame_set(number)
+        bpy.context.view_layer.update()
+
+
+def test_a_loop_whose_driver_is_welded_stands_and_goes_on_when_it_turns_again(
+    blank: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rig = put()
+    crank, before = driving(rig), following(rig)
+    assert before
+    bpy.context.view_layer.objects.active = crank
+    crank.select_set(True)
+    assert bpy.ops.knuckle.set_joint_type(type="weld") == {"FINISHED"}
+    frames(2, 3)
+    assert following(rig) == set() and live_loops(rig) == [], "nothing moves: nothing follows"
+    assert bpy.ops.knuckle.set_joint_type(type="revolute") == {"FINISHED"}
+    frames(4)
+    assert len(following(rig)) == len(before) and len(live_loops(rig)) == 1
+    assert locks(rig, driving(rig)) == [True, True, False], "what drives can be turned"
+    assert "Error" not in capfd.readouterr().err, "no handler failed"
+
+
+def test_a_joint_on_a_loop_that_gets_another_way_to_move_changes_what_drives(blank: Any) -> None:
+    rig = put()
+    crank = driving(rig)
+    other = next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_id in following(rig))
+    set_type(other, "weld")
+    assert following(rig) == set() and locks(rig, crank) == [True, True, False]
+
+
+def test_a_choice_of_the_users_outlasts_a_refit(blank: Any) -> None:
+    rig = put()
+    other = next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_id in following(rig))
+    assert drive_from(rig, other) == [other]
+    refit(rig)
+    assert driving(rig) == other
