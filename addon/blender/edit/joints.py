@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import bpy
 import numpy as np
@@ -20,7 +20,8 @@ from ..listeners import quiet
 from ..model_parts import parts
 from ..records import flat, read_dofs, unflat, write_dofs
 from .places import rigid, to_design
-from .refit import refit, without_physics
+from .refit import give_ids, refit, without_physics
+from .reversing import Counted
 
 
 def joint_frame(empty: bpy.types.Object) -> Array:
@@ -36,45 +37,60 @@ def put_frame(empty: bpy.types.Object, frame: Array) -> None:
     empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
 
 
-def put_dofs(empty: bpy.types.Object, dofs: Iterable[Dof]) -> None:
-    """Give a joint other degrees of freedom, in the same frame."""
+#: What degrees of freedom have in Blender alone.
+_OWN = ("servo_stiffness", "servo_damping", "ticked")
+
+
+def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
+    """Give a joint other degrees of freedom, in the same frame. Those that are among the ones that it had ``before``,
+    as they were read, keep what is theirs in Blender alone."""
     frame, record = joint_frame(empty), record_of(empty).joint
-    opening = _opening(record)
+    opening = opening_of(record)
+    own = [[getattr(kept, name) for name in _OWN] for kept in record.dofs]
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, dofs)
+    for kept, dof in zip(record.dofs, dofs, strict=True):
+        at = next((number for number, old in enumerate(before) if old is dof), None)
+        for name, value in zip(_OWN, own[at] if at is not None else (), strict=False):
+            setattr(kept, name, value)
     put_frame(empty, frame)
-    _put_opening(record, opening)
+    put_opening(record, opening)
 
 
 def set_type(empty: bpy.types.Object, type_: str) -> Report:
     """Make a joint one of another type. What goes on in the new one as in the old keeps stops, motor and springs.
     ValueError for an unknown type."""
     record = record_of(empty).joint
-    dofs = retyped(read_dofs(record), type_)
+    before = read_dofs(record)
+    dofs = retyped(before, type_)
     with quiet():
-        put_dofs(empty, dofs)
+        put_dofs(empty, dofs, before)
         record.type = type_
     return refit(record_of(empty).model)
 
 
 def swap_ends(empty: bpy.types.Object) -> Report:
-    """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts and
-    rests with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero."""
+    """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts,
+    rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero."""
     record = record_of(empty).joint
     if record.parent is None or record.child is None:
         raise ValueError(f"{empty.name!r} is not between two bodies")
     dofs = read_dofs(record)
     if any(dof.kind == "free" and dof.initial.any() for dof in dofs):
         raise ValueError(f"{empty.name!r} is free and begins away from zero: move its bodies together first")
-    frame, opening = joint_frame(empty), _opening(record)
+    rig, frame, opening = record_of(empty).model, joint_frame(empty), opening_of(record)
+    give_ids(rig)
+    counted = Counted(rig, record_of(empty).source_id)
     with quiet():
         record.parent, record.child = record.child, record.parent
-        put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)])
+        put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)], dofs)
         if opening is not None:
             put_frame(empty, frame @ opening)
-            _put_opening(record, inverse(opening))
-    return refit(record_of(empty).model)
+            put_opening(record, inverse(opening))
+    report = refit(rig)
+    counted.reverse()
+    return report
 
 
 def _reversed(dof: Dof) -> Dof:
@@ -97,7 +113,7 @@ def move_joint(empty: bpy.types.Object, place: Matrix) -> Report:
     return refit(record_of(empty).model)
 
 
-def _opening(record: KnuckleJoint) -> Array | None:
+def opening_of(record: KnuckleJoint) -> Array | None:
     """From the parent's side of a joint to its child's, (4, 4) in the joint's frame; None where they are one."""
     if not record.is_open:
         return None
@@ -106,7 +122,9 @@ def _opening(record: KnuckleJoint) -> Array | None:
     return opening if turn is None else turn @ opening @ inverse(turn)
 
 
-def _put_opening(record: KnuckleJoint, opening: Array | None) -> None:
+def put_opening(record: KnuckleJoint, opening: Array | None) -> None:
+    """Have the child's side of a joint stand at ``opening`` (4, 4) from the parent's, in the joint's frame; None: they
+    are one."""
     record.is_open = opening is not None and bool(np.abs(opening - np.eye(4)).max() > 1e-9)
     if opening is not None:
         turn = constraint_turn(record)

@@ -1,0 +1,99 @@
+"""Joints edited while they are posed, keyed or open: what hangs together stays as it stands and moves as it did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.animation.posed import store_pose
+from addon.blender.channels import servo_channels
+from addon.blender.compat import action_curves
+from addon.blender.edit.joints import swap_ends
+from addon.blender.model_parts import parts
+from addon.blender.posing import write_pose
+from addon.model.kinematics import design_openings, joint_frame_world
+from tests.blender.edit.test_twins import made, now, pick
+
+
+def between(empty: Any) -> np.ndarray:
+    """Where the child of a joint stands, seen from its parent; both as they were before anything was exchanged."""
+    bpy.context.view_layer.update()
+    parent, child = sorted((record_of(empty).joint.parent, record_of(empty).joint.child), key=lambda obj: obj.name)
+    return np.linalg.inv(np.array(parent.matrix_world)) @ np.array(child.matrix_world)
+
+
+def knee_of(rig: Any) -> Any:
+    return next(obj for obj in parts(rig, "JOINT") if "Knee" in obj.name)
+
+
+def channels_of(rig: Any, empty: Any) -> Any:
+    return servo_channels(rig)[record_of(empty).source_id]
+
+
+def test_ends_are_exchanged_and_pose_and_keys_turn_round(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    knee = knee_of(rig)
+    record_of(knee).joint.dofs[0].servo_stiffness, record_of(knee).joint.dofs[0].servo_damping = 123.0, 4.0
+    bone = rig.pose.bones[channels_of(rig, knee)[0].bone]
+    for frame, value in ((1, 0.5), (20, -0.2)):
+        bone.rotation_euler.z = value
+        bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    stored, kneeling = store_pose(rig, "Kneeling"), bone.rotation_euler.z
+    before = {}
+    for frame in (1, 7, 20):
+        bpy.context.scene.frame_set(frame)
+        before[frame] = between(knee)
+    pick(knee)
+    assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
+    assert bone.rotation_euler.z == pytest.approx(0.2, abs=1e-6)
+    for frame, pose in before.items():
+        bpy.context.scene.frame_set(frame)
+        assert between(knee) == pytest.approx(pose, abs=2e-6)
+    dof = record_of(knee).joint.dofs[0]
+    assert (dof.servo_stiffness, dof.servo_damping) == (123.0, 4.0)
+    curve = action_curves(rig, stored).find(channels_of(rig, knee)[0].path, index=2)
+    assert curve.evaluate(1.0) == pytest.approx(-kneeling), "poses that are kept turn round as well"
+    rig.animation_data_clear()
+    bpy.context.view_layer.update()
+    pose = between(knee)
+    assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
+    assert between(knee) == pytest.approx(pose, abs=2e-6), "without keys it stays posed as well"
+
+
+@pytest.mark.parametrize("type_", ["ball", "free", "universal", "cylindrical"])
+def test_ends_of_every_type_are_exchanged_where_they_are_posed(blank: Any, type_: str) -> None:
+    rig = made("hexapod.jm")
+    knee = knee_of(rig)
+    pick(knee)
+    bpy.ops.knuckle.set_joint_type(type=type_)
+    channels = channels_of(rig, knee)
+    write_pose(rig, channels, np.linspace(0.2, 0.6, len(channels)))
+    before = between(knee)
+    swap_ends(knee)
+    assert between(knee) == pytest.approx(before, abs=2e-6)
+
+
+@pytest.mark.parametrize("name", ["slider_crank.json", "brake.json"])
+def test_a_joint_of_an_open_loop_stays_open_when_its_ends_are_exchanged(blank: Any, name: str) -> None:
+    rig = made(name)
+    before = now(rig)
+    openings = design_openings(before)
+    assert openings
+    for empty in parts(rig, "JOINT"):
+        if record_of(empty).source_id in openings:
+            swap_ends(empty)
+    after, bodies = now(rig), {body.id: body for body in before.bodies}
+    for joint in after.joints:
+        if joint.id not in openings:
+            continue
+        old = next(each for each in before.joints if each.id == joint.id)
+        assert (joint.parent, joint.child) == (old.child, old.parent)
+        own, its = joint_frame_world(joint, bodies), bodies[old.child].pose @ old.frame_child
+        assert own == pytest.approx(its, abs=2e-5)
+        assert design_openings(after)[joint.id] == pytest.approx(np.linalg.inv(openings[joint.id]), abs=2e-5)
+    assert formats.dumps(after, settings(rig).format)[0]
