@@ -59,11 +59,13 @@ def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof]
 
 
 def set_type(empty: bpy.types.Object, type_: str) -> Report:
-    """Make a joint one of another type. What goes on in the new one as in the old keeps stops, motor and springs.
-    ValueError for an unknown type."""
+    """Make a joint one of another type, about the axis that it has. What goes on in the new one as in the old keeps
+    stops, motor and springs; a joint of the type already stays as it is. ValueError for an unknown type."""
     record = record_of(empty).joint
     before = read_dofs(record)
     dofs = retyped(before, type_)
+    if record.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in before]:
+        return Report()
     with quiet():
         put_dofs(empty, dofs, before)
         record.type = type_
@@ -72,7 +74,8 @@ def set_type(empty: bpy.types.Object, type_: str) -> Report:
 
 def swap_ends(empty: bpy.types.Object) -> Report:
     """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts,
-    rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero."""
+    rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not
+    begin at zero."""
     record = record_of(empty).joint
     if record.parent is None or record.child is None:
         raise ValueError(f"{empty.name!r} is not between two bodies")

@@ -43,6 +43,7 @@ def test_ends_are_exchanged_and_pose_and_keys_turn_round(blank: Any) -> None:
     for frame, value in ((1, 0.5), (20, -0.2)):
         bone.rotation_euler.z = value
         bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    bpy.context.scene.frame_set(20)
     stored, kneeling = store_pose(rig, "Kneeling"), bone.rotation_euler.z
     before = {}
     for frame in (1, 7, 20):
@@ -97,3 +98,31 @@ def test_a_joint_of_an_open_loop_stays_open_when_its_ends_are_exchanged(blank: A
         assert own == pytest.approx(its, abs=2e-5)
         assert design_openings(after)[joint.id] == pytest.approx(np.linalg.inv(openings[joint.id]), abs=2e-5)
     assert formats.dumps(after, settings(rig).format)[0]
+
+
+def axis_of(rig: Any, key: str) -> tuple[np.ndarray, Any]:
+    mechanism = now(rig)
+    joint = next(each for each in mechanism.joints if each.id == key)
+    frame = joint_frame_world(joint, {body.id: body for body in mechanism.bodies})
+    return frame[:3, :3] @ joint.dofs[0].axis, joint
+
+
+@pytest.mark.parametrize("name", ["humanoid.skel", "sensor_leg.xml", "pumpjack.json"])
+def test_a_joint_of_another_type_keeps_its_axis(blank: Any, name: str) -> None:
+    rig = made(name)
+    hinges = [
+        obj
+        for obj in parts(rig, "JOINT")
+        if record_of(obj).joint.type == "revolute" and abs(record_of(obj).joint.dofs[0].axis[2]) < 0.5
+    ]
+    empty = next(obj for obj in hinges if not record_of(obj).joint.loop)
+    key, text = record_of(empty).source_id, formats.dumps(now(rig))
+    before, _joint = axis_of(rig, key)
+    pick(empty)
+    assert bpy.ops.knuckle.set_joint_type(type="revolute") == {"FINISHED"}
+    assert formats.dumps(now(rig)) == text, "it was one already"
+    for type_ in ("cylindrical", "prismatic", "universal", "revolute"):
+        bpy.ops.knuckle.set_joint_type(type=type_)
+        after, joint = axis_of(rig, key)
+        assert after == pytest.approx(before, abs=1e-6), type_
+        assert joint.type == type_
