@@ -9,16 +9,20 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.joint_types import retyped
-from ...model.records import DOF_SIZE, Array, Dof
+from ...model.kinematics import joint_motion
+from ...model.records import DOF_SIZE, Array, Dof, Joint
 from ...model.report import Report
 from ...model.rotations import inverse
 from ...model.twins import mirrored_stops
 from ..access import record_of
+from ..channels import servo_channels
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import parts
+from ..posing import read_pose
 from ..records import flat, read_dofs, unflat, write_dofs
+from .chains import chain_of, design_here
 from .places import rigid, to_design
 from .refit import give_ids, refit, without_physics
 from .reversing import Counted
@@ -109,11 +113,32 @@ def _reversed(dof: Dof) -> Dof:
 
 def move_joint(empty: bpy.types.Object, place: Matrix) -> Report:
     """Put a joint elsewhere (in the world, the joint's frame: Z is a hinge's axis), and leave its bodies where they
-    are designed."""
+    stand, also where they are posed: what it carries is then designed as it would stand with the coordinates at 0."""
     record = record_of(empty).joint
+    rig, report = record_of(empty).model, Report()
+    give_ids(rig)
+    parent, child = record.parent, record.child
+    frame = to_design(rig, parent if parent is not None or record.at_world else child, place)
+    motion = _motion_of(rig, empty)
     with quiet():
-        put_frame(empty, to_design(record_of(empty).model, record.parent or record.child, place))
-    return refit(record_of(empty).model)
+        put_frame(empty, frame)
+        if motion is not None and child is not None and (parent is not None or record.at_world):
+            if parent is None or parent not in chain_of(rig, child, empty):
+                design_here(rig, parent, child, empty, Matrix((frame @ inverse(motion) @ inverse(frame)).tolist()))
+            else:
+                report.warn("posed-loop", f"{empty.name!r} is on a loop and posed: its bodies move", where=empty.name)
+    report.extend(refit(rig))
+    return report
+
+
+def _motion_of(rig: bpy.types.Object, empty: bpy.types.Object) -> Array | None:
+    """By how much a joint moves its child as it is posed, (4, 4) in its frame; None where it does not."""
+    channels = servo_channels(rig).get(record_of(empty).source_id, ())
+    pose = read_pose(rig, channels)
+    if not pose.any():
+        return None
+    record = record_of(empty).joint
+    return joint_motion(Joint("", "", record.type, None, None, dofs=read_dofs(record)), pose[None])[0]
 
 
 def opening_of(record: KnuckleJoint) -> Array | None:

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from addon import formats
 from addon.blender.access import record_of, settings
@@ -126,3 +127,27 @@ def test_a_joint_of_another_type_keeps_its_axis(blank: Any, name: str) -> None:
         after, joint = axis_of(rig, key)
         assert after == pytest.approx(before, abs=1e-6), type_
         assert joint.type == type_
+
+
+def test_a_posed_joint_is_moved_and_what_it_carries_stays(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    carrier = record_of(knee_of(rig)).joint.parent
+    hip = next(obj for obj in parts(rig, "JOINT") if record_of(obj).joint.child == carrier)
+    for empty, value in ((hip, 0.4), (knee_of(rig), 0.5)):
+        write_pose(rig, channels_of(rig, empty), np.array([value]))
+    bpy.context.view_layer.update()
+    before = {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    bpy.context.scene.cursor.matrix = hip.matrix_world @ Matrix.Translation((0.3, 0.1, 0.0))
+    place = np.array(bpy.context.scene.cursor.matrix)
+    pick(hip)
+    assert bpy.ops.knuckle.move_joint(where="CURSOR") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    for name, pose in before.items():
+        assert np.array(bpy.data.objects[name].matrix_world) == pytest.approx(pose, abs=2e-6)
+    assert np.array(hip.matrix_world)[:3, 3] == pytest.approx(place[:3, 3], abs=2e-6)
+    assert rig.pose.bones[channels_of(rig, hip)[0].bone].rotation_euler.z == pytest.approx(0.4), "the pose is kept"
+    child, turn = record_of(hip).joint.child, Matrix(place.tolist()) @ Matrix.Rotation(0.2, 4, "Z")
+    wanted = np.array(turn @ Matrix(place.tolist()).inverted() @ child.matrix_world)
+    write_pose(rig, channels_of(rig, hip), np.array([0.6]))
+    bpy.context.view_layer.update()
+    assert np.array(child.matrix_world) == pytest.approx(wanted, abs=5e-6), "it turns about where it was put"
