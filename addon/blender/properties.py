@@ -66,7 +66,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint)
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
-    immobile: BoolProperty(name="Immobile")
+    immobile: BoolProperty(name="Immobile", update=body_changed)
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)

@@ -23,7 +23,7 @@ from ..model_parts import parts
 from ..posing import read_pose
 from ..records import flat, read_dofs, unflat, write_dofs
 from .chains import chain_of, design_here
-from .places import rigid, to_design
+from .places import put_design, rigid, to_design
 from .refit import give_ids, refit, without_physics
 from .reversing import Counted
 
@@ -38,7 +38,7 @@ def joint_frame(empty: bpy.types.Object) -> Array:
 def put_frame(empty: bpy.types.Object, frame: Array) -> None:
     """Have a joint's empty stand for a frame (4, 4) in the design, as its degrees of freedom turn it."""
     turn = constraint_turn(record_of(empty).joint)
-    empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
+    put_design(empty, frame if turn is None else frame @ turn)
 
 
 #: What degrees of freedom have in Blender alone.

@@ -40,7 +40,7 @@ from ..extract import extract, own_ids
 from ..extract.numbers import was_moved
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
-from ..listeners import quiet
+from ..listeners import on_refit, quiet
 from ..model_parts import joint_bones, parts
 from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics
@@ -74,6 +74,8 @@ def refit(rig: bpy.types.Object) -> Report:
         _move_curves(rig, _moved(channels, after))
         if loops != decided.tree.loop_joints:
             _choose_followers(rig, decided)
+    for act in on_refit:
+        act(rig)
     return report
 
 
