@@ -57,7 +57,9 @@ class KnuckleObject(bpy.types.PropertyGroup):
     source_id: StringProperty(name="Id", description="The id in the file")
     copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
     twin: StringProperty(name="Twin", description="Id of the part that mirrors this one", update=twin_changed)
-    seen: FloatVectorProperty(size=16, description="The local matrix that its twin was last made alike to")
+    seen: FloatVectorProperty(
+        size=(4, 4), subtype="MATRIX", description="The local matrix that its twin was last made alike to"
+    )
     seen_name: StringProperty(description="The name that went with it")
     model: PointerProperty(type=bpy.types.Object)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")

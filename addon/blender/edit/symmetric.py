@@ -22,7 +22,6 @@ from ..access import armature_settings, record_of, settings
 from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
-from ..records import unflat
 from .places import rigid
 from .twins import mates, mirror_values, note, plane_between
 
@@ -43,7 +42,7 @@ def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
         found = _mates[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
         _planes[rig.session_uid] = plane_between(rig)
         for obj in pairs:
-            if not any(record_of(obj).seen):
+            if not record_of(obj).seen_name:
                 note(obj)  # it came from another model
     return found
 
@@ -102,12 +101,12 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
 
 def was_edited(obj: bpy.types.Object) -> bool:
     """Whether a part was moved, turned, resized or renamed since its twin was made alike."""
-    record, rows = record_of(obj), obj.matrix_basis
-    return record.seen[:] != (*rows[0], *rows[1], *rows[2], *rows[3]) or obj.name != record.seen_name
+    record = record_of(obj)
+    return record.seen != obj.matrix_basis or obj.name != record.seen_name
 
 
 def _make_alike(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    before, twin = Matrix(unflat(record_of(obj).seen).tolist()), mate.matrix_basis
+    before, twin = record_of(obj).seen.copy(), mate.matrix_basis
     if obj.matrix_basis != before:
         flip = flip_between(rigid(before), rigid(twin), plane)
         grown = np.array(obj.matrix_basis.to_scale()) / np.array(before.to_scale())
@@ -224,7 +223,7 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
         begin(rig)
     elif rig is not None:
         for obj in (obj for role in _PARTS for obj in parts(rig, role)):
-            record_of(obj).seen = [0.0] * 16
+            record_of(obj).seen_name = ""
     look()
 
 

@@ -20,7 +20,7 @@ from ..extract import extract
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import file_name, parts
-from ..records import flat, read_dofs, write_dof
+from ..records import read_dofs, write_dof
 from .joints import joint_frame, opening_of, put_frame, put_opening
 from .places import put_design, rigid
 from .refit import give_ids, refit
@@ -115,7 +115,7 @@ def note(obj: bpy.types.Object) -> None:
     """A part and its twin are alike, as far as they are to be, as they stand now: what is edited from here on
     symmetrical editing does to both."""
     record = record_of(obj)
-    record.seen, record.seen_name = flat(obj.matrix_basis), obj.name
+    record.seen, record.seen_name = obj.matrix_basis, obj.name
 
 
 def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.channels import servo_channels
 from addon.blender.edit import authoring, symmetric
 from addon.blender.edit.joints import put_opening
-from addon.blender.edit.twins import differences, twin_of
+from addon.blender.edit.refit import refit
+from addon.blender.edit.twin_making import create_twins
+from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.posing import write_pose
@@ -319,3 +322,35 @@ def test_the_twin_of_a_joint_that_closes_an_open_loop(blank: Any) -> None:
     pick(joints[-1])
     bpy.ops.knuckle.mirror_to_twin(plane="X")
     assert differences(rig) == []
+
+
+def looks_through(act: Any) -> int:
+    """How often a model's objects are looked through while something is done."""
+    count = 0
+
+    def told(frame: Any, event: str, _arg: Any) -> None:
+        nonlocal count
+        count += event == "call" and frame.f_code is parts.__code__
+
+    sys.setprofile(told)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_many_parts_take_no_more_looks_through_the_model_than_few(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    every = {role: [obj for obj in parts(rig, role) if twin_of(obj)] for role in ("BODY", "JOINT")}
+    plane = plane_of(rig)
+    counts: dict[str, set[int]] = {"mirror": set(), "unlink": set(), "create": set()}
+    for many in (1, 4):
+        chosen = [obj for objects in every.values() for obj in objects[: 2 * many : 2]]
+        lost = [twin_of(obj) for obj in chosen]
+        counts["mirror"].add(looks_through(lambda chosen=chosen: mirror_to_twins(chosen, plane)))
+        counts["unlink"].add(looks_through(lambda chosen=chosen: unlink_twins(chosen)))
+        bpy.data.batch_remove(lost)
+        refit(rig)
+        counts["create"].add(looks_through(lambda chosen=chosen: create_twins(chosen, plane)))
+    assert all(max(each) - min(each) <= 2 for each in counts.values()), counts
