@@ -111,9 +111,15 @@ class KnuckleDof(bpy.types.PropertyGroup):
     each_damping: _for_ticked("damping", "Damping", "What brakes the joint in proportion to its speed")
     each_friction: _for_ticked("friction", "Friction", "What brakes the joint at any speed")
     each_stiffness: _for_ticked("stiffness", "Stiffness", "The joint's own spring")
-    position: FloatProperty(name="Position", description="Servo value (rad or m) in the file, where the model begins")
+    position: FloatProperty(
+        name="Position",
+        description="Servo value (rad or m) in the file, where the model begins",
+        update=value_changed,
+    )
     velocity: FloatProperty(
-        name="Velocity", description="Servo speed at the start (rad/s or m/s): a run under physics begins with it"
+        name="Velocity",
+        description="Servo speed at the start (rad/s or m/s): a run under physics begins with it",
+        update=value_changed,
     )
     damping: FloatProperty(
         name="Damping",
@@ -150,9 +156,13 @@ class KnuckleDof(bpy.types.PropertyGroup):
         description="What the servo pushes with per rad or m of its error under PD. With the damping 0 as well, both "
         "are chosen for what the servo moves",
         min=0.0,
+        update=value_changed,
     )
     servo_damping: FloatProperty(
-        name="Damping", description="What the servo pushes with per rad/s or m/s of its error under PD", min=0.0
+        name="Damping",
+        description="What the servo pushes with per rad/s or m/s of its error under PD",
+        min=0.0,
+        update=value_changed,
     )
     actuator: StringProperty(name="Actuator", default="servo")
     file_sign: FloatProperty(name="File Sign", default=1.0)

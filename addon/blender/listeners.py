@@ -17,6 +17,8 @@ on_body_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a joint's empty after any value of its record was edited, also one that nothing is derived from.
 on_value_change: list[Callable[[bpy.types.Object], None]] = []
 on_twin_change: list[Callable[[bpy.types.Object], None]] = []
+#: Called with a model's armature after that was made anew: parts came, went, or hang together in another way.
+on_refit: list[Callable[[bpy.types.Object], None]] = []
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 

@@ -57,7 +57,9 @@ class KnuckleObject(bpy.types.PropertyGroup):
     source_id: StringProperty(name="Id", description="The id in the file")
     copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
     twin: StringProperty(name="Twin", description="Id of the part that mirrors this one", update=twin_changed)
-    seen: FloatVectorProperty(size=16, description="The local matrix that its twin was last made alike to")
+    seen: FloatVectorProperty(
+        size=(4, 4), subtype="MATRIX", description="The local matrix that its twin was last made alike to"
+    )
     seen_name: StringProperty(description="The name that went with it")
     model: PointerProperty(type=bpy.types.Object)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
@@ -66,7 +68,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint)
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
-    immobile: BoolProperty(name="Immobile")
+    immobile: BoolProperty(name="Immobile", update=body_changed)
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)

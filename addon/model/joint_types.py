@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .records import Dof
+from .records import DOF_SIZE, Array, Dof
+from .rotations import frame_with_z
 
 _X, _Y, _Z = np.eye(3)
 
@@ -44,9 +45,16 @@ def dofs_of_type(type_: str) -> list[Dof]:
 
 
 def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
-    """The degrees of freedom of a joint that becomes another type. What goes on in the new ones as in the old keeps its
-    motor, stops, springs and start: kind by kind, in their order."""
+    """The degrees of freedom of a joint that becomes another type. Its main axis stays where it is: a hinge about X
+    becomes a cylinder along X. What goes on in the new ones as in the old keeps motor, stops, springs and start: kind
+    by kind, in their order."""
     out = dofs_of_type(type_)
+    if [dof.kind for dof in out] == [dof.kind for dof in dofs] and len(out) < 2:
+        return list(dofs)
+    turn = frame_with_z(_main_axis(dofs))
+    for dof in out:
+        if DOF_SIZE[dof.kind] == 1:
+            dof.axis = turn @ dof.axis
     left = list(dofs)
     for number, dof in enumerate(out):
         like = next((old for old in left if old.kind == dof.kind), None)
@@ -56,3 +64,16 @@ def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
             out[number] = like
             like.axis = axis
     return out
+
+
+def _main_axis(dofs: list[Dof]) -> Array:
+    """What Z of ``dofs_of_type`` is of a joint as it stands, (3,) in its frame: the axis of its first turn; of a lone
+    slide that one, of two what is square to them, else Z."""
+    turns = [dof.axis for dof in dofs if dof.kind in {"rotation", "screw"}]
+    slides = [dof.axis for dof in dofs if dof.kind == "translation"]
+    if turns:
+        return turns[0]
+    if len(slides) == 1:
+        return slides[0]
+    across = np.cross(slides[0], slides[1]) if len(slides) == 2 else _Z
+    return across if np.linalg.norm(across) > 1e-9 else _Z

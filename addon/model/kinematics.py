@@ -345,6 +345,12 @@ def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
     return bodies[joint.parent].pose @ joint.frame_parent if joint.parent in bodies else joint.frame_parent
 
 
+def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
+    """Design pose of a joint's frame in the world as its child carries it, (4, 4). It is ``joint_frame_world`` but in
+    loops that are open at design."""
+    return bodies[joint.child].pose @ joint.frame_child if joint.child in bodies else joint.frame_child
+
+
 def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
     """The same of all joints at once, by joint id."""
     poses = {body.id: body.pose for body in reversed(mechanism.bodies)}

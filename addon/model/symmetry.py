@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
 import numpy as np
 
-from .kinematics import joint_frame_world
+from .kinematics import joint_frame_world, joint_side_world
 from .records import Array, Body, Dof, Joint, Mechanism
-from .rotations import rotation_vector
+from .rotations import inverse, rotation_vector
 from .sides import Plane, Sides, pairs_by_name
 from .twins import ALIKE, SIGNED, mirrored_body, mirrored_joint
 
@@ -186,6 +186,11 @@ def _of_joints(
         yield Difference("joint", joint.id, twin.id, "bodies", 0.0)
     now = joint_frame_world(twin, bodies)
     yield from _of_poses("joint", joint.id, twin.id, joint_frame_world(image, bodies), now, size)
+    own_opening, its_opening = (
+        inverse(joint_frame_world(each, bodies)) @ joint_side_world(each, bodies) for each in (image, twin)
+    )
+    for gap in _of_poses("joint", joint.id, twin.id, own_opening, its_opening, size):
+        yield replace(gap, what="opening of its loop")
     for own, its in zip(image.dofs, twin.dofs, strict=True):
         yield from _of_dofs(joint.id, twin.id, own, its)
 

@@ -24,6 +24,7 @@ from ..datablocks import latest, remove_since
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts, require_rig, rig_of
 from ..records import flat, write_dofs, write_shape
+from .chains import chain_of, design_here
 from .copies import ids_in, numbered
 from .places import to_design
 from .refit import give_ids, refit
@@ -229,8 +230,8 @@ def add_joint(
     name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
     dofs = dofs_of_type(type_)
     frame = to_design(rig, parent, place)
-    if parent is None or _chain_of(rig, parent).isdisjoint(_chain_of(rig, child)):
-        _design_here(rig, parent, child)
+    if parent is None or chain_of(rig, parent).isdisjoint(chain_of(rig, child)):
+        design_here(rig, parent, child)
         opening = None
     else:
         opening = inverse(frame) @ to_design(rig, child, place)
@@ -269,35 +270,3 @@ def _extent(rig: bpy.types.Object) -> float:
     if not corners:
         return 1.0
     return float(np.linalg.norm(np.ptp([corner.translation[:] for corner in corners], axis=0))) or 1.0
-
-
-def _chain_of(rig: bpy.types.Object, body: bpy.types.Object) -> set[bpy.types.Object]:
-    """All bodies that hang together with a body by joints; of the world not, which holds all."""
-    near: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-    for empty in parts(rig, "JOINT"):
-        joint = record_of(empty).joint
-        if joint.active and joint.parent is not None and joint.child is not None:
-            near.setdefault(joint.parent, []).append(joint.child)
-            near.setdefault(joint.child, []).append(joint.parent)
-    found, todo = {body}, [body]
-    while todo:
-        fresh = [other for other in near.get(todo.pop(), ()) if other not in found]
-        found.update(fresh)
-        todo += fresh
-    return found
-
-
-def _design_here(rig: bpy.types.Object, parent: bpy.types.Object | None, child: bpy.types.Object) -> None:
-    """Move the design of all that hangs together with a body so that it is designed, seen from the parent, where it
-    stands now."""
-    here = Matrix(to_design(rig, parent, child.matrix_world).tolist())
-    shift = here @ child.matrix_basis.normalized().inverted()
-    if np.abs(np.array(shift) - np.eye(4)).max() < 1e-6:
-        return
-    moved = _chain_of(rig, child)
-    for obj in moved:
-        obj.matrix_basis = shift @ obj.matrix_basis
-    for empty in parts(rig, "JOINT"):
-        joint = record_of(empty).joint
-        if joint.parent in moved or (joint.parent is None and joint.child in moved and not joint.at_world):
-            empty.matrix_basis = shift @ empty.matrix_basis

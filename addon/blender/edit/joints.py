@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
 from ...model.joint_types import retyped
-from ...model.records import DOF_SIZE, Array, Dof
+from ...model.kinematics import joint_motion
+from ...model.records import DOF_SIZE, Array, Dof, Joint
 from ...model.report import Report
 from ...model.rotations import inverse
 from ...model.twins import mirrored_stops
 from ..access import record_of
+from ..channels import servo_channels
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import parts
+from ..posing import read_pose
 from ..records import flat, read_dofs, unflat, write_dofs
-from .places import rigid, to_design
-from .refit import refit, without_physics
+from .chains import chain_of, design_here
+from .places import put_design, rigid, to_design
+from .refit import give_ids, refit, without_physics
+from .reversing import Counted
 from .strangers import hanging_on, in_place
 
 
@@ -34,48 +39,66 @@ def joint_frame(empty: bpy.types.Object) -> Array:
 def put_frame(empty: bpy.types.Object, frame: Array) -> None:
     """Have a joint's empty stand for a frame (4, 4) in the design, as its degrees of freedom turn it."""
     turn = constraint_turn(record_of(empty).joint)
-    empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
+    put_design(empty, frame if turn is None else frame @ turn)
 
 
-def put_dofs(empty: bpy.types.Object, dofs: Iterable[Dof]) -> None:
-    """Give a joint other degrees of freedom, in the same frame."""
+#: What degrees of freedom have in Blender alone.
+_OWN = ("servo_stiffness", "servo_damping", "ticked")
+
+
+def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
+    """Give a joint other degrees of freedom, in the same frame. Those that are among the ones that it had ``before``,
+    as they were read, keep what is theirs in Blender alone."""
     frame, record = joint_frame(empty), record_of(empty).joint
-    opening = _opening(record)
+    opening = opening_of(record)
+    own = [[getattr(kept, name) for name in _OWN] for kept in record.dofs]
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, dofs)
+    for kept, dof in zip(record.dofs, dofs, strict=True):
+        at = next((number for number, old in enumerate(before) if old is dof), None)
+        for name, value in zip(_OWN, own[at] if at is not None else (), strict=False):
+            setattr(kept, name, value)
     put_frame(empty, frame)
-    _put_opening(record, opening)
+    put_opening(record, opening)
 
 
 def set_type(empty: bpy.types.Object, type_: str) -> Report:
-    """Make a joint one of another type. What goes on in the new one as in the old keeps stops, motor and springs.
-    ValueError for an unknown type."""
+    """Make a joint one of another type, about the axis that it has. What goes on in the new one as in the old keeps
+    stops, motor and springs; a joint of the type already stays as it is. ValueError for an unknown type."""
     record = record_of(empty).joint
-    dofs = retyped(read_dofs(record), type_)
+    before = read_dofs(record)
+    dofs = retyped(before, type_)
+    if record.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in before]:
+        return Report()
     with quiet():
-        put_dofs(empty, dofs)
+        put_dofs(empty, dofs, before)
         record.type = type_
     return refit(record_of(empty).model)
 
 
 def swap_ends(empty: bpy.types.Object) -> Report:
-    """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts and
-    rests with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero."""
+    """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts,
+    rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not
+    begin at zero."""
     record = record_of(empty).joint
     if record.parent is None or record.child is None:
         raise ValueError(f"{empty.name!r} is not between two bodies")
     dofs = read_dofs(record)
     if any(dof.kind == "free" and dof.initial.any() for dof in dofs):
         raise ValueError(f"{empty.name!r} is free and begins away from zero: move its bodies together first")
-    frame, opening = joint_frame(empty), _opening(record)
+    rig, frame, opening = record_of(empty).model, joint_frame(empty), opening_of(record)
+    give_ids(rig)
+    counted = Counted(rig, record_of(empty).source_id)
     with quiet():
         record.parent, record.child = record.child, record.parent
-        put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)])
+        put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)], dofs)
         if opening is not None:
             put_frame(empty, frame @ opening)
-            _put_opening(record, inverse(opening))
-    return refit(record_of(empty).model)
+            put_opening(record, inverse(opening))
+    report = refit(rig)
+    counted.reverse()
+    return report
 
 
 def _reversed(dof: Dof) -> Dof:
@@ -91,14 +114,35 @@ def _reversed(dof: Dof) -> Dof:
 
 def move_joint(empty: bpy.types.Object, place: Matrix) -> Report:
     """Put a joint elsewhere (in the world, the joint's frame: Z is a hinge's axis), and leave its bodies where they
-    are designed."""
+    stand, also where they are posed: what it carries is then designed as it would stand with the coordinates at 0."""
     record = record_of(empty).joint
+    rig, report = record_of(empty).model, Report()
+    give_ids(rig)
+    parent, child = record.parent, record.child
+    frame = to_design(rig, parent if parent is not None or record.at_world else child, place)
+    motion = _motion_of(rig, empty)
     with quiet():
-        put_frame(empty, to_design(record_of(empty).model, record.parent or record.child, place))
-    return refit(record_of(empty).model)
+        put_frame(empty, frame)
+        if motion is not None and child is not None and (parent is not None or record.at_world):
+            if parent is None or parent not in chain_of(rig, child, empty):
+                design_here(rig, parent, child, empty, Matrix((frame @ inverse(motion) @ inverse(frame)).tolist()))
+            else:
+                report.warn("posed-loop", f"{empty.name!r} is on a loop and posed: its bodies move", where=empty.name)
+    report.extend(refit(rig))
+    return report
 
 
-def _opening(record: KnuckleJoint) -> Array | None:
+def _motion_of(rig: bpy.types.Object, empty: bpy.types.Object) -> Array | None:
+    """By how much a joint moves its child as it is posed, (4, 4) in its frame; None where it does not."""
+    channels = servo_channels(rig).get(record_of(empty).source_id, ())
+    pose = read_pose(rig, channels)
+    if not pose.any():
+        return None
+    record = record_of(empty).joint
+    return joint_motion(Joint("", "", record.type, None, None, dofs=read_dofs(record)), pose[None])[0]
+
+
+def opening_of(record: KnuckleJoint) -> Array | None:
     """From the parent's side of a joint to its child's, (4, 4) in the joint's frame; None where they are one."""
     if not record.is_open:
         return None
@@ -107,7 +151,9 @@ def _opening(record: KnuckleJoint) -> Array | None:
     return opening if turn is None else turn @ opening @ inverse(turn)
 
 
-def _put_opening(record: KnuckleJoint, opening: Array | None) -> None:
+def put_opening(record: KnuckleJoint, opening: Array | None) -> None:
+    """Have the child's side of a joint stand at ``opening`` (4, 4) from the parent's, in the joint's frame; None: they
+    are one."""
     record.is_open = opening is not None and bool(np.abs(opening - np.eye(4)).max() > 1e-9)
     if opening is not None:
         turn = constraint_turn(record)

@@ -7,6 +7,11 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import Array
+from ..access import record_of
+from ..records import unflat
+
+#: Places that differ by no more than this share of their size are the same.
+_SAME = 2e-6
 
 
 def to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
@@ -21,3 +26,18 @@ def rigid(matrix: Matrix) -> Array:
     """A matrix without its scale, (4, 4)."""
     place, turn, _scale = matrix.decompose()
     return np.array(Matrix.Translation(place) @ turn.to_matrix().to_4x4(), dtype=np.float64)
+
+
+def put_design(obj: bpy.types.Object, place: Array) -> None:
+    """Have a part be designed at a place (4, 4). Where it is there already, or was built there, as far as 32 bits can
+    tell, its own numbers stay: what is put where it is does not creep."""
+    if _is_at(np.array(obj.matrix_basis), place):
+        return
+    built = unflat(record_of(obj).built)
+    obj.matrix_basis = Matrix((built if _is_at(built, place) else place).tolist())
+
+
+def _is_at(one: Array, other: Array) -> bool:
+    sizes = np.abs(other[:3, :3]).max(), np.abs(other[:3, 3]).max()
+    apart = np.abs(one - other)
+    return bool(apart[:3, :3].max() <= _SAME * sizes[0] and apart[:3, 3].max() <= _SAME * sizes[1])

@@ -42,7 +42,7 @@ from ..extract import extract, own_ids
 from ..extract.numbers import was_moved
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
-from ..listeners import quiet
+from ..listeners import on_refit, quiet
 from ..model_parts import joint_bones, own_bones, parts, root_bones
 from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics
@@ -82,6 +82,8 @@ def refit(rig: bpy.types.Object) -> Report:
             _choose_followers(rig, decided)
         elif loops and retyped:
             choose_again(rig)
+    for act in on_refit:
+        act(rig)
     return report
 
 

@@ -7,7 +7,7 @@ step is gone back to, it tells which of the two halves was the one that was edit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import bpy
@@ -22,13 +22,12 @@ from ..access import armature_settings, record_of, settings
 from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
-from ..records import flat, unflat
 from .places import rigid
-from .twins import mirror_values, plane_of
+from .twins import mates, mirror_values, note, plane_between
 
 _PARTS = ("BODY", "JOINT")
 #: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's; and the
-#: planes between their halves. Gathered when needed, dropped when a part is not found.
+#: planes between their halves. Gathered when needed, dropped when parts come, go or change their twins.
 _mates: dict[int, dict[int, bpy.types.Object]] = {}
 _planes: dict[int, Plane] = {}
 #: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
@@ -39,16 +38,32 @@ _state = {"on": False, "busy": False}
 def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
     found = _mates.get(rig.session_uid)
     if found is None:
-        found = _mates[rig.session_uid] = {}
-        for role in _PARTS:
-            every = parts(rig, role)
-            by_id = {record_of(obj).source_id: obj for obj in every}
-            for obj in every:
-                mate = by_id.get(record_of(obj).twin)
-                if mate is not None and record_of(mate).twin == record_of(obj).source_id:
-                    found[obj.session_uid] = mate
-        _planes[rig.session_uid] = plane_of(rig)
+        pairs = mates(rig)
+        found = _mates[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
+        _planes[rig.session_uid] = plane_between(rig)
+        for obj in pairs:
+            if not record_of(obj).seen_name:
+                note(obj)  # it came from another model
     return found
+
+
+def _gathered(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy.types.Object]:
+    """The twins of those of some parts that have one; gathered anew where one was deleted."""
+    found = _gather(rig)
+    chosen = {uid: found[uid] for uid in wanted if uid in found}
+    if all(map(_is_there, chosen.values())):
+        return chosen
+    drop()
+    found = _gather(rig)
+    return {uid: found[uid] for uid in wanted if uid in found}
+
+
+def _is_there(obj: bpy.types.Object) -> bool:
+    """Whether an object was not deleted since somebody kept it."""
+    try:
+        return bool(obj.session_uid)
+    except ReferenceError:
+        return False
 
 
 def begin(rig: bpy.types.Object) -> None:
@@ -56,12 +71,6 @@ def begin(rig: bpy.types.Object) -> None:
     drop()
     for obj in (obj for role in _PARTS for obj in parts(rig, role)):
         note(obj)
-
-
-def note(obj: bpy.types.Object) -> None:
-    """A part and its twin are alike, as far as they are to be, as they stand now."""
-    record = record_of(obj)
-    record.seen, record.seen_name = flat(obj.matrix_basis), obj.name
 
 
 def drop(*_args: Any) -> None:
@@ -72,14 +81,16 @@ def drop(*_args: Any) -> None:
 
 def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     """Make the twins of parts alike that were edited since; returns how many there were."""
-    mates, done = _gather(rig), 0
+    known, done = _gather(rig), 0
+    touched = {obj.session_uid: obj for obj in changed if obj.session_uid in known and was_edited(obj)}
+    if not touched:
+        return 0
+    edited = {touched[uid]: mate for uid, mate in _gathered(rig, touched).items()}
     plane = _planes[rig.session_uid]
     active = bpy.context.view_layer.objects.active
-    edited = {obj: mates[obj.session_uid] for obj in changed if obj.session_uid in mates and was_edited(obj)}
+    order = {obj: number for number, obj in enumerate(edited)}
     for obj, mate in edited.items():
-        if mate in edited and (
-            mate == active or (obj != active and list(edited).index(mate) < list(edited).index(obj))
-        ):
+        if mate in edited and (mate == active or (obj != active and order[mate] < order[obj])):
             continue  # both were moved: the active one leads
         _make_alike(obj, mate, plane)
         done += 1
@@ -91,11 +102,11 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
 def was_edited(obj: bpy.types.Object) -> bool:
     """Whether a part was moved, turned, resized or renamed since its twin was made alike."""
     record = record_of(obj)
-    return obj.name != record.seen_name or flat(obj.matrix_basis) != list(record.seen)
+    return record.seen != obj.matrix_basis or obj.name != record.seen_name
 
 
 def _make_alike(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    before, twin = Matrix(unflat(record_of(obj).seen).tolist()), mate.matrix_basis
+    before, twin = record_of(obj).seen.copy(), mate.matrix_basis
     if obj.matrix_basis != before:
         flip = flip_between(rigid(before), rigid(twin), plane)
         grown = np.array(obj.matrix_basis.to_scale()) / np.array(before.to_scale())
@@ -126,18 +137,34 @@ def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
     """After every change of the scene: see whether a half of a model was edited."""
     if not _state["on"] or _state["busy"]:
         return
-    changed = [update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Object)]
-    _follow_all(scene, changed)
+    rigs = {rig.session_uid: rig for rig in _symmetric(scene)}
+    if rigs:
+        _follow_all(rigs, depsgraph)
 
 
-def _follow_all(scene: bpy.types.Scene, changed: list[bpy.types.Object]) -> None:
-    posed = {obj for obj in changed if obj.type == "ARMATURE"}
-    for rig in _symmetric(scene):
-        mine: Iterator[bpy.types.Object] = (obj for obj in changed if record_of(obj).model == rig)
-        if rig in posed:  # then all that it carries is told of: only what is selected can have been edited
-            mine = (obj for obj in bpy.context.view_layer.objects.selected if record_of(obj).model == rig)
+def _follow_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
+    """When a model is posed all that it carries is told of: then only what is selected can have been edited."""
+    updates = depsgraph.updates.values()
+    posed = _posed(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
+    selected = bpy.context.view_layer.objects.selected if posed else ()
+    told: list[bpy.types.Object] = []
+    if posed != rigs.keys():
+        told = [each.original for update in updates if isinstance(each := update.id, bpy.types.Object)]
+    for uid, rig in rigs.items():
         with _at_it():
-            follow(rig, list(mine))
+            follow(rig, selected if uid in posed else told)
+
+
+def _posed(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.DepsgraphUpdate]) -> set[int]:
+    """Which of some models are told of themselves; looks no further than to the last of them."""
+    found: set[int] = set()
+    for update in updates:
+        each = update.id
+        if isinstance(each, bpy.types.Object) and each.type == "ARMATURE":
+            found |= {each.original.session_uid} & rigs.keys()
+            if len(found) == len(rigs):
+                break
+    return found
 
 
 def _symmetric(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
@@ -168,13 +195,16 @@ def value_changed(empty: bpy.types.Object) -> None:
         act(mate)
 
 
-def mass_changed(obj: bpy.types.Object) -> None:
-    """A body's mass was edited."""
+def body_changed(obj: bpy.types.Object) -> None:
+    """A body's mass was edited, or whether it is held where it is."""
     mate = _mate_of(obj)
-    if mate is None or record_of(mate).mass == record_of(obj).mass:
+    if mate is None:
+        return
+    own, its = record_of(obj), record_of(mate)
+    if (own.mass, own.immobile) == (its.mass, its.immobile):
         return
     with _at_it():
-        record_of(mate).mass = record_of(obj).mass
+        its.mass, its.immobile = own.mass, own.immobile
     for act in listeners.on_body_change:
         act(mate)
 
@@ -183,7 +213,7 @@ def _mate_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     rig = record_of(obj).model
     if not _state["on"] or _state["busy"] or rig is None or not settings(rig).symmetric:
         return None
-    return _gather(rig).get(obj.session_uid)
+    return _gathered(rig, (obj.session_uid,)).get(obj.session_uid)
 
 
 def symmetry_changed(armature: bpy.types.Armature) -> None:
@@ -191,6 +221,9 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
     rig = armature_settings(armature).rig
     if rig is not None and armature_settings(armature).symmetric:
         begin(rig)
+    elif rig is not None:
+        for obj in (obj for role in _PARTS for obj in parts(rig, role)):
+            record_of(obj).seen_name = ""
     look()
 
 
@@ -210,7 +243,9 @@ _HANDLERS: Handlers = (
 )
 _LISTENERS: Listeners = (
     (listeners.on_value_change, value_changed),
-    (listeners.on_body_change, mass_changed),
+    (listeners.on_body_change, body_changed),
+    (listeners.on_twin_change, drop),
+    (listeners.on_refit, drop),
     (listeners.on_symmetry_change, symmetry_changed),
 )
 

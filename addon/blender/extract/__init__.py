@@ -24,7 +24,7 @@ from ..access import record_of, settings
 from ..build.bodies import com_pose
 from ..document import document_bytes
 from ..joint_axes import constraint_turn
-from ..joint_properties import KnuckleDof
+from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
 from ..model_parts import file_name, parts, renamed_bones, rig_in
 from ..physics.flywheel import is_typed
@@ -39,6 +39,8 @@ __all__ = ["document_ids", "extract", "own_ids"]
 
 T = TypeVar("T", Body, Joint)
 Ids = Mapping[bpy.types.Object, str]
+#: Openings that differ by no more, as a share of their size, are the same in 32 bits.
+_SAME_OPENING = 1e-6
 
 
 def extract(collection: bpy.types.Collection) -> Mechanism:
@@ -229,7 +231,9 @@ class _Reading:
         exact = self.frames.get(joint.id)
         joint.name = file_name(obj, self.bones)
         rewired = (parent, child) != (joint.parent, joint.child)
-        if exact is None or rewired or was_moved(obj) or {joint.parent, joint.child} & self.moved:
+        opening, reopened = _opening(part, None if rewired else self.openings.get(joint.id))
+        moved = was_moved(obj) or bool({joint.parent, joint.child} & self.moved)
+        if exact is None or rewired or reopened or moved:
             known = (old or original) is not None  # an end that the file leaves open is the world
             at_world = part.at_world and (parent is None) != (child is None)
             lost = not at_world and any(
@@ -240,12 +244,7 @@ class _Reading:
             joint.active = part.active and not lost and parent != child
             frame = _edited_frame(obj, exact)
             joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
-            if exact is None and part.is_open:
-                turn = constraint_turn(part)
-                opening = unflat(part.opening)
-                frame = frame @ (opening if turn is None else turn @ opening @ inverse(turn))
-            elif joint.id in self.openings and not rewired:
-                frame = frame @ self.openings[joint.id]
+            frame = frame if opening is None else frame @ opening
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
         elif self.switched:
             joint.active = part.active
@@ -281,6 +280,20 @@ class _Reading:
     def _tell_of_new(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
         copy = f", a copy of {original.name!r}" if original is not None else ""
         self.report.info("added", f"{kind} {file_name(obj)!r} is new{copy}", where=own)
+
+
+def _opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
+    """Where a joint's other side is from its frame (4, 4), None where they are one, and whether that was edited.
+    ``exact`` is where the document has it."""
+    if not (part.is_open or any(part.opening)):
+        return exact, False  # nobody wrote it down
+    opening = unflat(part.opening) if part.is_open else np.eye(4)
+    turn = constraint_turn(part)
+    opening = opening if turn is None else turn @ opening @ inverse(turn)
+    before = np.eye(4) if exact is None else exact
+    if np.abs(opening - before).max() <= _SAME_OPENING * max(1.0, float(np.abs(before).max())):
+        return exact, False
+    return opening, True
 
 
 def _edited_frame(obj: bpy.types.Object, exact: Array | None) -> Array:

@@ -255,7 +255,11 @@ def after_undo(*_args: Any) -> None:
     """After undo and redo: what was said of frames that are no longer shown is taken back."""
     forget()
     for scene in bpy.data.scenes:
-        if scene.rigidbody_world is None or scene.frame_current <= first_frame(scene) or not _driven(scene):
+        if (
+            scene.rigidbody_world is None
+            or scene.frame_current <= first_frame(scene)
+            or not _driven(simulated_in(scene))
+        ):
             progress.tell(scene, "")
 
 

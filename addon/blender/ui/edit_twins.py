@@ -12,16 +12,17 @@ from ...model.sides import Plane
 from ...model.symmetry import Difference, Pair
 from ..access import record_of, settings
 from ..animation.mirroring import mirror_keys
+from ..edit.twin_making import create_twins
 from ..edit.twins import (
     by_id,
     candidates,
-    create_twins,
     differences,
     link_twins,
+    mates_among,
     mirror_to_twins,
     plane_along,
     twin_of,
-    unlink_twin,
+    unlink_twins,
 )
 from ..model_parts import servo_bones
 from ..translations import told
@@ -79,7 +80,7 @@ class KNUCKLE_OT_mirror_to_twin(_NeedsParts):
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         reason = super().why_not(context, rig)
-        if reason or any(twin_of(obj) is not None for obj in chosen_parts(context, rig)):
+        if reason or mates_among(chosen_parts(context, rig)):
             return reason
         return "None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one"
 
@@ -149,8 +150,7 @@ class KNUCKLE_OT_unlink_twins(_NeedsParts):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         linked = [obj for obj in chosen_parts(context, rig) if record_of(obj).twin]
-        for obj in linked:
-            unlink_twin(obj)
+        unlink_twins(linked)
         say(self, {"INFO"}, f"{counted(len(linked), 'part')} unlinked")
         return {"FINISHED"}
 

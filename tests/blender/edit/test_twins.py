@@ -5,19 +5,28 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
+from mathutils import Euler, Matrix
 
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
-from addon.blender.edit.twins import differences, twin_of
+from addon.blender.channels import servo_channels
+from addon.blender.edit import authoring, symmetric
+from addon.blender.edit.joints import put_opening
+from addon.blender.edit.refit import refit
+from addon.blender.edit.twin_making import create_twins
+from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
+from addon.blender.posing import write_pose
+from addon.model.kinematics import joint_frame_world, joint_side_world
 from addon.model.mirror import mirror_of
 from addon.model.sides import sides_of
 from addon.model.symmetry import asymmetries
@@ -189,3 +198,173 @@ def test_what_is_deleted_is_nobodys_twin(blank: Any) -> None:
     for some in (mechanism.bodies, mechanism.joints):
         assert {part.twin for part in some if part.twin} <= {part.id for part in some}
     assert any(part.twin for part in mechanism.bodies), "the others are still twins"
+
+
+def move(obj: Any, *by: float) -> None:
+    pick(obj)
+    bpy.ops.transform.translate(value=by)
+    bpy.context.view_layer.update()
+
+
+def paired(rig: Any, role: str) -> Any:
+    """A part of the left that has a twin."""
+    return next(obj for obj in parts(rig, role) if twin_of(obj) is not None and "Left" in obj.name)
+
+
+def symmetrical(name: str = "hexapod.jm") -> Any:
+    rig = made(name)
+    settings(rig).symmetric = True
+    bpy.context.view_layer.update()
+    return rig
+
+
+def steps_of(obj: Any, act: Any) -> float:
+    """How far a part goes in the design while something is done."""
+    before = obj.matrix_basis.translation.copy()
+    act()
+    return float((obj.matrix_basis.translation - before).length)
+
+
+def test_other_twins_follow_after_one_was_deleted_with_blenders_own_tools(blank: Any) -> None:
+    rig = symmetrical()
+    joint, body = paired(rig, "JOINT"), paired(rig, "BODY")
+    move(joint, 0.1, 0.0, 0.0)
+    pick(twin_of(joint))
+    bpy.ops.object.delete()
+    move(joint, 0.1, 0.0, 0.0)
+    record_of(joint).joint.dofs[0].upper = 0.77
+    assert steps_of(twin_of(body), lambda: move(body, 0.0, 0.3, 0.0)) == pytest.approx(0.3, abs=1e-5)
+
+
+def test_a_copy_is_nobodys_twin(blank: Any) -> None:
+    rig = symmetrical()
+    body = paired(rig, "BODY")
+    mate = twin_of(body)
+    pick(body)
+    bpy.ops.object.duplicate()
+    bpy.context.view_layer.update()
+    copy = bpy.context.view_layer.objects.active
+    assert twin_of(copy) is None and twin_of(mate) == body
+    symmetric.look()  # as undo and redo do
+    stood = copy.matrix_basis.copy()
+    assert steps_of(body, lambda: move(mate, 0.0, 0.2, 0.0)) == pytest.approx(0.2, abs=1e-5)
+    assert copy.matrix_basis == stood
+    assert steps_of(mate, lambda: move(copy, 0.0, 0.0, 0.3)) == 0.0
+
+
+def test_a_twin_that_is_made_while_editing_is_symmetrical_follows(blank: Any) -> None:
+    rig = symmetrical()
+    body = paired(rig, "BODY")
+    pick(twin_of(body))
+    bpy.ops.knuckle.delete_parts()
+    bpy.context.view_layer.update()
+    body.rotation_mode = "QUATERNION"
+    body.matrix_basis = body.matrix_basis @ Euler((0.9, 1.2, 0.4)).to_matrix().to_4x4()
+    bpy.context.view_layer.update()
+    move(body, 0.0, 0.0, 0.1)
+    pick(body)
+    bpy.ops.knuckle.create_twin()
+    bpy.context.view_layer.update()
+    made_ = twin_of(body)
+    assert steps_of(made_, lambda: move(body, 0.0, 0.3, 0.0)) == pytest.approx(0.3, abs=1e-5)
+    symmetric.look()
+    turn = body.matrix_basis.to_quaternion()
+    assert steps_of(body, lambda: move(made_, 0.0, 0.0, 0.1)) == pytest.approx(0.1, abs=1e-5)
+    assert turn.rotation_difference(body.matrix_basis.to_quaternion()).angle < 1e-3
+    pick(body, made_)
+    bpy.ops.knuckle.unlink_twins()
+    assert steps_of(made_, lambda: move(body, 0.0, 0.3, 0.0)) == 0.0
+
+
+def test_all_values_are_followed(blank: Any) -> None:
+    rig = symmetrical()
+    joint, body = paired(rig, "JOINT"), paired(rig, "BODY")
+    own, its = (record_of(obj).joint.dofs[0] for obj in (joint, twin_of(joint)))
+    for name in ("position", "velocity", "servo_stiffness", "servo_damping", "friction", "armature"):
+        setattr(own, name, 0.5)
+        assert abs(getattr(its, name)) == 0.5, name
+    record_of(body).immobile = True
+    assert record_of(twin_of(body)).immobile
+    assert differences(rig) == []
+
+
+def test_twins_that_are_alike_do_not_creep(blank: Any) -> None:
+    rig = made("rover.jm")
+    before = formats.dumps(now(rig))
+    pairs = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role) if twin_of(obj)]
+    for first in (0, 1, 0):
+        pick(*pairs[first::2])
+        bpy.ops.knuckle.mirror_to_twin()
+    assert formats.dumps(now(rig)) == before
+
+
+def test_the_twin_of_a_joint_that_closes_an_open_loop(blank: Any) -> None:
+    """What is open on the left is as open on the right, mirrored; and where it is not, that is told and mended."""
+    rig = authoring.new_model(bpy.context, "Loop")
+    boxes = []
+    for name, at in (("Base", (0, 0, 0)), ("Left A", (-2, 0, 0)), ("Left B", (-2, 2, 0))):
+        bpy.ops.mesh.primitive_cube_add(size=0.5, location=at)
+        boxes.append(bpy.context.object)
+        boxes[-1].name = name
+    bpy.context.view_layer.update()
+    authoring.make_body(rig, boxes, mass=1.0)
+    bpy.context.view_layer.update()
+    base, one, two = boxes
+    joints = []
+    for parent, child, place in ((base, one, (-1, 0, 0)), (one, two, (-2, 1, 0))):
+        joints.append(authoring.add_joint(rig, parent, child, Matrix.Translation(place), "revolute")[0])
+        joints[-1].name = f"Left {len(joints)}"
+    for empty, value in zip(joints, (0.2, 0.4), strict=True):
+        write_pose(rig, servo_channels(rig)[record_of(empty).source_id], np.array([value]))
+    bpy.context.view_layer.update()
+    place = Matrix.Translation((-0.5, 2, 0)) @ Euler((0.3, 0.2, 0.1)).to_matrix().to_4x4()
+    joints.append(authoring.add_joint(rig, base, two, place, "revolute")[0])
+    joints[-1].name = "Left 3"
+    assert record_of(joints[-1]).joint.is_open
+    pick(one, two, *joints)
+    bpy.ops.knuckle.create_twin(plane="X")
+    mechanism = now(rig)
+    bodies = {body.id: body for body in mechanism.bodies}
+    left, right = (next(joint for joint in mechanism.joints if joint.name == f"{side} 3") for side in ("Left", "Right"))
+    flip = np.diag([-1.0, 1.0, 1.0, 1.0])
+    for side in (joint_frame_world, joint_side_world):
+        assert side(right, bodies) == pytest.approx(flip @ side(left, bodies) @ flip, abs=1e-6)
+    assert differences(rig) == []
+    mate = twin_of(joints[-1])
+    put_opening(record_of(mate).joint, np.array(Matrix.Translation((0.0, 0.5, 0.0))))
+    assert {each.what for each in differences(rig)} == {"opening of its loop"}
+    pick(joints[-1])
+    bpy.ops.knuckle.mirror_to_twin(plane="X")
+    assert differences(rig) == []
+
+
+def looks_through(act: Any) -> int:
+    """How often a model's objects are looked through while something is done."""
+    count = 0
+
+    def told(frame: Any, event: str, _arg: Any) -> None:
+        nonlocal count
+        count += event == "call" and frame.f_code is parts.__code__
+
+    sys.setprofile(told)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_many_parts_take_no_more_looks_through_the_model_than_few(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    every = {role: [obj for obj in parts(rig, role) if twin_of(obj)] for role in ("BODY", "JOINT")}
+    plane = plane_of(rig)
+    counts: dict[str, set[int]] = {"mirror": set(), "unlink": set(), "create": set()}
+    for many in (1, 4):
+        chosen = [obj for objects in every.values() for obj in objects[: 2 * many : 2]]
+        lost = [twin_of(obj) for obj in chosen]
+        counts["mirror"].add(looks_through(lambda chosen=chosen: mirror_to_twins(chosen, plane)))
+        counts["unlink"].add(looks_through(lambda chosen=chosen: unlink_twins(chosen)))
+        bpy.data.batch_remove(lost)
+        refit(rig)
+        counts["create"].add(looks_through(lambda chosen=chosen: create_twins(chosen, plane)))
+    assert all(max(each) - min(each) <= 2 for each in counts.values()), counts

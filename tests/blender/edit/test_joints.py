@@ -1,0 +1,153 @@
+"""Joints edited while they are posed, keyed or open: what hangs together stays as it stands and moves as it did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.animation.posed import store_pose
+from addon.blender.channels import servo_channels
+from addon.blender.compat import action_curves
+from addon.blender.edit.joints import swap_ends
+from addon.blender.model_parts import parts
+from addon.blender.posing import write_pose
+from addon.model.kinematics import design_openings, joint_frame_world
+from tests.blender.edit.test_twins import made, now, pick
+
+
+def between(empty: Any) -> np.ndarray:
+    """Where the child of a joint stands, seen from its parent; both as they were before anything was exchanged."""
+    bpy.context.view_layer.update()
+    parent, child = sorted((record_of(empty).joint.parent, record_of(empty).joint.child), key=lambda obj: obj.name)
+    return np.linalg.inv(np.array(parent.matrix_world)) @ np.array(child.matrix_world)
+
+
+def knee_of(rig: Any) -> Any:
+    return next(obj for obj in parts(rig, "JOINT") if "Knee" in obj.name)
+
+
+def channels_of(rig: Any, empty: Any) -> Any:
+    return servo_channels(rig)[record_of(empty).source_id]
+
+
+def test_ends_are_exchanged_and_pose_and_keys_turn_round(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    knee = knee_of(rig)
+    record_of(knee).joint.dofs[0].servo_stiffness, record_of(knee).joint.dofs[0].servo_damping = 123.0, 4.0
+    bone = rig.pose.bones[channels_of(rig, knee)[0].bone]
+    for frame, value in ((1, 0.5), (20, -0.2)):
+        bone.rotation_euler.z = value
+        bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    bpy.context.scene.frame_set(20)
+    stored, kneeling = store_pose(rig, "Kneeling"), bone.rotation_euler.z
+    before = {}
+    for frame in (1, 7, 20):
+        bpy.context.scene.frame_set(frame)
+        before[frame] = between(knee)
+    pick(knee)
+    assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
+    assert bone.rotation_euler.z == pytest.approx(0.2, abs=1e-6)
+    for frame, pose in before.items():
+        bpy.context.scene.frame_set(frame)
+        assert between(knee) == pytest.approx(pose, abs=2e-6)
+    dof = record_of(knee).joint.dofs[0]
+    assert (dof.servo_stiffness, dof.servo_damping) == (123.0, 4.0)
+    curve = action_curves(rig, stored).find(channels_of(rig, knee)[0].path, index=2)
+    assert curve.evaluate(1.0) == pytest.approx(-kneeling), "poses that are kept turn round as well"
+    rig.animation_data_clear()
+    bpy.context.view_layer.update()
+    pose = between(knee)
+    assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
+    assert between(knee) == pytest.approx(pose, abs=2e-6), "without keys it stays posed as well"
+
+
+@pytest.mark.parametrize("type_", ["ball", "free", "universal", "cylindrical"])
+def test_ends_of_every_type_are_exchanged_where_they_are_posed(blank: Any, type_: str) -> None:
+    rig = made("hexapod.jm")
+    knee = knee_of(rig)
+    pick(knee)
+    bpy.ops.knuckle.set_joint_type(type=type_)
+    channels = channels_of(rig, knee)
+    write_pose(rig, channels, np.linspace(0.2, 0.6, len(channels)))
+    before = between(knee)
+    swap_ends(knee)
+    assert between(knee) == pytest.approx(before, abs=2e-6)
+
+
+@pytest.mark.parametrize("name", ["slider_crank.json", "brake.json"])
+def test_a_joint_of_an_open_loop_stays_open_when_its_ends_are_exchanged(blank: Any, name: str) -> None:
+    rig = made(name)
+    before = now(rig)
+    openings = design_openings(before)
+    assert openings
+    for empty in parts(rig, "JOINT"):
+        if record_of(empty).source_id in openings:
+            swap_ends(empty)
+    after, bodies = now(rig), {body.id: body for body in before.bodies}
+    for joint in after.joints:
+        if joint.id not in openings:
+            continue
+        old = next(each for each in before.joints if each.id == joint.id)
+        assert (joint.parent, joint.child) == (old.child, old.parent)
+        own, its = joint_frame_world(joint, bodies), bodies[old.child].pose @ old.frame_child
+        assert own == pytest.approx(its, abs=2e-5)
+        assert design_openings(after)[joint.id] == pytest.approx(np.linalg.inv(openings[joint.id]), abs=2e-5)
+    assert formats.dumps(after, settings(rig).format)[0]
+
+
+def axis_of(rig: Any, key: str) -> tuple[np.ndarray, Any]:
+    mechanism = now(rig)
+    joint = next(each for each in mechanism.joints if each.id == key)
+    frame = joint_frame_world(joint, {body.id: body for body in mechanism.bodies})
+    return frame[:3, :3] @ joint.dofs[0].axis, joint
+
+
+@pytest.mark.parametrize("name", ["humanoid.skel", "sensor_leg.xml", "pumpjack.json"])
+def test_a_joint_of_another_type_keeps_its_axis(blank: Any, name: str) -> None:
+    rig = made(name)
+    hinges = [
+        obj
+        for obj in parts(rig, "JOINT")
+        if record_of(obj).joint.type == "revolute" and abs(record_of(obj).joint.dofs[0].axis[2]) < 0.5
+    ]
+    empty = next(obj for obj in hinges if not record_of(obj).joint.loop)
+    key, text = record_of(empty).source_id, formats.dumps(now(rig))
+    before, _joint = axis_of(rig, key)
+    pick(empty)
+    assert bpy.ops.knuckle.set_joint_type(type="revolute") == {"FINISHED"}
+    assert formats.dumps(now(rig)) == text, "it was one already"
+    for type_ in ("cylindrical", "prismatic", "universal", "revolute"):
+        bpy.ops.knuckle.set_joint_type(type=type_)
+        after, joint = axis_of(rig, key)
+        assert after == pytest.approx(before, abs=1e-6), type_
+        assert joint.type == type_
+
+
+def test_a_posed_joint_is_moved_and_what_it_carries_stays(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    carrier = record_of(knee_of(rig)).joint.parent
+    hip = next(obj for obj in parts(rig, "JOINT") if record_of(obj).joint.child == carrier)
+    for empty, value in ((hip, 0.4), (knee_of(rig), 0.5)):
+        write_pose(rig, channels_of(rig, empty), np.array([value]))
+    bpy.context.view_layer.update()
+    before = {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    bpy.context.scene.cursor.matrix = hip.matrix_world @ Matrix.Translation((0.3, 0.1, 0.0))
+    place = np.array(bpy.context.scene.cursor.matrix)
+    pick(hip)
+    assert bpy.ops.knuckle.move_joint(where="CURSOR") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    for name, pose in before.items():
+        assert np.array(bpy.data.objects[name].matrix_world) == pytest.approx(pose, abs=2e-6)
+    assert np.array(hip.matrix_world)[:3, 3] == pytest.approx(place[:3, 3], abs=2e-6)
+    assert rig.pose.bones[channels_of(rig, hip)[0].bone].rotation_euler.z == pytest.approx(0.4), "the pose is kept"
+    child, turn = record_of(hip).joint.child, Matrix(place.tolist()) @ Matrix.Rotation(0.2, 4, "Z")
+    wanted = np.array(turn @ Matrix(place.tolist()).inverted() @ child.matrix_world)
+    write_pose(rig, channels_of(rig, hip), np.array([0.6]))
+    bpy.context.view_layer.update()
+    assert np.array(child.matrix_world) == pytest.approx(wanted, abs=5e-6), "it turns about where it was put"
