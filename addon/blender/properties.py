@@ -61,6 +61,9 @@ class KnuckleObject(bpy.types.PropertyGroup):
         size=(4, 4), subtype="MATRIX", description="The local matrix that its twin was last made alike to"
     )
     seen_name: StringProperty(description="The name that went with it")
+    seen_twin: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="The local matrix of the twin then")
+    seen_twin_name: StringProperty(description="The twin's name then")
+    seen_count: IntProperty(description="How often the two were made alike")
     model: PointerProperty(type=bpy.types.Object)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")

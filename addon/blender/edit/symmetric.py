@@ -31,8 +31,9 @@ _PARTS = ("BODY", "JOINT")
 _mates: dict[int, dict[int, bpy.types.Object]] = {}
 _planes: dict[int, Plane] = {}
 #: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
-#: that are told are our own.
-_state = {"on": False, "busy": False}
+#: that are told are our own; and whether a step was just undone or redone. Blender keeps a step before it tells of the
+#: change: of the edit that made it, the twin's half is missing there.
+_state = {"on": False, "busy": False, "stepped": False}
 
 
 def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
@@ -41,9 +42,9 @@ def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
         pairs = mates(rig)
         found = _mates[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
         _planes[rig.session_uid] = plane_between(rig)
-        for obj in pairs:
+        for obj, mate in pairs.items():
             if not record_of(obj).seen_name:
-                note(obj)  # it came from another model
+                note(obj, mate)  # it came from another model
     return found
 
 
@@ -69,8 +70,8 @@ def _is_there(obj: bpy.types.Object) -> bool:
 def begin(rig: bpy.types.Object) -> None:
     """From now on the model's halves are edited together: they are taken as they stand."""
     drop()
-    for obj in (obj for role in _PARTS for obj in parts(rig, role)):
-        note(obj)
+    for obj, mate in mates(rig).items():
+        note(obj, mate)
 
 
 def drop(*_args: Any) -> None:
@@ -94,9 +95,23 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
             continue  # both were moved: the active one leads
         _make_alike(obj, mate, plane)
         done += 1
-    for obj in (each for pair in edited.items() for each in pair):
-        note(obj)
+    for obj, mate in edited.items():
+        note(obj, mate)
     return done
+
+
+def catch_up(rig: bpy.types.Object) -> None:
+    """After a step was undone or redone. Blender keeps a step before it tells of the change, so in what it keeps of an
+    edit the twin's half is missing: it is done again. And going back it takes back what it kept, and so not that half:
+    the part that was alike the fewest times is the one that was gone back with, and knows where its twin was."""
+    known = mates(rig)
+    follow(rig, known)
+    for obj, mate in known.items():
+        record, theirs = record_of(obj), record_of(mate)
+        if record.seen_count < theirs.seen_count:
+            mate.matrix_basis = record.seen_twin
+            mate.name = record.seen_twin_name
+            note(obj, mate)
 
 
 def was_edited(obj: bpy.types.Object) -> bool:
@@ -144,6 +159,12 @@ def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
 
 def _follow_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
     """When a model is posed all that it carries is told of: then only what is selected can have been edited."""
+    if _state["stepped"]:
+        _state["stepped"] = False
+        for rig in rigs.values():
+            with _at_it():
+                catch_up(rig)
+        return
     updates = depsgraph.updates.values()
     posed = _posed(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected if posed else ()
@@ -229,17 +250,25 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
 
 @persistent
 def look(*_args: Any) -> None:
-    """After undo, redo or another file: see whether any model is edited symmetrically."""
+    """After undo, redo, or in another file: see whether any model is edited symmetrically."""
     drop()
+    _state["stepped"] = False
     every = getattr(bpy.data, "armatures", ())  # there are no data yet while Blender installs or starts extensions
     _state["on"] = any(armature_settings(data).symmetric for data in every)
+
+
+@persistent
+def stepped(*_args: Any) -> None:
+    """After undo and redo."""
+    look()
+    _state["stepped"] = _state["on"]
 
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
     ("load_post", look),
-    ("undo_post", look),
-    ("redo_post", look),
+    ("undo_post", stepped),
+    ("redo_post", stepped),
 )
 _LISTENERS: Listeners = (
     (listeners.on_value_change, value_changed),

@@ -39,6 +39,7 @@ def create_twins(
     bodies = {obj: None for obj in alone if record_of(obj).role == "BODY"}
     joints = {obj for obj in alone if record_of(obj).role == "JOINT"}
     joints |= {empty for empty in parts(rig, "JOINT") if record_of(empty).joint.child in bodies and empty not in paired}
+    ordered = [empty for empty in parts(rig, "JOINT") if empty in joints]
     if not (bodies or joints):
         raise ValueError("Everything that is selected has a twin already: Mirror to Twin makes them alike")
     made: list[bpy.types.Object] = []
@@ -47,10 +48,10 @@ def create_twins(
         for obj in bodies:
             made.append(_twin_body(taken, obj, between))
         around = Surroundings(rig)
-        for empty in (each for each in parts(rig, "JOINT") if each in joints):
+        for empty in ordered:
             made.append(_twin_joint(taken, around, empty, between))
-        for obj in made:
-            note(obj)
+        for obj, mate in zip([*bodies, *ordered], made, strict=True):
+            note(obj, mate)
     return made, refit(rig)
 
 
@@ -81,7 +82,6 @@ class _Taken:
         name = twin_name(file_name(obj), names)
         made = copy_part(obj, name, twin_name(record.source_id, self.ids) if name in self.ids else name)
         record_of(made).twin, record.twin = record.source_id, record_of(made).source_id
-        note(obj)
         names.add(name)
         self.ids.add(record.twin)
         return made

@@ -111,11 +111,15 @@ def mates_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, b
     return {obj: known[obj] for obj in chosen if obj in known}
 
 
-def note(obj: bpy.types.Object) -> None:
-    """A part and its twin are alike, as far as they are to be, as they stand now: what is edited from here on
-    symmetrical editing does to both."""
-    record = record_of(obj)
-    record.seen, record.seen_name = obj.matrix_basis, obj.name
+def note(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
+    """Twins are alike, as far as they are to be, as they stand now: what is edited from here on symmetrical editing
+    does to both."""
+    count = max(record_of(obj).seen_count, record_of(mate).seen_count) + 1
+    for one, other in ((obj, mate), (mate, obj)):
+        record = record_of(one)
+        record.seen, record.seen_name = one.matrix_basis, one.name
+        record.seen_twin, record.seen_twin_name = other.matrix_basis, other.name
+        record.seen_count = count
 
 
 def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
@@ -125,8 +129,7 @@ def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
         raise ValueError("Twins are two bodies, or two joints, of one mechanism")
     unlink_twins([obj for obj in (first, second) if record_of(obj).twin])
     one.twin, other.twin = other.source_id, one.source_id
-    note(first)
-    note(second)
+    note(first, second)
 
 
 def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:

@@ -3,6 +3,7 @@ is done to one half is done to the other."""
 
 from __future__ import annotations
 
+import importlib
 import random
 import re
 import sys
@@ -368,3 +369,35 @@ def test_many_parts_take_no_more_looks_through_the_model_than_few(blank: Any) ->
         refit(rig)
         counts["create"].add(looks_through(lambda chosen=chosen: create_twins(chosen, plane)))
     assert all(max(each) - min(each) <= 2 for each in counts.values()), counts
+
+
+def test_steps_that_are_kept_before_the_twin_followed_are_undone_and_redone(
+    blank: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a window Blender keeps a step, and then tells of the change. (Called by ``bpy.ops`` it tells first.)"""
+    call = importlib.import_module("_bpy").ops.call
+    bpy.ops.import_scene.mechanism(filepath=str(found("hexapod.jm")))
+    rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
+    settings(rig).symmetric = True
+    bpy.context.view_layer.update()
+    monkeypatch.setattr(bpy.context.preferences.edit, "undo_steps", 256)
+    bpy.ops.ed.undo_push(message="start")
+    rng, after = random.Random(5), [places()]
+    for edit in range(30):
+        every = [obj for obj in bpy.data.objects if record_of(obj).role in {"BODY", "JOINT"} and twin_of(obj)]
+        obj = rng.choice(every)
+        pick(obj)
+        bpy.context.view_layer.update()
+        obj.location.x += rng.uniform(0.1, 0.3)
+        obj.name = re.sub(r"(Left|Right)( \d+)?", rf"\1 {rng.randrange(1000)}", obj.name)
+        call("ED_OT_undo_push", {"message": str(edit)})
+        bpy.context.view_layer.update()
+        after.append(places())
+    for command, steps in (("ED_OT_undo", after[-2::-1]), ("ED_OT_redo", after[1:])):
+        for wanted in steps:
+            call(command, {})
+            bpy.context.view_layer.update()
+            here = places()
+            assert {key: row[0] for key, row in here.items()} == {key: row[0] for key, row in wanted.items()}
+            for key, row in wanted.items():
+                assert here[key][1:] == pytest.approx(row[1:], abs=1e-5)
