@@ -64,7 +64,7 @@ def test_where_nothing_was_edited_nothing_changes(blank: Any, name: str) -> None
     held = len(bpy.context.scene.rigidbody_world.constraints.objects)
     refit(rig)
     size = np.ptp(before[:, :3, 3], axis=0).max()
-    assert poses(rig) == pytest.approx(before, abs=1e-5 * size)
+    assert poses(rig) == pytest.approx(before, abs=float(1e-5 * size))
     assert bones(rig) == channels
     assert formats.dumps(extract(settings(rig).collection)) == text
     assert len(bpy.context.scene.rigidbody_world.constraints.objects) == held, "physics is there as it was"
