@@ -17,7 +17,7 @@ from .symmetry import asymmetries
 
 Kind = Literal["body", "joint", "model"]
 #: Beyond this ratio of masses between jointed bodies, solvers have a hard time.
-_MASS_RATIO = 1000.0
+_MASS_RATIO = 100.0
 #: Loops that are open by less (length units, rad) count as closed.
 _OPEN = 1e-4
 _NO_MASS = 1e-9

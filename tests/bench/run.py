@@ -29,10 +29,10 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.model.kinematics import spanning_tree
 from addon.model.records import Source
-from tests.bench import conversions, motion, overlays, physics, reading
+from tests.bench import conversions, motion, overlays, physics, reading, symmetry
 
 KEYS = 20
-PARTS = ("import", "reading", "kinematics", "motion", "overlays")
+PARTS = ("import", "reading", "kinematics", "motion", "overlays", "symmetry")
 
 
 def star(count: int, depth: int = 8) -> str:
@@ -279,6 +279,8 @@ def main(arguments: list[str]) -> int:
             rows += motion.rows(Path(folder), star(motion.SERVOS + 1), options.keys)
         if "overlays" in options.only:
             rows += overlays.rows(star(1001), 1001)
+        if "symmetry" in options.only:
+            rows += symmetry.rows(star(1001), 1001)
     print(f"Blender {bpy.app.version_string}, {os.cpu_count()} cores, CPU seconds, medians")
     print(f"{'what':48} {'bodies':>6} {'seconds':>9} {'floor':>9} {'ratio':>7} {'bar':>5}")
     for row in rows:

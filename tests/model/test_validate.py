@@ -38,7 +38,7 @@ def weightless(m: Mechanism) -> None:
 
 
 def heavy(m: Mechanism) -> None:
-    m.bodies[0].mass = 5000.0
+    m.bodies[0].mass = 150.0
 
 
 def impossible(m: Mechanism) -> None:

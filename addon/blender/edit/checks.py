@@ -17,6 +17,7 @@ from ..model_parts import file_name, parts
 from ..records import read_shape
 from .authoring import DENSITY
 from .joints import delete_parts
+from .overlapping import overlapping
 from .refit import give_ids, refit
 from .twins import by_id, unlink_twin
 
@@ -28,8 +29,8 @@ _ROUND = {"sphere", "cylinder", "capsule", "cone", "hemisphere"}
 def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Everything that is to be said of a model, errors first: of its mechanism, and of its objects."""
     give_ids(rig)
-    found = validate(extract(settings(rig).collection))
-    found += _scales(rig)
+    mechanism = extract(settings(rig).collection)
+    found = [*validate(mechanism), *overlapping(mechanism), *_scales(rig)]
     order = {"error": 0, "warning": 1, "info": 2}
     return sorted(found, key=lambda finding: order[finding.severity])
 

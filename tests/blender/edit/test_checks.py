@@ -11,6 +11,7 @@ import pytest
 from addon.blender.access import record_of, settings
 from addon.blender.build import build
 from addon.blender.model_parts import parts, rig_in
+from addon.model.records import Body, Shape
 from tests.model.test_validate import sound
 
 
@@ -91,3 +92,26 @@ def test_scales_are_told_and_not_mended(rig: Any) -> None:
 def test_a_check_comes_first(rig: Any) -> None:
     with pytest.raises(RuntimeError, match="Check Mechanism first"):
         bpy.ops.knuckle.fix_finding()
+
+
+def test_bodies_that_begin_in_one_another_are_told_of(blank: Any) -> None:
+    """Of bodies without a joint between them; what touches is not in one another."""
+    mechanism = sound()
+    for body in mechanism.bodies:
+        body.shapes = [Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0})]
+    mechanism.bodies[1].shapes = [Shape("capsule", {"length": 4.0, "radius": 0.5})]  # jointed: it may be in the trunk
+    rig = rig_in(build(mechanism))
+    bpy.context.view_layer.objects.active = rig
+    assert "bodies-overlap" not in codes(rig)
+    rock = Body("rock", "Rock", mass=1.0)
+    rock.pose[2, 3] = 0.9
+    rock.shapes = [Shape("sphere", {"radius": 0.5})]
+    mechanism.bodies.append(rock)
+    rig = rig_in(build(mechanism))
+    bpy.context.view_layer.objects.active = rig
+    assert "bodies-overlap" in codes(rig)
+    row = next(row for row in settings(rig).findings if row.code == "bodies-overlap")
+    assert "'Trunk', 'Rock'" in row.message and row.message.endswith("by 0.1")
+    stone = next(obj for obj in parts(rig, "BODY") if obj.name.startswith("Rock"))
+    stone.location.z = 1.0
+    assert "bodies-overlap" not in codes(rig), "it lies on the trunk"

@@ -3,7 +3,6 @@ is done to one half is done to the other."""
 
 from __future__ import annotations
 
-import importlib
 import random
 import re
 import sys
@@ -375,7 +374,7 @@ def test_steps_that_are_kept_before_the_twin_followed_are_undone_and_redone(
     blank: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a window Blender keeps a step, and then tells of the change. (Called by ``bpy.ops`` it tells first.)"""
-    call = importlib.import_module("_bpy").ops.call
+    told = bpy.app.handlers.depsgraph_update_post
     bpy.ops.import_scene.mechanism(filepath=str(found("hexapod.jm")))
     rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
     settings(rig).symmetric = True
@@ -390,12 +389,15 @@ def test_steps_that_are_kept_before_the_twin_followed_are_undone_and_redone(
         bpy.context.view_layer.update()
         obj.location.x += rng.uniform(0.1, 0.3)
         obj.name = re.sub(r"(Left|Right)( \d+)?", rf"\1 {rng.randrange(1000)}", obj.name)
-        call("ED_OT_undo_push", {"message": str(edit)})
+        told.remove(symmetric.after_update)
+        bpy.ops.ed.undo_push(message=str(edit))
+        told.append(symmetric.after_update)
+        obj.update_tag()
         bpy.context.view_layer.update()
         after.append(places())
-    for command, steps in (("ED_OT_undo", after[-2::-1]), ("ED_OT_redo", after[1:])):
+    for command, steps in ((bpy.ops.ed.undo, after[-2::-1]), (bpy.ops.ed.redo, after[1:])):
         for wanted in steps:
-            call(command, {})
+            command()
             bpy.context.view_layer.update()
             here = places()
             assert {key: row[0] for key, row in here.items()} == {key: row[0] for key, row in wanted.items()}

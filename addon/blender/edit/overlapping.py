@@ -1,0 +1,84 @@
+"""Bodies that begin in one another and that no joint joins: physics pushes them apart at its first step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...model.kinematics import initial_coordinates, spanning_tree
+from ...model.records import Array, Mechanism, Shape
+from ...model.sides import name_list
+from ...model.validate import Finding
+from ..physics.overlaps import depths
+from ..physics.reach import Solid
+
+#: Bodies that are in one another by no more than this share of the smaller one touch.
+_TOUCHING = 0.01
+_NO_POINTS = np.zeros((0, 3))
+Piece = tuple[int, Solid, Array]  # the body's number, and where it is in the world
+
+
+def overlapping(mechanism: Mechanism) -> Iterator[Finding]:
+    """One finding for all pairs of bodies, if there are any; of boxes, balls, cylinders and capsules that collide."""
+    poses = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0]
+    pieces = [
+        (number, solid, poses[number] @ shape.pose)
+        for number, body in enumerate(mechanism.bodies)
+        if body.active and body.collidable
+        for shape in body.shapes
+        if shape.collision and bool(shape.extra.get("collidable", True)) and (solid := _solid(shape)) is not None
+    ]
+    joined = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints if joint.active}
+    deepest: dict[tuple[int, int], float] = {}
+    for one, other in _near(pieces):
+        pair = mechanism.bodies[one[0]], mechanism.bodies[other[0]]
+        if frozenset(body.id for body in pair) in joined or all(body.immobile for body in pair):
+            continue
+        depth = float(depths(one[1], other[1], one[2][None], other[2][None])[0])
+        if depth > _TOUCHING * min(one[1].half.min(), other[1].half.min()):
+            key = one[0], other[0]
+            deepest[key] = max(depth, deepest.get(key, 0.0))
+    if not deepest:
+        return
+    first, second = max(deepest, key=lambda key: deepest[key])
+    one_body, other_body = mechanism.bodies[first], mechanism.bodies[second]
+    count = f"{len(deepest)} pairs of bodies" if len(deepest) > 1 else "A pair of bodies"
+    names = name_list((one_body.name, other_body.name))
+    yield Finding(
+        "bodies-overlap", "info",
+        f"{count} that no joint joins {'begin' if len(deepest) > 1 else 'begins'} in one another; the deepest are "
+        f"{names}, by {deepest[first, second]:.3g}", "body", (one_body.id, other_body.id),
+    )  # fmt: skip
+
+
+def _solid(shape: Shape) -> Solid | None:
+    size = shape.size
+    if shape.type == "box":
+        return Solid("BOX", _NO_POINTS, np.array([size["x"], size["y"], size["z"]]) / 2.0)
+    if shape.type == "sphere":
+        return Solid("SPHERE", _NO_POINTS, np.full(3, size["radius"]))
+    if shape.type in {"cylinder", "capsule"}:
+        radius, along = size["radius"], size["length"] / 2.0
+        caps = radius if shape.type == "capsule" else 0.0
+        return Solid(shape.type.upper(), _NO_POINTS, np.array([radius, radius, along + caps]))
+    return None
+
+
+def _near(pieces: list[Piece]) -> Iterator[tuple[Piece, Piece]]:
+    """Pieces of two bodies whose boxes along the axes overlap; sorted along the longest way, so that a thousand of them
+    take no million looks."""
+    if not pieces:
+        return
+    half = np.array([np.abs(at[:3, :3]) @ solid.half for _number, solid, at in pieces])
+    middle = np.array([at[:3, 3] for _number, _solid_, at in pieces])
+    low, high = middle - half, middle + half
+    axis = int(np.ptp(middle, axis=0).argmax())
+    order = np.argsort(low[:, axis], kind="stable")
+    starts = low[order, axis]
+    for place, here in enumerate(order):
+        rest = order[place + 1 : int(np.searchsorted(starts, high[here, axis]))]
+        for there in rest[((low[rest] < high[here]) & (high[rest] > low[here])).all(axis=1)]:
+            one, other = sorted((pieces[here], pieces[there]), key=lambda piece: piece[0])
+            if one[0] != other[0]:
+                yield one, other

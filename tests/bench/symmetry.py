@@ -1,0 +1,54 @@
+"""``build.py bench --only symmetry``: what a change of the scene costs while a model of 1,000 joints is edited
+symmetrically, beside the same change while it is not."""
+
+from __future__ import annotations
+
+import bpy
+
+import addon
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.build import BuildOptions, build
+from addon.blender.edit.twins import link_twins
+from addon.blender.model_parts import parts, rig_in
+from tests.bench.overlays import timed
+
+
+def rows(star: str, count: int) -> list[dict[str, float | str]]:
+    """CPU seconds of a bone that is posed, with nothing and with half of the bodies selected; and of a body moved."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    if not addon.is_registered():
+        addon.register()
+    options = BuildOptions(gait=False, physics=False)
+    rig = rig_in(build(formats.loads(star.encode(), "star.jm"), bpy.context, options))
+    bodies = [obj for obj in parts(rig, "BODY") if not record_of(obj).twin]
+    for first, second in zip(bodies[1::2], bodies[2::2], strict=False):
+        link_twins(first, second)
+    pose, obj = rig.pose.bones[count // 2], bodies[1]
+
+    def posed() -> None:
+        pose.rotation_euler[2] += 0.01
+        bpy.context.view_layer.update()
+
+    def moved() -> None:
+        obj.location.z += 0.01
+        bpy.context.view_layer.update()
+
+    def each() -> list[float]:
+        for other in bodies:
+            other.select_set(False)
+        times = [timed(moved), timed(posed)]
+        for other in bodies[: len(bodies) // 2]:
+            other.select_set(True)
+        return [*times, timed(posed)]
+
+    off = each()
+    settings(rig).symmetric = True
+    on = each()
+    settings(rig).symmetric = False
+    names = ("a body moved", "a bone posed", "a bone posed, half selected")
+    return [
+        {"what": f"symmetrical: {what} (to off)", "bodies": count, "seconds": with_, "floor": without,
+         "ratio": with_ / without}
+        for what, with_, without in zip(names, on, off, strict=True)
+    ]  # fmt: skip
