@@ -267,6 +267,7 @@ def stepped(*_args: Any) -> None:
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
     ("load_post", look),
+    ("load_factory_startup_post", look),
     ("undo_post", stepped),
     ("redo_post", stepped),
 )

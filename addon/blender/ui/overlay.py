@@ -186,7 +186,9 @@ _EDITS: Listeners = (
     (listeners.on_body_change, _rewritten),
     (listeners.on_twin_change, _rewritten),
 )
-_ALWAYS: Handlers = (("load_post", _replaced), ("undo_post", _replaced), ("redo_post", _replaced))
+_ALWAYS: Handlers = tuple(
+    (name, _replaced) for name in ("load_post", "load_factory_startup_post", "undo_post", "redo_post")
+)
 
 
 # ---------------------------------------------------------------- its place in the sidebar
