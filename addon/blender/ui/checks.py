@@ -13,7 +13,7 @@ from ..edit.checks import check_model, fix
 from ..edit.twins import by_id
 from .common import NeedsModel, Result, counted, model_in, say
 from .lists import SEVERITY_ICONS
-from .panels import CATEGORY, ORDER, paragraph
+from .sidebar import CATEGORY, ORDER, paragraph
 
 
 def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:

@@ -16,8 +16,8 @@ from ..edit.refit import refit
 from ..model_parts import rig_of
 from ..translations import told
 from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
-from .panels import CATEGORY
 from .selection import active_joint
+from .sidebar import CATEGORY
 
 _TYPE_ITEMS = [
     ("revolute", "Revolute", "A hinge: it turns about Z"),

@@ -27,8 +27,8 @@ from ..edit.twins import (
 from ..model_parts import servo_bones
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say, tell
-from .panels import CATEGORY, ORDER
 from .selection import active_joint
+from .sidebar import CATEGORY, ORDER
 
 _PLANE_ITEMS = [
     ("AUTO", "Automatic", "The plane between the twins that the model has; X = 0 where it has none"),

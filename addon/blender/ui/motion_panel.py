@@ -15,7 +15,7 @@ from ..animation.check import Row, seen_motions, seen_rows
 from ..animation.clock import Clock
 from ..translations import told
 from .common import counted, model_in
-from .panels import CATEGORY
+from .sidebar import CATEGORY
 
 _MOST_ROWS, _MOST_EXCESSES = 8, 6
 

@@ -11,9 +11,9 @@ from ..animation.actions import is_pose
 from ..animation.posed import poses_of, recall_pose, store_pose
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
-from .panels import CATEGORY
 from .selection import meant_bones
 from .servos import only_selected
+from .sidebar import CATEGORY
 
 
 class KNUCKLE_UL_poses(bpy.types.UIList):

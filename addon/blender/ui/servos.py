@@ -14,8 +14,8 @@ from ..model_parts import parts
 from ..translations import told
 from . import sliders
 from .common import NeedsModel, Result, counted, model_in, say
-from .panels import CATEGORY, ORDER
 from .selection import meant_bones, select_part, selected_bones
+from .sidebar import CATEGORY, ORDER
 from .sliders import sliders_of
 
 

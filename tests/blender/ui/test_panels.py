@@ -88,10 +88,15 @@ def draw_all() -> dict[str, list[tuple[str, Any]]]:
     """What every panel draws whose poll lets it, by label."""
     import bpy
 
-    from addon.blender.ui import panels
+    from addon.blender.ui import panels, physics_panel
 
     out = {}
-    for cls in panels.CLASSES:
+    classes = {cls.__name__: cls for cls in (*panels.CLASSES, *physics_panel.CLASSES)}
+
+    def place(cls: Any) -> int:  # as Blender sorts them: a panel inside another stands where that one stands
+        return getattr(classes.get(getattr(cls, "bl_parent_id", ""), cls), "bl_order", 0)
+
+    for cls in sorted(classes.values(), key=place):
         poll = getattr(cls, "poll", None)
         if poll is not None and not poll(bpy.context):
             continue
@@ -126,7 +131,7 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
     assert sorted(draw_rows()) == ["Drawer", "Left Joint", "Left Joint", "Right Joint"]
 
 
-ORDER = ["Model", "Physics", "World", "Truth Report", "Controls", "Joints and Stops", "Motion", "Film", "Report"]
+ORDER = ["Model", "Joints and Stops", "Controls", "Motion", "Physics", "World", "Truth Report", "Film", "Report"]
 
 
 def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:

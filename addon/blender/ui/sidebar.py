@@ -1,0 +1,62 @@
+"""What all panels of the sidebar share: their place, when they show, and how a line of them is laid out."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import Any
+
+import bpy
+
+from ..translations import told
+from .common import model_in, why_linked_copy
+
+CATEGORY = "Knuckle"
+#: The places of the panels, in the order of work. Those without one come first.
+ORDER = {
+    name: place
+    for place, name in enumerate(
+        ("model", "servos", "joints", "twins", "controls", "motion", "physics", "film", "checks", "report")
+    )
+}
+
+
+class Panel:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = CATEGORY
+
+
+class ModelPanel(Panel):
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        rig = model_in(context)
+        return rig is not None and not why_linked_copy(rig)
+
+
+def split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:
+    layout.use_property_split = True
+    layout.use_property_decorate = decorate
+    return layout
+
+
+def fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
+    """A line that cannot be edited, aligned with those that can."""
+    labelled(layout, name).label(text=value, translate=False)
+
+
+def labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
+    """Room for a value beside its name, where Blender has it with properties."""
+    row = layout.split(factor=0.4)
+    label = row.row()
+    label.alignment = "RIGHT"
+    label.label(text=name)
+    return row
+
+
+def paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE") -> None:
+    """Text in as many lines as the sidebar's width asks for."""
+    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
+    room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
+    column = layout.column(align=True)
+    for number, line in enumerate(wrap(told(text), max(int(room / 6.2), 16))):
+        column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
