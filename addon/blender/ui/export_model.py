@@ -9,9 +9,10 @@ from ... import formats
 from ...model.report import Report
 from ...model.upright import turned, upright_turn
 from ..access import record_of, settings
+from ..edit.checks import report_findings
 from ..extract import extract
 from ..extract.own_meshes import write_own_meshes
-from ..model_parts import rig_in
+from ..model_parts import require_rig, rig_in
 from ..preferences import ignore_collada_units, mesh_folders
 from ..translations import told
 from .common import (
@@ -92,6 +93,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         try:
             collection = self._collection(context)
             mechanism = extract(collection)
+            findings = report_findings(require_rig(collection), mechanism)
             if not self.properties.is_property_set("format"):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
@@ -100,6 +102,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             if self.upright:
                 mechanism = turned(mechanism, upright_turn(mechanism))
             report: Report = mechanism.report
+            report.extend(findings)
             report.extend(meshes)
             report.extend(formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units()))
         except ERRORS as error:
