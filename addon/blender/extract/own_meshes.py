@@ -14,6 +14,7 @@ from ...formats.losses import Losses
 from ...formats.obj_write import obj_text
 from ...model.records import Array, Body, Mechanism, Shape
 from ...model.report import Report
+from ..build.meshes import file_of
 from ..model_parts import parts, require_rig
 from . import own_ids
 
@@ -30,6 +31,7 @@ def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, pat
     folder = os.path.splitext(os.path.basename(path))[0] + "_meshes"
     written: dict[tuple[object, ...], str] = {}
     losses = Losses()
+    named_elsewhere = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
     for body in mechanism.bodies:
         obj = objects.get(body.id)
         own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]
@@ -44,7 +46,7 @@ def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, pat
                 continue
             key = points.tobytes(), tuple(polygons)
             if key not in written:
-                written[key] = _free(_file_name(body.name), set(written.values()))
+                written[key] = _free(_file_name(body.name), {*written.values(), *named_elsewhere})
                 text = obj_text(body.name, points, polygons)
                 os.makedirs(os.path.join(os.path.dirname(path), folder), exist_ok=True)
                 write_whole(os.path.join(os.path.dirname(path), folder, written[key]), text.encode())
