@@ -123,9 +123,9 @@ def save(
     report = Report()
     row = _row(format_id(mechanism, name, format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
-    written = mechanism
+    written = _for(row, mechanism)
     if with_meshes and row.names_meshes:
-        written = copy_meshes(mechanism, name, report, mesh_folders)
+        written = copy_meshes(written, name, report, mesh_folders)
     text = row.dump(written, suffix, report)
     # another format's code page is not this one's
     write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
@@ -150,7 +150,14 @@ def dumps(
     report = Report()
     row = _row(format_id(mechanism, "", format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
-    return row.dump(mechanism, "", report), report
+    return row.dump(_for(row, mechanism), "", report), report
+
+
+def _for(row: Format, mechanism: Mechanism) -> Mechanism:
+    """A model as another format is to have it: without what was chosen for the one that it came from."""
+    if row.id == mechanism.source.format or mechanism.source.format != "juice":
+        return mechanism
+    return juice.as_at_source(mechanism)
 
 
 def _complete(
