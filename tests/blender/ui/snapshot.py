@@ -12,17 +12,20 @@ _KINDS = (
 )  # fmt: skip
 #: What says nothing of the file: how often something is used, where it lies in memory, what the evaluation left there.
 _PASSING = {
-    "rna_type", "session_uid", "users", "is_evaluated", "is_updated", "is_updated_data", "original", "depsgraph",
-    "tag", "is_runtime_data", "bl_rna", "id_data", "preview", "is_active_output", "is_valid", "active_section",
-    "cursor", "display_settings", "view_settings", "sequencer_colorspace_settings", "eevee", "display", "view_layers",
-    "tool_settings", "sequence_editor", "keying_sets_all", "cycles", "collection_children", "animation_data_create", "asset_data", "override_library",
-    "error_location", "error_rotation",  # of constraints: what their last evaluation found
-    "info", "is_outdated", "is_frame_skip", "use_nodes",  # of caches: what is in memory; and what Blender takes away
+    "active_section", "animation_data_create", "asset_data", "bl_rna", "collection_children", "cursor", "cycles",
+    "depsgraph", "display", "display_settings", "eevee", "error_location", "error_rotation", "id_data", "info",
+    "is_active_output", "is_evaluated", "is_frame_skip", "is_outdated", "is_runtime_data", "is_updated",
+    "is_updated_data", "is_valid", "keying_sets_all", "original", "override_library", "preview", "rna_type",
+    "sequence_editor", "sequencer_colorspace_settings", "session_uid", "tag", "tool_settings", "use_nodes", "users",
+    "view_layers", "view_settings",
 }  # fmt: skip
 #: Of meshes: what follows from vertices, edges and faces.
-_DERIVED = {"vertices", "edges", "loops", "polygons", "loop_triangles", "attributes", "corner_normals",
-            "vertex_normals", "polygon_normals", "loop_triangle_polygons", "skin_vertices", "uv_layers", "color_attributes",
-            "vertex_colors", "edge_creases", "vertex_creases"}  # fmt: skip
+_DERIVED = {
+    "attributes", "color_attributes", "corner_normals", "edge_creases", "edges", "loop_triangle_polygons",
+    "loop_triangles", "loops", "polygon_normals", "polygons", "skin_vertices", "uv_layers", "vertex_colors",
+    "vertex_creases", "vertex_normals", "vertices",
+}  # fmt: skip
+_DEEPEST = 7
 
 
 def snapshot() -> dict[str, Any]:
@@ -120,8 +123,11 @@ def _pointed(value: Any, path: str, above: list[int]) -> Iterator[tuple[str, Any
     elif isinstance(value, bpy.types.ID):
         yield path, f"{type(value).__name__} {value.name_full}"
     elif isinstance(value, bpy.types.bpy_struct):
-        if value.as_pointer() in above or len(above) > 7 or isinstance(value, (bpy.types.Bone, bpy.types.PoseBone)) and (
-            not path.rsplit("/", 2)[-2] == "bones"
+        if (
+            value.as_pointer() in above
+            or len(above) > 7
+            or isinstance(value, (bpy.types.Bone, bpy.types.PoseBone))
+            and (not path.rsplit("/", 2)[-2] == "bones")
         ):
             yield path, getattr(value, "name", type(value).__name__)
         else:

@@ -126,9 +126,9 @@ def test_without_a_mechanism_each_says_so(blank: Any) -> None:
 
 
 def _of_models() -> dict[str, Any]:
-    from addon.blender.ui.common import NeedsModel
-
     import bpy
+
+    from addon.blender.ui.common import NeedsModel
 
     every = operators()
     return {name: run for name, run in every.items() if issubclass(getattr(bpy.types, run.idname()), NeedsModel)}
@@ -176,9 +176,9 @@ def test_from_another_file_nothing_can_be_changed(scene: Path) -> None:
 
 def test_a_case_has_all_that_its_operator_can_say() -> None:
     """An operator that has reasons of its own shows them in its row."""
-    from addon.blender.ui.common import NeedsModel
-
     import bpy
+
+    from addon.blender.ui.common import NeedsModel
 
     for name, case in CASES.items():
         cls = getattr(bpy.types, operators()[name].idname())

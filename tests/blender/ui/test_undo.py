@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.blender.ui.operator_cases import DUO, one_file, pick, rig
-from tests.blender.ui.snapshot import differences, snapshot
+from tests.blender.ui.operator_cases import one_file, pick, rig
+from tests.blender.ui.snapshot import changed, differences, snapshot
 
 
 def now() -> dict[str, Any]:
@@ -43,7 +41,8 @@ def history(folder: Path) -> Iterator[Any]:
     pick("Left Leg")
     yield ops.duplicate_limb, {}
     yield ops.delete_parts, {}
-    yield ops.switch_stops, {"on": False} if pick("Left Hip") is None else {}
+    pick("Left Hip")
+    yield ops.switch_stops, {"on": False}
 
 
 def walk(folder: Path) -> list[dict[str, Any]]:
@@ -63,41 +62,80 @@ def walk(folder: Path) -> list[dict[str, Any]]:
 def test_all_the_way_back_and_forth(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    assert DUO
     stops = walk(tmp_path)
-    for _round in range(2):
-        for number in range(len(stops) - 2, -1, -1):
-            bpy.ops.ed.undo()
-            assert differences(stops[number], now()) == [], f"back to {number}"
-        for number in range(1, len(stops)):
-            bpy.ops.ed.redo()
-            assert differences(stops[number], now()) == [], f"forth to {number}"
-
-
-def test_undo_after_frames_were_played_and_after_saving(blank: Any, tmp_path: Path) -> None:
-    """Frames that were played leave caches and poses behind; saving leaves the history as it is."""
-    import bpy
-
-    stops = walk(tmp_path)
-    scene = blank.scene
-    saved = tmp_path / "saved.blend"
     for number in range(len(stops) - 2, -1, -1):
-        for frame in (1, 2, 3, 1):
-            bpy.context.scene.frame_set(frame)
-        if number == 7:
-            bpy.ops.wm.save_as_mainfile(filepath=str(saved))
         bpy.ops.ed.undo()
         assert differences(stops[number], now()) == [], f"back to {number}"
     for number in range(1, len(stops)):
         bpy.ops.ed.redo()
         assert differences(stops[number], now()) == [], f"forth to {number}"
-    assert scene is not None
+
+
+#: Limits count from where a run begins: what frames that were played leave there, the next run sets anew.
+_OF_RUNS = "/rigid_body_constraint/limit_"
+
+
+def play() -> None:
+    import bpy
+
+    for frame in (1, 2, 3, 1):
+        bpy.context.scene.frame_set(frame)
+
+
+def unlike(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    """What differs besides what runs leave behind."""
+    return [path for path in changed(first, second) if _OF_RUNS not in path]
+
+
+def test_where_physics_ran_between_the_steps_and_the_file_was_saved(blank: Any, tmp_path: Path) -> None:
+    """Blender by itself crashes here: its rigid-body world keeps bodies that undo has freed."""
+    import bpy
+
+    stops = walk(tmp_path)
+    saved = tmp_path / "saved.blend"
+    for number in range(len(stops) - 2, -1, -1):
+        play()
+        if number == _SAVED:
+            bpy.ops.wm.save_as_mainfile(filepath=str(saved))
+        bpy.ops.ed.undo()
+        assert unlike(stops[number], now()) == [], f"back to {number}"
+    for number in range(1, len(stops)):
+        play()
+        bpy.ops.ed.redo()
+        assert unlike(stops[number], now()) == [], f"forth to {number}"
     bpy.ops.wm.open_mainfile(filepath=str(saved))
-    assert differences(stops[8], now()) == []
+    opened = now()
+    assert unlike(stops[_SAVED + 1], opened) == []
     bpy.ops.ed.undo_push(message="opened")
-    pick("Left Leg")
-    before = stops[8] | {"selected": ["Left Leg"], "active": "Left Leg"}
-    bpy.ops.ed.undo_push(message="picked")
-    assert bpy.ops.knuckle.delete_parts("EXEC_DEFAULT", True) == {"FINISHED"}
-    bpy.ops.ed.undo()
-    assert [line for line in differences(before, now()) if not line.startswith("objects/")] == []
+    for _round in range(3):
+        play()
+        assert bpy.ops.knuckle.set_drive("EXEC_DEFAULT", True, drive="LIMP") == {"FINISHED"}
+        play()
+        bpy.ops.ed.undo()
+        assert unlike(opened, now()) == []
+
+
+_SAVED = 12
+
+
+def test_undo_leaves_the_preferences_as_they_were(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    preferences = bpy.context.preferences
+    seen: list[tuple[bool, bool]] = []
+
+    def look(*_args: Any) -> None:
+        seen.append((preferences.view.show_developer_ui, preferences.experimental.use_undo_legacy))
+
+    bpy.app.handlers.undo_pre.append(look)  # after ours
+    try:
+        for physics in (False, True):
+            bpy.ops.ed.undo_push(message="before")
+            bpy.ops.import_scene.mechanism("EXEC_DEFAULT", True, **one_file(tmp_path), physics=physics)
+            before = preferences.view.show_developer_ui, preferences.experimental.use_undo_legacy, preferences.is_dirty
+            bpy.ops.ed.undo()
+            after = preferences.view.show_developer_ui, preferences.experimental.use_undo_legacy, preferences.is_dirty
+            assert after == before == (False, False, before[2])
+    finally:
+        bpy.app.handlers.undo_pre.remove(look)
+    assert seen == [(False, False), (True, True)]
