@@ -12,6 +12,9 @@ from bpy.app.handlers import persistent
 
 #: What the user has in the preferences, while it is another; empty when nothing is changed.
 _kept: list[tuple[bool, bool, bool]] = []
+#: The 3D cursors by scene: undo leaves them where they are, and in 5.0 turns them when it makes all anew.
+_cursors: dict[int, dict[str, Any]] = {}
+_OF_CURSORS = ("rotation_mode", "location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
 
 @persistent
@@ -24,6 +27,9 @@ def before_step(*_args: Any) -> None:
     if view.show_developer_ui and experimental.use_undo_legacy:
         return
     _kept.append((view.show_developer_ui, experimental.use_undo_legacy, preferences.is_dirty))
+    for scene in bpy.data.scenes:
+        cursor = scene.cursor
+        _cursors[scene.session_uid] = {name: _plain(getattr(cursor, name)) for name in _OF_CURSORS}
     view.show_developer_ui = True  # without it no experimental setting counts
     experimental.use_undo_legacy = True
 
@@ -38,3 +44,12 @@ def after_step(*_args: Any) -> None:
     preferences.experimental.use_undo_legacy = legacy
     preferences.view.show_developer_ui = shown
     preferences.is_dirty = dirty
+    for scene in bpy.data.scenes:
+        for name, value in _cursors.get(scene.session_uid, {}).items():
+            setattr(scene.cursor, name, value)
+    _cursors.clear()
+
+
+def _plain(value: Any) -> Any:
+    """A value that stays when what it was read from is gone."""
+    return value if isinstance(value, str) else tuple(value)

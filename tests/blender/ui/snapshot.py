@@ -12,7 +12,7 @@ _KINDS = (
 )  # fmt: skip
 #: What says nothing of the file: how often something is used, where it lies in memory, what the evaluation left there.
 _PASSING = {
-    "active_section", "animation_data_create", "asset_data", "bl_rna", "collection_children", "cursor", "cycles",
+    "active_section", "animation_data_create", "asset_data", "bl_rna", "collection_children", "cycles",
     "depsgraph", "display", "display_settings", "eevee", "error_location", "error_rotation", "id_data", "info",
     "is_active_output", "is_evaluated", "is_frame_skip", "is_outdated", "is_runtime_data", "is_updated",
     "is_updated_data", "is_valid", "keying_sets_all", "original", "override_library", "preview", "rna_type",
@@ -123,12 +123,9 @@ def _pointed(value: Any, path: str, above: list[int]) -> Iterator[tuple[str, Any
     elif isinstance(value, bpy.types.ID):
         yield path, f"{type(value).__name__} {value.name_full}"
     elif isinstance(value, bpy.types.bpy_struct):
-        if (
-            value.as_pointer() in above
-            or len(above) > 7
-            or isinstance(value, (bpy.types.Bone, bpy.types.PoseBone))
-            and (not path.rsplit("/", 2)[-2] == "bones")
-        ):
+        is_bone = isinstance(value, (bpy.types.Bone, bpy.types.PoseBone))
+        elsewhere = is_bone and path.rsplit("/", 2)[-2] != "bones"  # a parent, a child: told of in its own place
+        if elsewhere or value.as_pointer() in above or len(above) > _DEEPEST:
             yield path, getattr(value, "name", type(value).__name__)
         else:
             yield from _values(value, path, [*above, value.as_pointer()])
