@@ -11,6 +11,7 @@ from ...model.validate import Finding
 from ..access import settings
 from ..edit.checks import check_model, fix
 from ..edit.twins import by_id
+from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
 from .lists import SEVERITY_ICONS
 from .sidebar import ModelPanel, paragraph
@@ -33,9 +34,9 @@ def _told(found: list[Finding]) -> str:
     if not found:
         return "Nothing is wrong with the mechanism"
     counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
-    told = [counted(count, severity) for severity, count in counts if count]
+    told_of = [counted(count, severity) for severity, count in counts if count]
     hints = len(found) - sum(count for _severity, count in counts)
-    return ", ".join(told + ([counted(hints, "hint")] if hints else []))
+    return ", ".join(told_of + ([counted(hints, "hint")] if hints else []))
 
 
 class KNUCKLE_OT_check_model(NeedsModel):
@@ -71,9 +72,9 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
         if not 0 <= number < len(model.findings):
             raise ValueError("Click a row of the list first")
         row = model.findings[number]
-        told = fix(rig, Finding(row.code, row.severity, row.message, row.kind, tuple(row.ids.split("\n")), row.fix))
+        done = fix(rig, Finding(row.code, row.severity, row.message, row.kind, tuple(row.ids.split("\n")), row.fix))
         _keep(rig, check_model(rig))
-        say(self, {"INFO"}, told)
+        say(self, {"INFO"}, done)
         return {"FINISHED"}
 
 
@@ -84,7 +85,7 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         row = layout.row(align=True)
-        row.label(text=item.message, icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
+        row.label(text=told(item.message), icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
 
 
 class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
@@ -110,7 +111,9 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
         for name in filter(None, row.parts.split("\n")):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
         if row.fix:
-            box.operator("knuckle.fix_finding", text=row.fix, icon="TOOL_SETTINGS").index = model.finding_index
+            box.operator(
+                "knuckle.fix_finding", text=told(row.fix), icon="TOOL_SETTINGS", translate=False
+            ).index = model.finding_index
 
 
 CLASSES = (KNUCKLE_OT_check_model, KNUCKLE_OT_fix_finding, KNUCKLE_UL_findings, VIEW3D_PT_knuckle_checks)

@@ -240,7 +240,7 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
     ) -> None:
         row = layout.split(factor=0.55)
         row.operator("knuckle.select_part", text=item.first, emboss=False, translate=False).part = item.first
-        row.label(text=item.what, translate=False)
+        row.label(text=told(item.what), translate=False)
 
 
 class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
@@ -274,8 +274,8 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
             for pair in model.found_twins:
                 row = box.row(align=True)
                 row.prop(pair, "use", text="")
-                row.label(text=told(f"{pair.first} / {pair.second}"), translate=False)
-                row.label(text=pair.what, translate=False)
+                row.label(text=f"{pair.first} / {pair.second}", translate=False)
+                row.label(text=told(pair.what), translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
         if len(model.differences):
