@@ -15,7 +15,7 @@ from tests.blender.ui.ui_strings import ADDON, texts
 #: ``cli``, ``animate``, ``plot``, ``jobs`` and ``render`` speak on the command line, which is English;
 #: ``gait`` and ``joint_types`` are asked for names by the command line and by scripts.
 ROOMS = ("model", "blender")
-STAY_ENGLISH = ("blender/jobs.py", "blender/render", "model/gait.py", "model/gait_motion.py", "model/joint_types.py",
+STAY_ENGLISH = ("blender/jobs", "blender/render", "model/gait.py", "model/gait_motion.py", "model/joint_types.py",
                 "model/motion_fit.py", "model/records.py", "model/thinning.py", "blender/translations")  # fmt: skip
 #: Calls that say something, and which of their arguments it is.
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,

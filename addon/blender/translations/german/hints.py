@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 WORDS: dict[str, str] = {
+    "What is drawn over mechanisms in scenes to which a first one is imported": "Was in Szenen, in die ein erster Mechanismus importiert wird, über Mechanismen gezeichnet wird",
+    "Overlays of New Scenes": "Overlays neuer Szenen",
+    "The axis of each joint": "Die Achse jedes Gelenks",
+    "The stops of each joint, with the present value": "Die Anschläge jedes Gelenks mit dem jetzigen Wert",
+    "Lines between twins": "Linien zwischen Zwillingen",
+    "The box that turns as the body does": "Der Quader, der sich dreht wie der Körper",
     "How the joint lets its bodies move": "Wie das Gelenk seine Körper sich bewegen lässt",
     "Where the joint is put": "Wohin das Gelenk gesetzt wird",
     "Where the joint goes": "Wohin das Gelenk kommt",
