@@ -36,18 +36,20 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 class KnuckleShape(bpy.types.PropertyGroup):
     """A piece of a body's geometry, as the model counts it."""
 
-    type: StringProperty(name="Shape")
-    size: FloatVectorProperty(name="Size", size=3)
-    pose: FloatVectorProperty(name="Pose", size=16)
-    visual: BoolProperty(name="Visual", default=True)
-    collision: BoolProperty(name="Collision", default=True)
+    type: StringProperty(name="Shape", description="What kind of shape it is")
+    size: FloatVectorProperty(name="Size", description="Its size, by the kind of shape (length units)", size=3)
+    pose: FloatVectorProperty(name="Pose", description="Where it stands in its body, by rows", size=16)
+    visual: BoolProperty(name="Visual", description="The shape is seen", default=True)
+    collision: BoolProperty(name="Collision", description="The shape is collided with", default=True)
     collidable: BoolProperty(
         description="False: it would collide, but its file switches it off, or its mesh is missing", default=True
     )
     has_child: BoolProperty(description="A child of the body stands for it: what tells that the child was deleted")
     has_color: BoolProperty()
-    color: FloatVectorProperty(name="Colour", size=4, subtype="COLOR", min=0.0, max=1.0)
-    mesh: StringProperty(name="Mesh File")
+    color: FloatVectorProperty(
+        name="Colour", description="The colour of the shape", size=4, subtype="COLOR", min=0.0, max=1.0
+    )
+    mesh: StringProperty(name="Mesh File", description="The file of the shape's mesh")
 
 
 def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
@@ -83,8 +85,8 @@ def _for_ticked(field: str, name: str, description: str, **more: Any) -> FloatPr
 class KnuckleDof(bpy.types.PropertyGroup):
     """One degree of freedom of a joint: rad for rotations, length units for translations."""
 
-    kind: StringProperty(name="Kind")
-    axis: FloatVectorProperty(name="Axis", size=3, default=(0.0, 0.0, 1.0))
+    kind: StringProperty(name="Kind", description="Whether it turns or slides, or does more")
+    axis: FloatVectorProperty(name="Axis", description="The axis in the joint's frame", size=3, default=(0.0, 0.0, 1.0))
     use_lower: BoolProperty(name="Lower Stop", description="Stop the joint at its lower limit", update=joint_changed)
     lower: FloatProperty(name="Lower", description="Smallest servo value", update=joint_changed)
     use_upper: BoolProperty(name="Upper Stop", description="Stop the joint at its upper limit", update=joint_changed)
@@ -123,17 +125,18 @@ class KnuckleDof(bpy.types.PropertyGroup):
     )
     damping: FloatProperty(
         name="Damping",
-        description="What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s",
+        description="What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s "
+        "(N m s/rad, or N s/m)",
         update=joint_changed,
     )
     friction: FloatProperty(
         name="Friction",
-        description="Dry friction of the joint: the torque or force that brakes it at any speed",
+        description="Dry friction of the joint: the torque or force that brakes it at any speed (N m or N)",
         update=value_changed,
     )
     stiffness: FloatProperty(
         name="Stiffness",
-        description="The joint's spring: torque per rad, or force per m, back to its Spring Rest",
+        description="The joint's spring: torque per rad, or force per m, back to its Spring Rest (N m/rad or N/m)",
         update=joint_changed,
     )
     rest: FloatProperty(
@@ -141,13 +144,16 @@ class KnuckleDof(bpy.types.PropertyGroup):
         description="Servo value (rad or m) at which the joint's spring does not push",
         update=value_changed,
     )
-    armature: FloatProperty(name="Armature Inertia", update=value_changed)
+    armature: FloatProperty(
+        name="Armature Inertia", description="The inertia of the motor's rotor (kg m², or kg)", update=value_changed
+    )
     gain: FloatProperty(
         name="Gain", description="How hard the servo corrects its error (Juice's law)", update=value_changed
     )
     max_force: FloatProperty(
         name="Maximum Force",
-        description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others",
+        description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others "
+        "(N m or N)",
         min=0.0,
         update=value_changed,
     )
@@ -160,12 +166,12 @@ class KnuckleDof(bpy.types.PropertyGroup):
     )
     servo_damping: FloatProperty(
         name="Damping",
-        description="What the servo pushes with per rad/s or m/s of its error under PD",
+        description="What the servo pushes with per rad/s or m/s of its error under PD (N m s/rad, or N s/m)",
         min=0.0,
         update=value_changed,
     )
-    actuator: StringProperty(name="Actuator", default="servo")
-    file_sign: FloatProperty(name="File Sign", default=1.0)
+    actuator: StringProperty(name="Actuator", description="What kind of motor the file has for it", default="servo")
+    file_sign: FloatProperty(name="File Sign", description="-1 where the file counts the other way", default=1.0)
     pitch: FloatProperty(name="Pitch", description="How far a screw slides along its axis for every radian")
     start: FloatVectorProperty(name="Start", description="Coordinates of a ball or free block at the start", size=6)
     assembled: BoolProperty(description="It begins where its loops close, at 'begins', and not where the file says")
@@ -189,12 +195,12 @@ class KnuckleMotor(bpy.types.PropertyGroup):
 class KnuckleJoint(bpy.types.PropertyGroup):
     """The record of a joint."""
 
-    type: StringProperty(name="Type")
+    type: StringProperty(name="Type", description="What kind of joint it is")
     parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object)
     child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object)
     at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
-    active: BoolProperty(name="Active", default=True)
-    loop: BoolProperty(name="Closes a Loop")
+    active: BoolProperty(name="Active", description="The joint holds its bodies", default=True)
+    loop: BoolProperty(name="Closes a Loop", description="The joint closes a loop and has no bone")
     is_open: BoolProperty(description="At design its two sides are not one: the loop that it closes is open there")
     opening: FloatVectorProperty(description="Where its child's side is at design, from its empty", size=16)
     follows: BoolProperty(
@@ -205,7 +211,7 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     dofs: CollectionProperty(type=KnuckleDof)
     boned: StringProperty(description="The kinds of its degrees of freedom for which bones were made")
     parts: CollectionProperty(type=KnuckleDof, description="Single coordinates of its balls and free blocks, in order")
-    motor: PointerProperty(name="Motor", type=bpy.types.Object)
+    motor: PointerProperty(name="Motor", description="The object that holds the joint's motor", type=bpy.types.Object)
     preload: PointerProperty(type=bpy.types.Object, description="A motor that pushes a spring to where it is at rest")
     motors: CollectionProperty(type=KnuckleMotor, description="The motors of a joint of several degrees")
     losses: CollectionProperty(type=KnuckleMotor, description="The motors that brake for its friction and dampers")

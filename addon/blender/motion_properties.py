@@ -43,7 +43,7 @@ class KnuckleOrigin(bpy.types.PropertyGroup):
 
     key: StringProperty(description="The Action's property that holds the file")
     packed: BoolProperty(description="Whether the file is compressed there")
-    path: StringProperty(name="File", subtype="FILE_PATH")
+    path: StringProperty(name="File", description="The file that the motion came from", subtype="FILE_PATH")
     index: IntProperty(description="Which motion of the document, from 0")
     start: FloatProperty(description="The scene's frame at time 0")
     fps: IntProperty()
@@ -58,7 +58,7 @@ class KnuckleOrigin(bpy.types.PropertyGroup):
 class KnuckleAttribute(bpy.types.PropertyGroup):
     """An attribute of a motion, called by its name."""
 
-    value: StringProperty(name="Value")
+    value: StringProperty(name="Value", description="What the file says there")
 
 
 def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]:
@@ -98,7 +98,9 @@ class KnuckleAction(bpy.types.PropertyGroup):
     checksum: StringProperty()
     motion: StringProperty(description="Name of the motion")
     title: StringProperty(description="What Blender called the Action for it; the user may have renamed it since")
-    attributes: CollectionProperty(name="Attributes", type=KnuckleAttribute)
+    attributes: CollectionProperty(
+        name="Attributes", description="What the file says of the motion besides its keys", type=KnuckleAttribute
+    )
     origins: CollectionProperty(type=KnuckleOrigin)
     bodies: PointerProperty(type=bpy.types.Action, description="Keys of every body, which play with this bake")
 

@@ -38,6 +38,12 @@ def import_defaults(names: Iterable[str]) -> dict[str, Any]:
     return {} if found is None else {name: getattr(found, name) for name in names if hasattr(found, name)}
 
 
+def overlay_defaults() -> set[str]:
+    """Which overlays are switched on with the first mechanism of a scene."""
+    found = _preferences()
+    return set(found.overlays) if found is not None else set()
+
+
 def xmdi_tags() -> tuple[str, str]:
     """What new XMDI documents call their root and the container of their motions."""
     found = _preferences()

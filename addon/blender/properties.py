@@ -52,7 +52,11 @@ VERSION = 3
 class KnuckleObject(bpy.types.PropertyGroup):
     """What an object is to its model."""
 
-    role: EnumProperty(name="Role", items=[(role, role.title(), "") for role in ROLES])
+    role: EnumProperty(
+        name="Role",
+        description="What the object is to its mechanism",
+        items=[(role, role.title(), "") for role in ROLES],
+    )
     source_name: StringProperty(name="Name", description="The name that files and motions use")
     source_id: StringProperty(name="Id", description="The id in the file")
     copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
@@ -71,11 +75,11 @@ class KnuckleObject(bpy.types.PropertyGroup):
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint)
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
-    immobile: BoolProperty(name="Immobile", update=body_changed)
+    immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_changed)
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
-    mass: FloatProperty(name="Mass", description="Mass of the body", min=0.0, precision=4, update=body_changed)
+    mass: FloatProperty(name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=body_changed)
     has_tensor: BoolProperty(description="The file has moments of inertia for the body")
     tensor: FloatVectorProperty(description="Those about the centre of mass, in the body's axes, of mass 1", size=9)
     flywheel: PointerProperty(description="What turns with the body to give it those", type=bpy.types.Object)
@@ -97,13 +101,13 @@ class KnuckleMaterial(bpy.types.PropertyGroup):
 class KnuckleBone(bpy.types.PropertyGroup):
     """Which joint a bone turns, or which root body it carries."""
 
-    joint: StringProperty(name="Joint Id")
+    joint: StringProperty(name="Joint Id", description="The id of the joint that the bone moves")
     step: IntProperty(description="Which bone of the joint's chain it is, 0 hangs on the carrier")
     turn: FloatVectorProperty(
         description="From the bone's axes to the joint's, by rows: what a ball's coordinates count in", size=9
     )
     built_name: StringProperty(description="The bone's name as built: what tells that it was renamed")
-    root: StringProperty(name="Root Body Id")
+    root: StringProperty(name="Root Body Id", description="The id of the root body that the bone carries")
 
 
 def _control(name: str, description: str) -> FloatProperty:
@@ -157,7 +161,7 @@ class KnuckleAssembly(bpy.types.PropertyGroup):
     """A group of parts that is on or off as a whole."""
 
     path: StringProperty(description="What names it from the top")
-    active: BoolProperty(name="On", default=True)
+    active: BoolProperty(name="On", description="The assembly's parts pose and simulate", default=True)
 
 
 class KnuckleTwinPair(bpy.types.PropertyGroup):
@@ -199,9 +203,9 @@ class KnuckleModel(bpy.types.PropertyGroup):
 
     version: IntProperty(description="How the model is kept; see VERSION", default=1)
     uid: StringProperty(description="What tells the model from others of the same file")
-    format: StringProperty(name="Format")
+    format: StringProperty(name="Format", description="The format of the file that the model came from")
     dialect: StringProperty()
-    path: StringProperty(name="File", subtype="FILE_PATH")
+    path: StringProperty(name="File", description="The file that the model came from", subtype="FILE_PATH")
     encoding: StringProperty(description="How the file's text was encoded", default="utf-8")
     fold: StringProperty(description="The character at which overlong lines of the document are folded")
     document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)

@@ -162,9 +162,10 @@ def _names(mechanism: Mechanism) -> Iterator[Finding]:
             if count < 2 or not name:
                 continue
             ids = tuple(part.id for part in parts if part.name == name)
-            what = "bodies are called" if kind == "body" else "joints are called"
-            told = "" if kind == "body" else ": motions cannot tell them apart"
-            yield Finding("name-twice", "warning", f"{count} {what} {name!r}{told}", kind, ids, "Number their names")
+            told = f"{count} joints are called {name!r}: motions cannot tell them apart"
+            if kind == "body":
+                told = f"{count} bodies are called {name!r}"
+            yield Finding("name-twice", "warning", told, kind, ids, "Number their names")
 
 
 def _both(mechanism: Mechanism) -> tuple[tuple[Kind, Sequence[Body | Joint]], tuple[Kind, Sequence[Body | Joint]]]:
@@ -177,9 +178,10 @@ def _twins(mechanism: Mechanism) -> Iterator[Finding]:
         for part in parts:
             mate = known.get(part.twin or "")
             if part.twin and (mate is None or mate.twin != part.id):
-                told = "a twin that is not there" if mate is None else f"{mate.name!r} its twin, which has another"
-                message = f"{part.name!r} calls {told}" if mate is not None else f"{part.name!r} has {told}"
-                yield Finding("twin-one-sided", "warning", message, kind, (part.id,), "Unlink it")
+                told = f"{part.name!r} has a twin that is not there"
+                if mate is not None:
+                    told = f"{part.name!r} calls {mate.name!r} its twin, which has another"
+                yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink it")
     sides = sides_of(mechanism)
     differing: dict[tuple[Kind, str, str], list[str]] = {}
     for each in asymmetries(mechanism, sides):

@@ -88,7 +88,9 @@ def mirror_keys(
     fit_strips(rig, action)
     action.update_tag()
     moved, count = len(made), len({*chosen} & channels.keys())
-    told = f"{count} joint{'' if count == 1 else 's'} mirrored, {moved} curve{'' if moved == 1 else 's'} written"
+    turned = "1 joint" if count == 1 else f"{count} joints"
+    drawn = "1 curve" if moved == 1 else f"{moved} curves"
+    told = f"{turned} mirrored, {drawn} written"
     mirror.report.info("mirrored", told)
     return mirror.report
 

@@ -191,10 +191,11 @@ def placed_channels(
 
 def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
     if trajectory.unit and (trajectory.unit in {"rad", "deg"}) != channel.is_angle:
-        what = "a length, but {name!r} turns" if channel.is_angle else "an angle, but {name!r} slides"
+        name = channel.name
+        what = f"a length, but {name!r} turns" if channel.is_angle else f"an angle, but {name!r} slides"
         report.warn(
             "unit-mismatch",
-            f"The file gives servo {trajectory.name!r} the unit of {what.format(name=channel.name)}: look at it",
+            f"The file gives servo {trajectory.name!r} the unit of {what}: look at it",
             where=trajectory.name,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 import bpy
 
@@ -21,6 +21,7 @@ _OWN = __package__ or __name__
 _CONTEXTS = ("*", "Operator")
 #: A name in quotes, and a part of a sentence, which does not end within one.
 _NAME = re.compile(r"'[^']*'|\"[^\"]*\"")
+_ENOUGH = 3  # letters
 _PART = r"((?:'[^']*'|\"[^\"]*\"|.)*?)"
 
 
@@ -41,12 +42,18 @@ def unregister() -> None:
 
 def told(text: str) -> str:
     """A text in the user's language; the text itself where that is English or the user wants English."""
-    language = bpy.app.translations.locale.partition("_")[0]
-    if language not in LANGUAGES or not bpy.context.preferences.view.use_translate_interface:
-        return text
-    return translate(text, language)
+    language = wanted_language()
+    return translate(text, language) if language in LANGUAGES else text
 
 
+def wanted_language() -> str:
+    """The beginning of the name of the language that the interface is in: ``de``."""
+    if not bpy.context.preferences.view.use_translate_interface:
+        return "en"
+    return bpy.app.translations.locale.partition("_")[0]
+
+
+@lru_cache(4096)  # panels ask for the same lines at every drawing
 def translate(text: str, language: str) -> str:
     """A text in a language; what that has no words for stays as it is."""
     words = LANGUAGES[language][1]
@@ -56,13 +63,26 @@ def translate(text: str, language: str) -> str:
         return text
     for template, other in _templates(language):
         found = template.fullmatch(text)
-        if found is not None:
+        if found is not None and (_says_enough(template) or all(_is_known(part, language) for part in found.groups())):
             return other.format(*(translate(part, language) for part in found.groups()))
     counted = re.fullmatch(r"(\d+) (.+)", text)
     if counted is not None and counted[2] in words:
         return f"{counted[1]} {words[counted[2]]}"
     several = text.split(", ")
     return text if len(several) == 1 else ", ".join(translate(part, language) for part in several)
+
+
+@cache
+def _says_enough(template: re.Pattern[str]) -> bool:
+    """Whether a template is long enough not to be mistaken for a part of a sentence that nobody has translated."""
+    own = template.pattern.replace(_PART, "").replace("\\", "")
+    return sum(map(str.isalpha, own)) >= _ENOUGH
+
+
+def _is_known(part: str, language: str) -> bool:
+    """Whether a part is a name in quotes, a number, nothing, or a text that has a translation."""
+    named = _NAME.fullmatch(part) is not None or not any(map(str.isalpha, part))
+    return named or translate(part, language) != part
 
 
 @cache

@@ -44,7 +44,7 @@ class KNUCKLE_OT_add_mechanism(bpy.types.Operator):
     bl_description = "Add a mechanism to begin with, at the 3D cursor"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    kind: EnumProperty(name="Kind", items=_KINDS)
+    kind: EnumProperty(name="Kind", description="Which mechanism to begin with", items=_KINDS)
     length: _length("Length", "Length of each link", 1.0)
     links: IntProperty(name="Links", description="How many links hang from one another", default=1, min=1, max=100)
     crank: _length("Crank", "Length of the crank", 0.4)

@@ -12,6 +12,7 @@ from ..access import armature_settings, settings
 from ..edit.checks import check_model
 from ..edit.mends import fix
 from ..edit.twins import by_id
+from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
 from .lists import SEVERITY_ICONS
 from .selection import select_part
@@ -35,9 +36,9 @@ def _told(found: list[Finding]) -> str:
     if not found:
         return "Nothing is wrong with the mechanism"
     counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
-    told = [counted(count, severity) for severity, count in counts if count]
+    told_of = [counted(count, severity) for severity, count in counts if count]
     hints = len(found) - sum(count for _severity, count in counts)
-    return ", ".join(told + ([counted(hints, "hint")] if hints else []))
+    return ", ".join(told_of + ([counted(hints, "hint")] if hints else []))
 
 
 class KNUCKLE_OT_check_model(NeedsModel):
@@ -77,10 +78,9 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
             raise ValueError("Click a row of the list first")
         row = model.findings[number]
         parts = tuple(row.ids.split("\n"))
-        finding = Finding(row.code, row.severity, row.message, row.kind, parts, row.fix, row.or_fix)
-        told = fix(rig, finding, self.other)
+        done = fix(rig, Finding(row.code, row.severity, row.message, row.kind, parts, row.fix, row.or_fix), self.other)
         _keep(rig, check_model(rig))
-        say(self, {"INFO"}, told)
+        say(self, {"INFO"}, done)
         return {"FINISHED"}
 
 
@@ -123,7 +123,7 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         row = layout.row(align=True)
-        row.label(text=item.message, icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
+        row.label(text=told(item.message), icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
 
 
 class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
@@ -150,7 +150,7 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
         for other, way in enumerate((row.fix, row.or_fix)):
             if way:
-                mend = box.operator("knuckle.fix_finding", text=way, icon="TOOL_SETTINGS")
+                mend = box.operator("knuckle.fix_finding", text=told(way), icon="TOOL_SETTINGS", translate=False)
                 mend.index, mend.other = model.finding_index, bool(other)
 
 

@@ -27,6 +27,7 @@ class KNUCKLE_OT_set_drive(NeedsModel):
 
     drive: EnumProperty(
         name="Drive",
+        description="Who moves the bodies",
         items=[
             ("KEYS", "Keys", "The bodies follow the bones exactly"),
             ("SERVO", "Servo", "The bodies are under physics; each servo chases its target within its force"),

@@ -37,6 +37,7 @@ class KNUCKLE_OT_duplicate_limb(NeedsModel):
     whole: BoolProperty(name="Whole Limb", description="And all that hangs on them", default=True)
     place: EnumProperty(
         name="Place",
+        description="Where the copy goes",
         items=[
             ("BESIDE", "Beside", "Along the model's Y axis, so far that the two do not overlap"),
             ("OFFSET", "Offset", "As far off as you say"),

@@ -40,6 +40,11 @@ _WHERE_ITEMS = [
     ("NEAREST", "Nearest Points", "Where the two bodies are nearest"),
     ("CHILD", "Child's Origin", "Where the child's centre of mass is, about its Z"),
 ]
+_AXIS_ITEMS = [
+    ("X", "X", "The X axis of the place"),
+    ("Y", "Y", "The Y axis of the place"),
+    ("Z", "Z", "The Z axis of the place"),
+]
 _AXES = {
     "Z": Matrix(),
     "X": Matrix(((0, 0, 1, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1))),
@@ -53,7 +58,7 @@ class KNUCKLE_OT_new_model(bpy.types.Operator):
     bl_description = "Add a mechanism without bodies. Make Body fills it from the meshes of the scene"
     bl_options = {"REGISTER", "UNDO"}
 
-    name: StringProperty(name="Name", default="Mechanism")
+    name: StringProperty(name="Name", description="Of the new mechanism", default="Mechanism")
     ground: BoolProperty(name="Ground", description="A ground plane at height 0 under physics", default=True)
 
     @classmethod
@@ -144,12 +149,14 @@ class KNUCKLE_OT_add_joint(NeedsModel):
     bl_description = "Join the selected body to the active one, its parent; one body alone is joined to the world"
     bl_options = {"REGISTER", "UNDO"}
 
-    type: EnumProperty(name="Type", items=_TYPE_ITEMS, default="revolute")
-    where: EnumProperty(name="At", items=_WHERE_ITEMS, default="CURSOR")
+    type: EnumProperty(
+        name="Type", description="How the joint lets its bodies move", items=_TYPE_ITEMS, default="revolute"
+    )
+    where: EnumProperty(name="At", description="Where the joint is put", items=_WHERE_ITEMS, default="CURSOR")
     axis: EnumProperty(
         name="Axis",
         description="Which axis of the place is the joint's",
-        items=[(a, a, "") for a in "XYZ"],
+        items=_AXIS_ITEMS,
         default="Z",
     )
     name: StringProperty(name="Name", description="That of its bodies if empty")
@@ -197,7 +204,9 @@ class KNUCKLE_OT_set_joint_type(_NeedsJoint):
     bl_description = "Make the joint one of another type. Stops, motors and springs stay with what stays in it"
     bl_options = {"REGISTER", "UNDO"}
 
-    type: EnumProperty(name="Type", items=_TYPE_ITEMS, default="revolute")
+    type: EnumProperty(
+        name="Type", description="How the joint lets its bodies move", items=_TYPE_ITEMS, default="revolute"
+    )
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
         tell(self, f"{empty.name!r} is {self.type} now", set_type(empty, self.type))
@@ -223,11 +232,11 @@ class KNUCKLE_OT_move_joint(_NeedsJoint):
     bl_description = "Put the joint elsewhere and leave its bodies where they are"
     bl_options = {"REGISTER", "UNDO"}
 
-    where: EnumProperty(name="To", items=_WHERE_ITEMS, default="CURSOR")
+    where: EnumProperty(name="To", description="Where the joint goes", items=_WHERE_ITEMS, default="CURSOR")
     axis: EnumProperty(
         name="Axis",
         description="Which axis of the place is the joint's",
-        items=[(a, a, "") for a in "XYZ"],
+        items=_AXIS_ITEMS,
         default="Z",
     )
 

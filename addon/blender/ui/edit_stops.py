@@ -47,6 +47,7 @@ class KNUCKLE_OT_set_stops(NeedsJoints):
 
     to: EnumProperty(
         name="From",
+        description="What the stops are set from",
         items=[
             ("LOWER", "Lower from Pose", "The lower stop is where the joint stands now"),
             ("UPPER", "Upper from Pose", "The upper stop is where the joint stands now"),
@@ -83,6 +84,7 @@ class KNUCKLE_OT_switch_stops(NeedsJoints):
     on: BoolProperty(name="On", description="The joints stop there", default=True)
     ends: EnumProperty(
         name="Ends",
+        description="Which of the stops",
         items=[
             ("BOTH", "Both", "The lower and the upper stop"),
             ("LOWER", "Lower", "The lower stop"),

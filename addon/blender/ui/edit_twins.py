@@ -74,7 +74,9 @@ class KNUCKLE_OT_mirror_to_twin(_NeedsParts):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    plane: EnumProperty(name="Plane", items=_PLANE_ITEMS, default="AUTO")
+    plane: EnumProperty(
+        name="Plane", description="The plane that the halves are mirrored across", items=_PLANE_ITEMS, default="AUTO"
+    )
     keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
 
     @classmethod
@@ -104,7 +106,9 @@ class KNUCKLE_OT_create_twin(_NeedsParts):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    plane: EnumProperty(name="Plane", items=_PLANE_ITEMS, default="AUTO")
+    plane: EnumProperty(
+        name="Plane", description="The plane that the halves are mirrored across", items=_PLANE_ITEMS, default="AUTO"
+    )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         made, report = create_twins(chosen_parts(context, rig), _plane(rig, self.plane))
@@ -161,7 +165,9 @@ class KNUCKLE_OT_find_twins(NeedsModel):
     bl_description = "Look for parts that could be twins, by their names and where they are. Nothing is linked yet"
     bl_options = {"REGISTER", "UNDO"}
 
-    plane: EnumProperty(name="Plane", items=_PLANE_ITEMS, default="AUTO")
+    plane: EnumProperty(
+        name="Plane", description="The plane that the halves are mirrored across", items=_PLANE_ITEMS, default="AUTO"
+    )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         found = candidates(rig, _plane(rig, self.plane))
@@ -240,7 +246,7 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
     ) -> None:
         row = layout.split(factor=0.55)
         row.operator("knuckle.select_part", text=item.first, emboss=False, translate=False).part = item.first
-        row.label(text=item.what, translate=False)
+        row.label(text=told(item.what), translate=False)
 
 
 class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
@@ -274,8 +280,8 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
             for pair in model.found_twins:
                 row = box.row(align=True)
                 row.prop(pair, "use", text="")
-                row.label(text=told(f"{pair.first} / {pair.second}"), translate=False)
-                row.label(text=pair.what, translate=False)
+                row.label(text=f"{pair.first} / {pair.second}", translate=False)
+                row.label(text=told(pair.what), translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
         if len(model.differences):

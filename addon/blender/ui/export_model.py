@@ -41,7 +41,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     filename_ext = _EXTENSIONS[0]
     check_extension = None  # a format may have several, and the dialect follows the one that is typed
-    filepath: StringProperty(name="File", subtype="FILE_PATH")
+    filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
     filter_glob: StringProperty(default=glob_of(_EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
         name="Format",

@@ -45,7 +45,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
 
     filename_ext = EXTENSIONS[0]
     check_extension = None
-    filepath: StringProperty(name="File", subtype="FILE_PATH")
+    filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
     filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
     motions: EnumProperty(
         name="Motions",

@@ -8,7 +8,8 @@ from bpy.props import CollectionProperty, StringProperty
 from ... import formats
 from ...model.records import Mechanism
 from ..build import BuildOptions, build
-from ..model_parts import rig_in
+from ..model_parts import rig_in, rigs_in
+from ..preferences import overlay_defaults
 from ..translations import told
 from .common import (
     ERRORS,
@@ -24,6 +25,7 @@ from .common import (
     say,
 )
 from .import_options import ImportOptions, draw_options, take_defaults
+from .overlay import show_marks
 
 EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
 
@@ -55,9 +57,12 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         paths = chosen_files(self)
         if not paths:
             return refuse(self, "No file was chosen")
+        first = not any(True for _rig in rigs_in(context.scene))
         imported = [rig for path in paths if (rig := self._import(context, path)) is not None]
         if not imported:
             return {"CANCELLED"}
+        if first:
+            show_marks(context.scene, overlay_defaults())
         _select_models(context, imported)
         if self.frame_view:
             _frame(context)

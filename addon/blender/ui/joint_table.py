@@ -68,7 +68,7 @@ def is_of_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Objec
 class KNUCKLE_UL_joint_table(bpy.types.UIList):
     """A row for every degree of freedom of every joint."""
 
-    kind: EnumProperty(name="Kind", items=_KINDS)
+    kind: EnumProperty(name="Kind", description="Which joints are listed", items=_KINDS)
     opened: BoolProperty(description="The filter was shown once")
 
     def draw_filter(self, context: Any, layout: Any) -> None:
@@ -196,6 +196,7 @@ class KNUCKLE_OT_tick_joints(NeedsModel):
 
     to: EnumProperty(
         name="Tick",
+        description="Which joints are ticked",
         items=[
             ("ALL", "All", "All joints"),
             ("NONE", "None", "No joint"),
@@ -225,6 +226,7 @@ class KNUCKLE_OT_copy_joint(NeedsJoints):
 
     to: EnumProperty(
         name="To",
+        description="Which joints get the values",
         items=[
             ("SELECTED", "Selected", "From the active joint to all others that are selected"),
             ("TICKED", "Ticked", "From the active joint to all others that are ticked in the table"),

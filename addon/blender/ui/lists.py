@@ -46,7 +46,7 @@ class KNUCKLE_UL_report(bpy.types.UIList):
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         row = layout.row(align=True)
-        row.label(text=item.message, icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
+        row.label(text=told(item.message), icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
         if item.line:
             number = row.row()
             number.alignment = "RIGHT"
@@ -55,7 +55,7 @@ class KNUCKLE_UL_report(bpy.types.UIList):
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         wanted = self.filter_name.lower()
         lines = getattr(data, propname)
-        return [self.bitflag_filter_item if wanted in line.message.lower() else 0 for line in lines], []
+        return [self.bitflag_filter_item if wanted in told(line.message).lower() else 0 for line in lines], []
 
 
 def joint_icon(joint: Any, kinds: list[str]) -> str:

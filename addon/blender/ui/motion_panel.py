@@ -182,7 +182,7 @@ def _excesses(context: bpy.types.Context, box: Any, row: Row) -> None:
         first, last = (frame_at(context.scene, time) for time in (each.start, each.end))
         side = "above" if each.side == "upper" else "below"
         stretch = f"Frames {first:.4g} to {last:.4g}: {_number(row, each.by)} {side}"
-        show = box.operator("knuckle.show_servo", text=stretch, translate=False)
+        show = box.operator("knuckle.show_servo", text=told(stretch), translate=False)
         show.servo, show.frame = row.found.name, frame_at(context.scene, each.worst)
     more = len(row.found.outside) - _MOST_EXCESSES
     if more > 0:

@@ -130,6 +130,7 @@ class KNUCKLE_OT_loop_motion(_Retimes):
 
     way: EnumProperty(
         name="By",
+        description="What repeats the motion",
         items=[
             ("KEYS", "Keys", "Repeat every key: what files can hold"),
             ("CYCLES", "Cycles Modifier", "Repeat without end, before and after, by a modifier on every curve"),
@@ -266,7 +267,14 @@ class KNUCKLE_OT_offset_motion(_Retimes):
     bl_description = "Move the motion in time"
     bl_options = {"REGISTER", "UNDO"}
 
-    unit: EnumProperty(name="In", items=[("FRAMES", "Frames", ""), ("SECONDS", "Seconds", "")])
+    unit: EnumProperty(
+        name="In",
+        description="What the time is given in",
+        items=[
+            ("FRAMES", "Frames", "Frames of the scene"),
+            ("SECONDS", "Seconds", "Seconds, at the scene's frame rate"),
+        ],
+    )
     frames: FloatProperty(name="Frames", description="How much later; earlier if negative", soft_min=-250, soft_max=250)
     seconds: FloatProperty(name="Seconds", description="How much later; earlier if negative", soft_min=-10, soft_max=10)
     wrap: BoolProperty(
@@ -300,6 +308,7 @@ class KNUCKLE_OT_scale_motion(_Retimes):
 
     to: EnumProperty(
         name="To",
+        description="What tells how fast it is to be",
         items=[("SPEED", "Speed", "A multiple of its speed"), ("DURATION", "Duration", "A time that it is to last")],
     )
     speed: FloatProperty(name="Speed", description="2 is twice as fast", default=1.0, min=1e-3, soft_max=10.0)
@@ -362,7 +371,7 @@ class KNUCKLE_OT_show_servo(NeedsModel):
     bl_options = {"REGISTER", "UNDO"}
 
     servo: StringProperty(name="Servo", description="The name that motion files use")
-    frame: FloatProperty(name="Frame")
+    frame: FloatProperty(name="Frame", description="The frame to go to")
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:

@@ -3,6 +3,7 @@ with the scene; while all are off nothing of this is hung in anywhere."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 import bpy
@@ -61,6 +62,12 @@ def overlay_of(scene: bpy.types.Scene) -> KnuckleOverlay:
 def kinds_of(scene: bpy.types.Scene) -> list[str]:
     """Which kinds of marks are on."""
     return [kind for kind in marks.KINDS if getattr(overlay_of(scene), kind)]
+
+
+def show_marks(scene: bpy.types.Scene, kinds: Iterable[str]) -> None:
+    """Switch some kinds of marks on; those that are on stay."""
+    for kind in kinds:
+        setattr(overlay_of(scene), kind, True)
 
 
 # ---------------------------------------------------------------- drawing

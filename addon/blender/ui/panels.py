@@ -50,7 +50,8 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
         joints = parts(rig, "JOINT")
         loops = sum(record_of(empty).joint.loop for empty in joints)
         fact(layout, "Bodies", str(len(parts(rig, "BODY"))))
-        fact(layout, "Joints", f"{len(joints)}, {counted(loops, 'loop')}" if loops else str(len(joints)))
+        many = f"{len(joints)}, {counted(loops, 'loop')}" if loops else str(len(joints))
+        fact(layout, "Joints", told(many))
         row = formats.FORMATS.get(model.format)
         if row is not None:
             dialect = f" ({model.dialect})" if model.dialect else ""
@@ -279,10 +280,9 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
         layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
         if 0 <= model.report_index < len(model.report):
             line = model.report[model.report_index]
-            place = f"line {line.line}: " if line.line else ""
+            place = told(f"line {line.line}") + ": " if line.line else ""
             where = f" [{line.where}]" if line.where else ""
-            box = layout.box()
-            paragraph(context, box, f"{place}{line.message}{where}")
+            paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)
 
 
 CLASSES = (

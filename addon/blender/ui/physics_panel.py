@@ -13,6 +13,7 @@ from ..physics.homes import is_simulated, why_elsewhere, why_stopped
 from ..physics.progress import note as run_note
 from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate, is_gravity_other
+from ..translations import told
 from .common import model_in
 from .sidebar import ORDER, ModelPanel, fact, paragraph, split
 
@@ -78,7 +79,7 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
         column.prop(model, "target")
         column.prop(model, "law")
         if model.drive == "SERVO":
-            fact(column, "Chases", chased(rig))
+            fact(column, "Chases", told(chased(rig)))
         simulated = is_simulated(rig)
         layout.operator(
             "knuckle.clear_physics" if simulated else "knuckle.build_physics",
@@ -117,7 +118,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
         if not lines:
             paragraph(context, layout, "Bake Physics tells how well the run kept to the mechanism")
             return
-        layout.label(text=settings(rig).truth.run, translate=False)
+        layout.label(text=told(settings(rig).truth.run), translate=False)
         figures = layout.column(align=True)
         _figure(figures, Line("", "Worst", "Mean"))
         for line in lines:
@@ -132,10 +133,10 @@ def _figure(layout: bpy.types.UILayout, line: Line) -> bpy.types.UILayout:
     row = layout.split(factor=0.5)
     name = row.row(align=True)
     if line.what:
-        name.label(text=line.what, translate=False)
+        name.label(text=told(line.what), translate=False)
     amounts = row.row(align=True)
     for amount in (line.worst, line.mean) if line.mean else (line.worst,):
-        amounts.label(text=amount)
+        amounts.label(text=told(amount), translate=False)
     return name
 
 

@@ -7,7 +7,7 @@ import os
 from typing import cast
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
 
 from ...formats.xmdi import OUTER
 from ..preferences import ADDON, is_absolute
@@ -47,6 +47,19 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
         default=True,
     )
 
+    overlays: EnumProperty(
+        name="Overlays",
+        description="What is drawn over mechanisms in scenes to which a first one is imported",
+        options={"ENUM_FLAG"},
+        items=[
+            ("axes", "Axes", "The axis of each joint"),
+            ("stops", "Stops", "The stops of each joint, with the present value"),
+            ("twins", "Twins", "Lines between twins"),
+            ("centres", "Centres of Mass", "The centre of mass of each body"),
+            ("inertia", "Inertia", "The box that turns as the body does"),
+        ],
+    )
+
     xmdi_root: StringProperty(
         name="XMDI Root",
         description="What new XMDI files call their root. The specification's text has lost the name",
@@ -62,6 +75,8 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
         box = layout.box()
         box.use_property_split = True
         draw_options(box, self, folding=False)
+        layout.label(text="Overlays of New Scenes")
+        layout.column(align=True).prop(self, "overlays")
         layout.prop(self, "ignore_collada_units")
         column = layout.column(align=True)
         column.prop(self, "xmdi_root")

@@ -86,6 +86,7 @@ class KNUCKLE_OT_zero_servos(NeedsModel):
 
     to: EnumProperty(
         name="To",
+        description="Where the servos are posed",
         items=[
             ("ZERO", "Zero", "All of them at 0, as far as their stops let them"),
             ("START", "Start", "Where the file has them at the start"),

@@ -27,7 +27,7 @@ class Panel:
 
 
 class ModelPanel(Panel):
-    """A panel that shows a model: hidden where there is none, or a linked copy, of which the first panel says what to do."""
+    """A panel that shows a model: hidden where there is none, and for a linked copy, of which the first panel tells."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -55,10 +55,12 @@ def labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     return row
 
 
-def paragraph(context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE") -> None:
+def paragraph(
+    context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE", translate: bool = True
+) -> None:
     """Text in as many lines as the sidebar's width asks for."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
     column = layout.column(align=True)
-    for number, line in enumerate(wrap(told(text), max(int(room / 6.2), 16))):
+    for number, line in enumerate(wrap(told(text) if translate else text, max(int(room / 6.2), 16))):
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)

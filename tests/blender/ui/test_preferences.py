@@ -159,3 +159,51 @@ def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Pat
     chosen: Any = Chosen()
     take_defaults(chosen)
     assert (chosen.physics, chosen.gait_seconds, chosen.up_axis) == (False, 3.0, "Z")
+
+
+def test_the_first_mechanism_of_a_scene_switches_the_wished_overlays_on(enabled: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.edit import marks
+    from addon.blender.ui.overlay import kinds_of
+    from tests.blender.ui.small import put
+
+    choices = enabled.bl_rna.properties["overlays"].enum_items.keys()
+    assert choices == list(marks.KINDS)
+    enabled.overlays = {"axes", "centres"}
+    path = put(tmp_path / "flapper.jm")
+    scene = bpy.context.scene
+    assert kinds_of(scene) == []
+    bpy.ops.import_scene.mechanism(filepath=str(path))
+    assert kinds_of(scene) == ["axes", "centres"]
+    scene.knuckle_overlay.axes = False
+    bpy.ops.import_scene.mechanism(filepath=str(path))
+    assert kinds_of(scene) == ["centres"], "what the user switched off stays off"
+    scene.knuckle_overlay.centres = False
+
+
+def test_dialogs_have_presets_and_take_several_files_and_drops(blank: Any) -> None:
+    import bpy
+
+    for module, name in (("import_scene", "mechanism"), ("import_anim", "servo_motion")):
+        kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
+        assert {"files", "directory"} <= set(kind.properties.keys())
+    for module, name in (("IMPORT_SCENE", "mechanism"), ("EXPORT_SCENE", "mechanism")):
+        assert "PRESET" in getattr(bpy.types, f"{module}_OT_{name}").bl_options
+    for module in ("IMPORT_ANIM", "EXPORT_ANIM"):
+        assert "PRESET" in getattr(bpy.types, f"{module}_OT_servo_motion").bl_options
+    models, motions = bpy.types.IO_FH_mechanism, bpy.types.IO_FH_servo_motion
+    assert models.bl_import_operator == "import_scene.mechanism"
+    assert models.bl_export_operator == "export_scene.mechanism", "so that collections can export it"
+    assert motions.bl_import_operator == "import_anim.servo_motion"
+
+
+def test_several_files_become_several_mechanisms(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from tests.blender.ui.small import models, put
+
+    names = [put(tmp_path / f"{name}.jm").name for name in ("one", "two")]
+    files = [{"name": name} for name in names]
+    assert bpy.ops.import_scene.mechanism(directory=str(tmp_path), files=files) == {"FINISHED"}
+    assert [rig.name for rig in models()] == ["one", "two"]

@@ -25,7 +25,22 @@ _SHOWS = {
 #: Bases of operators, which are not registered themselves.
 _HIDDEN = ("_", "Needs", "LongWork")
 #: Variables that hold what is shown, or a part of it.
-_SENTENCES = {"alone", "changes", "finer", "gone", "hint", "how", "like", "meant", "note", "said", "told", "why"}
+_SENTENCES = {
+    "alone",
+    "changes",
+    "finer",
+    "gone",
+    "hint",
+    "how",
+    "like",
+    "meant",
+    "note",
+    "said",
+    "side",
+    "stretch",
+    "told",
+    "why",
+}
 #: How the table of joints ends the tooltips of its fields.
 _OF_TICKED = ". Of all ticked joints, if this one is"
 #: Functions that return what is shown.
@@ -41,13 +56,13 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
                 if node.name.startswith(_HIDDEN):
                     continue
                 if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", "") in _CLASS_TEXTS:
-                    yield from _texts(line.value)
+                    yield from texts(line.value)
         elif isinstance(node, ast.Call):
             yield from _of_call(node)
         elif isinstance(node, ast.FunctionDef) and node.name.startswith(_ANSWERS):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return) and inner.value is not None:
-                    yield from _texts(inner.value)
+                    yield from texts(inner.value)
         elif isinstance(node, ast.For):
             yield from _of_loop(node)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -58,7 +73,7 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
             elif isinstance(node.value, ast.Tuple) and name.endswith("_COLUMNS"):
                 yield from _column(node.value, 1)
             elif node.value is not None and name in _SENTENCES:
-                yield from _texts(node.value)
+                yield from texts(node.value)
 
 
 def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
@@ -67,26 +82,26 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
     if name in _PROPERTIES:
         for word in ("name", "description") if "name" in words or "items" in words else ():  # else nobody sees it
             if word in words:
-                yield from _texts(words[word])
+                yield from texts(words[word])
         if name.startswith("_"):
             for argument in node.args[:2]:
-                yield from _texts(argument)
+                yield from texts(argument)
         if "items" in words:
             yield from _items(words["items"])
     translated = getattr(words.get("translate"), "value", True) is not False
     if name == "_for_ticked":  # it ends their tooltips
-        yield from _texts(node.args[1])
-        yield from ((f"{text}{_OF_TICKED}", line) for text, line in _texts(node.args[2]))
+        yield from texts(node.args[1])
+        yield from ((f"{text}{_OF_TICKED}", line) for text, line in texts(node.args[2]))
     if name in _DRAWS and isinstance(node.func, ast.Attribute) and translated:
         for word in ("text", "heading"):
             if word in words:
-                yield from _texts(words[word])
+                yield from texts(words[word])
     if name in _SHOWS and len(node.args) > _SHOWS[name]:
-        yield from _texts(node.args[_SHOWS[name]])
+        yield from texts(node.args[_SHOWS[name]])
         if name == "counted" and len(node.args) > 2:
-            yield from _texts(node.args[2])
+            yield from texts(node.args[2])
         elif name == "counted":
-            yield from ((f"{text}s", line) for text, line in _texts(node.args[1]))
+            yield from ((f"{text}s", line) for text, line in texts(node.args[1]))
 
 
 def _of_loop(node: ast.For) -> Iterator[tuple[str, int]]:
@@ -100,17 +115,17 @@ def _column(node: ast.expr, at: int) -> Iterator[tuple[str, int]]:
     """What all rows of a table have in one place."""
     for row in getattr(node, "elts", []):
         if isinstance(row, ast.Tuple):
-            yield from _texts(row.elts[at])
+            yield from texts(row.elts[at])
 
 
 def _items(node: ast.expr) -> Iterator[tuple[str, int]]:
     for row in ast.walk(node):
         if isinstance(row, ast.Tuple) and len(row.elts) >= 3:
             for text in row.elts[1:3]:
-                yield from _texts(text)
+                yield from texts(text)
 
 
-def _texts(node: ast.expr) -> Iterator[tuple[str, int]]:
+def texts(node: ast.expr) -> Iterator[tuple[str, int]]:
     """The texts that an expression may be."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         if any(map(str.isalpha, node.value)):
@@ -121,16 +136,16 @@ def _texts(node: ast.expr) -> Iterator[tuple[str, int]]:
             yield told, node.lineno
         for part in node.values:
             if isinstance(part, ast.FormattedValue) and isinstance(part.value, (ast.IfExp, ast.BoolOp)):
-                yield from _texts(part.value)
+                yield from texts(part.value)
     elif isinstance(node, ast.IfExp):
-        yield from _texts(node.body)
-        yield from _texts(node.orelse)
+        yield from texts(node.body)
+        yield from texts(node.orelse)
     elif isinstance(node, ast.BoolOp):
         for each in node.values:
-            yield from _texts(each)
+            yield from texts(each)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        yield from _texts(node.left)
-        yield from _texts(node.right)
+        yield from texts(node.left)
+        yield from texts(node.right)
 
 
 def all_strings() -> dict[str, str]:

@@ -158,14 +158,14 @@ WORDS: dict[str, str] = {
     "Servo speed at the start (rad/s or m/s): a run under physics begins with it": (
         "Geschwindigkeit des Servos zu Beginn (rad/s oder m/s): ein Lauf unter Physik beginnt damit"
     ),
-    "What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s": (
-        "Was das Gelenk im Verhältnis zu seiner Geschwindigkeit bremst: Drehmoment je rad/s oder Kraft je m/s"
+    "What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s (N m s/rad, or N s/m)": (
+        "Was das Gelenk im Verhältnis zu seiner Geschwindigkeit bremst: Drehmoment je rad/s oder Kraft je m/s (N m s/rad, oder N s/m)"
     ),
-    "Dry friction of the joint: the torque or force that brakes it at any speed": (
-        "Trockene Reibung des Gelenks: Drehmoment oder Kraft, die es bei jeder Geschwindigkeit bremst"
+    "Dry friction of the joint: the torque or force that brakes it at any speed (N m or N)": (
+        "Trockene Reibung des Gelenks: Drehmoment oder Kraft, die es bei jeder Geschwindigkeit bremst (N m oder N)"
     ),
-    "The joint's spring: torque per rad, or force per m, back to its Spring Rest": (
-        "Die Feder des Gelenks: Drehmoment je rad oder Kraft je m, zurück in ihre Ruhelage"
+    "The joint's spring: torque per rad, or force per m, back to its Spring Rest (N m/rad or N/m)": (
+        "Die Feder des Gelenks: Drehmoment je rad oder Kraft je m, zurück in ihre Ruhelage (N m/rad oder N/m)"
     ),
     "Servo value (rad or m) at which the joint's spring does not push": (
         "Servowert (rad oder m), bei dem die Feder des Gelenks nicht drückt"
@@ -181,14 +181,14 @@ WORDS: dict[str, str] = {
         "Wie stark der Servo seinen Fehler ausgleicht (Gesetz von Juice)"
     ),
     "Maximum Force": "Höchste Kraft",
-    "Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others": (
-        "Größtes Drehmoment oder größte Kraft des Servos; 0 ist in einem Juice-Modell keine, in anderen unbegrenzt"
+    "Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others (N m or N)": (
+        "Größtes Drehmoment oder größte Kraft des Servos; 0 ist in einem Juice-Modell keine, in anderen unbegrenzt (N m oder N)"
     ),
     "What the servo pushes with per rad or m of its error under PD. With the damping 0 as well, both are chosen for what the servo moves": (
         "Womit der Servo je rad oder m seines Fehlers unter PD drückt. Ist auch die Dämpfung 0, so werden beide passend zu dem gewählt, was er bewegt"
     ),
-    "What the servo pushes with per rad/s or m/s of its error under PD": (
-        "Womit der Servo je rad/s oder m/s seines Fehlers unter PD drückt"
+    "What the servo pushes with per rad/s or m/s of its error under PD (N m s/rad, or N s/m)": (
+        "Womit der Servo je rad/s oder m/s seines Fehlers unter PD drückt (N m s/rad, oder N s/m)"
     ),
     "Actuator": "Antriebsart",
     "File Sign": "Vorzeichen der Datei",
@@ -214,7 +214,7 @@ WORDS: dict[str, str] = {
     "The id in the file": "Die Kennung in der Datei",
     "Id of the part that mirrors this one": "Kennung des Teils, der diesen spiegelt",
     "Immobile": "Unbeweglich",
-    "Mass of the body": "Masse des Körpers",
+    "Mass of the body (kg)": "Masse des Körpers (kg)",
     "Joint Id": "Kennung des Gelenks",
     "Root Body Id": "Kennung des Wurzelkörpers",
     "Joystick 1 X": "Joystick 1 X",

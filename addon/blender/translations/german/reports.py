@@ -1,0 +1,436 @@
+"""What the Report panel and the checks tell of, and why an operator could not do what was asked."""
+
+from __future__ import annotations
+
+WORDS: dict[str, str] = {
+    # what the check finds, and what mends it
+    "Body {} has no mass: physics cannot move it": "Körper {} hat keine Masse: die Physik kann ihn nicht bewegen",
+    "Weigh it by its volume": "Nach seinem Volumen wiegen",
+    "The moments of inertia of {} are of no body": "Die Trägheitsmomente von {} kann kein Körper haben",
+    "{} joints hold masses of more than 1 to {} together; {} of 1 to {}": (
+        "{} Gelenke halten Massen von mehr als 1 zu {} zusammen; {} von 1 zu {}"
+    ),
+    "Joint {} joins a body to itself": "Gelenk {} verbindet einen Körper mit sich selbst",
+    "Joint {} lacks a body, and does nothing": "Gelenk {} fehlt ein Körper, und es tut nichts",
+    "Delete the joint": "Das Gelenk löschen",
+    "{} joints are between the same two bodies: {}": "{} Gelenke liegen zwischen denselben zwei Körpern: {}",
+    "No joint holds {}": "Kein Gelenk hält {}",
+    "The lower stop of {} lies above its upper one": "Der untere Anschlag von {} liegt über dem oberen",
+    "Exchange the two stops": "Die beiden Anschläge tauschen",
+    "Joint {} begins beyond its stop": "Gelenk {} beginnt jenseits seines Anschlags",
+    "Begin at the stop": "Am Anschlag beginnen",
+    "{} bodies are called {}": "{} Körper heißen {}",
+    "{} joints are called {}: motions cannot tell them apart": (
+        "{} Gelenke heißen {}: Bewegungen können sie nicht unterscheiden"
+    ),
+    "Number their names": "Ihre Namen nummerieren",
+    "{} and {} are twins and differ: {}": "{} und {} sind Zwillinge und unterscheiden sich: {}",
+    "{} has a twin that is not there": "{} hat einen Zwilling, den es nicht gibt",
+    "{} calls {} its twin, which has another": "{} nennt {} seinen Zwilling, der einen anderen hat",
+    "Unlink it": "Verbindung lösen",
+    "The loop that {} closes is open by {} (length) and {}° where its joints begin": (
+        "Die Schleife, die {} schließt, steht um {} (Länge) und {}° offen, wo ihre Gelenke beginnen"
+    ),
+    "The model as a whole is scaled unevenly or mirrored": (
+        "Das Modell als Ganzes ist ungleichmäßig skaliert oder gespiegelt"
+    ),
+    "The model as a whole is scaled by {}: files keep its own size": (
+        "Das Modell als Ganzes ist um {} skaliert: Dateien behalten seine eigene Größe"
+    ),
+    "Body {} is round and scaled unevenly: files keep the larger side": (
+        "Körper {} ist rund und ungleichmäßig skaliert: Dateien behalten die größere Seite"
+    ),
+    "Body {} is scaled to nothing": "Körper {} ist auf nichts skaliert",
+    "Body {} is sheared": "Körper {} ist geschert",
+    "Nobody but you can know how to mend this: {}": "Nur Sie können wissen, wie das zu beheben ist: {}",
+    "The stops were exchanged": "Die Anschläge wurden getauscht",
+    "It begins at its stop": "Es beginnt an seinem Anschlag",
+    "The joint was deleted": "Das Gelenk wurde gelöscht",
+    "It is nobody's twin now": "Es ist jetzt niemandes Zwilling",
+    "{} parts were numbered": "{} Teile wurden nummeriert",
+    "{} that no joint joins {} in one another; the deepest are {}, by {}": (
+        "{}, die kein Gelenk verbindet, {} ineinander; am tiefsten {}, um {}"
+    ),
+    "begin": "beginnen",
+    "begins": "beginnt",
+    "{} pairs of bodies": "{} Körperpaare",
+    "A pair of bodies": "Ein Körperpaar",
+    # twins and mirroring
+    "{} pairs have no twins and were found by name: {}": (
+        "{} Paare haben keine Zwillinge und wurden am Namen erkannt: {}"
+    ),
+    "No joint has a twin or a name that tells its side: all are mirrored onto themselves": (
+        "Kein Gelenk hat einen Zwilling oder einen Namen, der seine Seite nennt: alle werden auf sich selbst gespiegelt"
+    ),
+    "No counterpart, left as they are: {}": "Ohne Gegenstück, bleiben, wie sie sind: {}",
+    "Mirrored roughly, their axes are up to {}° from mirror images: {}": (
+        "Ungefähr gespiegelt, ihre Achsen liegen bis zu {}° neben Spiegelbildern: {}"
+    ),
+    "joint {} and its twin {} have other degrees of freedom": (
+        "Gelenk {} und sein Zwilling {} haben verschiedene Freiheitsgrade"
+    ),
+    "None of the joints has a twin: Find Twins looks for them, Create Twin makes one": (
+        "Keines der Gelenke hat einen Zwilling: Zwillinge suchen findet sie, Zwilling erstellen macht einen"
+    ),
+    "Select bodies or joints of the mechanism to make their twins": (
+        "Körper oder Gelenke des Mechanismus auswählen, um ihre Zwillinge zu erstellen"
+    ),
+    "Everything that is selected has a twin already: Mirror to Twin makes them alike": (
+        "Alles Ausgewählte hat schon einen Zwilling: Auf Zwilling spiegeln macht sie gleich"
+    ),
+    "Twins are two bodies, or two joints, of one mechanism": (
+        "Zwillinge sind zwei Körper oder zwei Gelenke eines Mechanismus"
+    ),
+    "Left as it is, its counterpart is hung up inversely: {}": (
+        "Bleibt, wie es ist, denn sein Gegenstück hängt umgekehrt: {}"
+    ),
+    "None of the chosen servos of {} has a counterpart that could do what it does": (
+        "Keiner der gewählten Servos von {} hat ein Gegenstück, das tun könnte, was er tut"
+    ),
+    # motions
+    "A motion can be played once or more often, not {} times": (
+        "Eine Bewegung kann einmal oder öfter gespielt werden, nicht {} Mal"
+    ),
+    "A speed has to be above 0: {} is not": "Eine Geschwindigkeit muss über 0 liegen: {} tut es nicht",
+    "A duration has to be above 0: {} is not": "Eine Dauer muss über 0 liegen: {} tut es nicht",
+    "The motion lasts no time: it has no two keys apart, and no speed can give it a duration": (
+        "Die Bewegung dauert keine Zeit: sie hat keine zwei getrennten Keys, und keine Geschwindigkeit gibt ihr eine Dauer"
+    ),
+    "An NLA strip is being tweaked, which holds the Action fast: leave tweak mode (Tab) first": (
+        "Ein NLA-Streifen wird bearbeitet und hält die Action fest: zuerst den Bearbeitungsmodus verlassen (Tab)"
+    ),
+    "{} plays no motion: import one, bake its gait or choose an Action": (
+        "{} spielt keine Bewegung: eine importieren, den Gang backen oder eine Action wählen"
+    ),
+    "Action {} belongs to another file: make it local to edit it": (
+        "Action {} gehört zu einer anderen Datei: zum Bearbeiten lokal machen"
+    ),
+    "Action {} belongs to another file: make it local to put keys into it": (
+        "Action {} gehört zu einer anderen Datei: lokal machen, um Keys hineinzusetzen"
+    ),
+    "Keys would be {} frames apart, and Blender makes one of those within 0.01: {}": (
+        "Keys lägen {} Frames auseinander, und Blender macht einen aus denen innerhalb von 0.01: {}"
+    ),
+    "The curve {} has modifiers already, and Cycles has to be the first: remove them": (
+        "Die Kurve {} hat schon Modifikatoren, und Zyklen muss der erste sein: diese entfernen"
+    ),
+    "The curve {} has modifiers, and the one that repeats has to be the first": (
+        "Die Kurve {} hat Modifikatoren, und der wiederholende muss der erste sein"
+    ),
+    "The gait moves {} servos and plays as Action {}{}": "Der Gang bewegt {} Servos und spielt als Action {}{}",
+    "; it listens to {}": "; er hört auf {}",
+    "Action {} keys none of the servos of {}": "Action {} keyt keinen Servo von {}",
+    "Action {} keys {} of {}": "Action {} keyt {} von {}",
+    "none of the servos": "keinen der Servos",
+    "none of the selected servos": "keinen der ausgewählten Servos",
+    "{} mirrored, {} written": "{} gespiegelt, {} geschrieben",
+    "1 joint": "1 Gelenk",
+    "{} joints": "{} Gelenke",
+    "1 curve": "1 Kurve",
+    "{} curves": "{} Kurven",
+    "servo {} is at no number, first at {} s": "Servo {} steht auf keiner Zahl, zuerst bei {} s",
+    "{} key for key, {} sampled": "{} Key für Key, {} abgetastet",
+    "{} keys of {} are between the steps of the format": "{} Keys von {} liegen zwischen den Schritten des Formats",
+    "The curve of {} was sampled every {} ms: lines between samples stray from it by {} {} at most": (
+        "Die Kurve von {} wurde alle {} ms abgetastet: Linien zwischen den Werten weichen um höchstens {} {} ab"
+    ),
+    "upper": "oben",
+    "lower": "unten",
+    "length units": "Längeneinheiten",
+    "Values beyond the stops {}: {}": "Werte jenseits der Anschläge {}: {}",
+    "were put at them": "wurden an diese gesetzt",
+    "are written as they are": "werden geschrieben, wie sie sind",
+    "; and {} servos more": "; und {} weitere Servos",
+    "values are beyond the stops: {}": "Werte liegen jenseits der Anschläge: {}",
+    "{} of {} samples are kept, within {} of the others": "{} von {} Werten bleiben, innerhalb von {} der übrigen",
+    "{} of {} servos keyed in Action {}": "{} von {} Servos in Action {} gekeyt",
+    "The motion ends at frame {}; Blender's scenes end at {}": (
+        "Die Bewegung endet in Frame {}; Blenders Szenen enden bei {}"
+    ),
+    "{} has none of the servos of motion {} ({})": "{} hat keinen der Servos der Bewegung {} ({})",
+    "Servo {} has no keys": "Servo {} hat keine Keys",
+    "Servo {} moves nothing here: its joint has no bone": "Servo {} bewegt hier nichts: sein Gelenk hat keinen Knochen",
+    "The file gives servo {} the unit of {}: look at it": "Die Datei gibt Servo {} die Einheit {}: bitte ansehen",
+    "a length, but {} turns": "einer Länge, aber {} dreht",
+    "an angle, but {} slides": "eines Winkels, aber {} schiebt",
+    "Servo {} moves nothing here ({}); it goes out again unchanged": (
+        "Servo {} bewegt hier nichts ({}); er geht unverändert wieder hinaus"
+    ),
+    "Servo {} was taken for {}": "Servo {} wurde für {} genommen",
+    "Servo {} is there more than once; the last one plays": "Servo {} ist mehrmals da; der letzte spielt",
+    "{} of {} keys of {} are too large for Blender": "{} von {} Keys von {} sind zu groß für Blender",
+    "{} keys of {} are within a hundredth of a frame of others: one shows for them": (
+        "{} Keys von {} liegen innerhalb eines Hundertstels Frame bei anderen: einer steht für sie"
+    ),
+    "The document that {} was imported from is gone from this file: its numbers go out with the seven digits that keys have": (
+        "Das Dokument, aus dem {} importiert wurde, ist nicht mehr in dieser Datei: die Zahlen gehen mit den sieben Stellen der Keys hinaus"
+    ),
+    "{} has no such servo that could be posed: a loop's follow what drives them": (
+        "{} hat keinen solchen Servo, der gestellt werden könnte: die einer Schleife folgen dem, was sie treibt"
+    ),
+    "{} has no servo called {} that could be keyed": "{} hat keinen Servo namens {}, der gekeyt werden könnte",
+    "A pose needs a name": "Eine Pose braucht einen Namen",
+    "Keys were moved, but not those of the servos that move nothing here: {}": (
+        "Keys wurden verschoben, aber nicht die der Servos, die hier nichts bewegen: {}"
+    ),
+    "Servo {} moves nothing here: its numbers stay as they are in its file": (
+        "Servo {} bewegt hier nichts: seine Zahlen bleiben, wie sie in seiner Datei sind"
+    ),
+    # loops
+    "Joint {} is at its {} stop: its loop is held there": (
+        "Gelenk {} ist an seinem Anschlag ({}): dort wird seine Schleife gehalten"
+    ),
+    "A loop cannot close where its drivers are now: the others are as near to it as they can be, which leaves it open by {} (length, or as much at an arm of {})": (
+        "Eine Schleife kann sich nicht schließen, wo ihre Treiber jetzt stehen: die anderen sind so nah wie möglich, womit sie um {} offen bleibt (Länge, oder ebenso viel an einem Arm von {})"
+    ),
+    "{} lies on no loop that moves": "{} liegt auf keiner beweglichen Schleife",
+    "{} cannot drive its loop: the others do not follow from it": (
+        "{} kann seine Schleife nicht treiben: die anderen folgen nicht daraus"
+    ),
+    "{} of {} loops are open at the file's joint positions, the widest by {} (length) and {} rad. {} joints begin elsewhere, as near as can be, which leaves {}": (
+        "{} von {} Schleifen sind bei den Gelenkstellungen der Datei offen, die weiteste um {} (Länge) und {} rad. {} Gelenke beginnen anderswo, so nah wie möglich, was {} lässt"
+    ),
+    # building and editing
+    "Bars of these lengths cannot be closed: the longest is longer than the others together": (
+        "Stäbe dieser Längen schließen sich nicht: der längste ist länger als die anderen zusammen"
+    ),
+    "The rod has to be longer than the crank": "Die Stange muss länger sein als die Kurbel",
+    "A walker has an even number of legs": "Ein Läufer hat eine gerade Zahl von Beinen",
+    "The scene is animated and stays at {} frames per second; servos under physics are controlled once per frame, and {} are better (Bake Physics sees to that by itself)": (
+        "Die Szene ist animiert und bleibt bei {} Frames je Sekunde; Servos werden unter Physik einmal je Frame geregelt, und {} sind besser (Physik backen sorgt selbst dafür)"
+    ),
+    "The scene now runs at {} frames per second (it was {})": (
+        "Die Szene läuft jetzt mit {} Frames je Sekunde (vorher {})"
+    ),
+    "{} stands farther out than {}, or nowhere": "{} steht weiter draußen als {} oder nirgends",
+    "Nothing can be drawn here: {}": "Hier kann nichts gezeichnet werden: {}",
+    "The mechanism has no assembly {}": "Der Mechanismus hat keine Baugruppe {}",
+    "{} is no mesh: only meshes can be bodies": "{} ist kein Mesh: nur Meshes können Körper sein",
+    "{} is linked from another file: make it local first (Object > Relations > Make Local)": (
+        "{} ist aus einer anderen Datei verknüpft: zuerst lokal machen (Objekt > Beziehungen > Lokal machen)"
+    ),
+    "{} belongs to {} already": "{} gehört schon zu {}",
+    "{} encloses no volume: give its mass, or make it a solid": (
+        "{} umschließt kein Volumen: die Masse angeben oder einen Festkörper daraus machen"
+    ),
+    "{} is moved by its bone now, and no more by its own animation{}": (
+        "{} wird jetzt von seinem Knochen bewegt und nicht mehr von seiner eigenen Animation{}"
+    ),
+    ": {} kept": ": {} behalten",
+    "A joint is between two bodies: select another one": "Ein Gelenk liegt zwischen zwei Körpern: einen anderen wählen",
+    "{} is no body of {}": "{} ist kein Körper von {}",
+    "No ring is selected: select an edge loop, or the points of a circle, in edit mode on either body": (
+        "Kein Ring ist ausgewählt: im Bearbeitungsmodus an einem der Körper eine Kantenschleife oder die Punkte eines Kreises auswählen"
+    ),
+    "No face is active: select one in edit mode, on either body, and come back": (
+        "Keine Fläche ist aktiv: im Bearbeitungsmodus an einem der Körper eine auswählen und zurückkommen"
+    ),
+    "The nearest points are between two bodies: select both": (
+        "Die nächsten Punkte liegen zwischen zwei Körpern: beide auswählen"
+    ),
+    "{} or {} has no faces": "{} oder {} hat keine Flächen",
+    "{} is not between two bodies": "{} liegt nicht zwischen zwei Körpern",
+    "{} is free and begins away from zero: move its bodies together first": (
+        "{} ist frei und beginnt fern von null: zuerst seine Körper zusammenbringen"
+    ),
+    "{} is on a loop and posed: its bodies move": "{} liegt auf einer Schleife und ist gestellt: seine Körper bewegen sich",
+    "Select bodies or joints of the mechanism to delete them": "Körper oder Gelenke des Mechanismus zum Löschen auswählen",
+    "{} joins the limb to another part: its copy has none": (
+        "{} verbindet das Glied mit einem anderen Teil: seine Kopie hat keines"
+    ),
+    "All bodies are selected: leave at least one to the mechanism that there is": (
+        "Alle Körper sind ausgewählt: dem vorhandenen Mechanismus mindestens einen lassen"
+    ),
+    "{} is scaled as a whole: set its scale to 1 before they are merged": (
+        "{} ist als Ganzes skaliert: vor dem Zusammenführen die Skalierung auf 1 setzen"
+    ),
+    "{} frames and lights of {} have no place in {}": "{} Rahmen und Lichter von {} haben in {} keinen Platz",
+    "{} does not take over of {}: {}": "{} übernimmt von {} nicht: {}",
+    "Not set, nothing keys it: {}": "Nicht gesetzt, nichts keyt es: {}",
+    "Not set, the motion does not move it: {}": "Nicht gesetzt, die Bewegung bewegt es nicht: {}",
+    "Not set, its file keeps no stops for it: {}": "Nicht gesetzt, seine Datei hält dafür keine Anschläge: {}",
+    "Not set, it stands at its {} stop, or beyond: {}": (
+        "Nicht gesetzt, es steht an seinem Anschlag ({}) oder jenseits davon: {}"
+    ),
+    "None of the joints has a bone of its own to move: a loop's joints follow what drives it": (
+        "Keines der Gelenke hat einen eigenen Knochen: die Gelenke einer Schleife folgen dem, was sie treibt"
+    ),
+    # taking out
+    "Collection {} holds no mechanism: its armature is missing": (
+        "Sammlung {} enthält keinen Mechanismus: das Armature fehlt"
+    ),
+    "{} is scaled as a whole; the file keeps its own size": (
+        "{} ist als Ganzes skaliert; die Datei behält die eigene Größe"
+    ),
+    "{} is no part of the mechanism and was left out": "{} ist kein Teil des Mechanismus und wurde weggelassen",
+    "{} is another model in the collection of {}; it was left out. Import the file again to have the model twice.": (
+        "{} ist ein anderes Modell in der Sammlung von {}; es wurde weggelassen. Die Datei noch einmal importieren, um das Modell zweimal zu haben."
+    ),
+    "The mesh of {} was edited; the file keeps the shape. Scale the object instead.": (
+        "Das Mesh von {} wurde bearbeitet; die Datei behält die Form. Stattdessen das Objekt skalieren."
+    ),
+    "Its moments of inertia go with its mass": "Seine Trägheitsmomente gehen mit seiner Masse",
+    "A round shape stays round; its larger side is written": (
+        "Eine runde Form bleibt rund; ihre größere Seite wird geschrieben"
+    ),
+    "{} {} is new{}": "{} {} ist neu{}",
+    ", a copy of {}": ", eine Kopie von {}",
+    "{} {} was deleted": "{} {} wurde gelöscht",
+    "{} {} is new": "{} {} ist neu",
+    "Joint {} went with its body": "Gelenk {} ging mit seinem Körper",
+    "Restraint {} went with what it acts on": "Kraftelement {} ging mit dem, worauf es wirkt",
+    "{} meshes were written into {}": "{} Meshes wurden nach {} geschrieben",
+    "{} is a copy, or another body's collision shape, and was left out": (
+        "{} ist eine Kopie oder die Kollisionsform eines anderen Körpers und wurde weggelassen"
+    ),
+    "A collision shape of {} was deleted ({})": "Eine Kollisionsform von {} wurde gelöscht ({})",
+    # physics
+    "The run came to nothing finite: there is no truth about it": (
+        "Der Lauf kam zu nichts Endlichem: über ihn ist nichts zu sagen"
+    ),
+    "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own program. Self-Collision in the World panel switches that": (
+        "Unter Physik stoßen Körper eines Skeletts oder Systems nicht aneinander, wie im Programm der Datei. Selbstkollision im Feld Welt schaltet das"
+    ),
+    "Bodies of the model collide with each other under physics, which they do not in its own program: {} pairs are too many to keep apart": (
+        "Körper des Modells stoßen unter Physik aneinander, was sie im eigenen Programm nicht tun: {} Paare sind zu viele, um sie auseinanderzuhalten"
+    ),
+    "Physics begins at frame {}: a run to frame {} has no frames": (
+        "Die Physik beginnt in Frame {}: ein Lauf bis Frame {} hat keine Frames"
+    ),
+    "Blender's physics has no mass below {}: {}{} would be lighter, and count as that. Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one large factor: it then moves as it should": (
+        "Blenders Physik kennt keine Masse unter {}: {}{} wäre leichter und zählt so viel. Alle Massen, Trägheitsmomente, Kräfte, Steifigkeiten, Dämpfungen und Reibungen des Modells mit einem großen Faktor malnehmen: dann bewegt es sich, wie es soll"
+    ),
+    " and {} more": " und {} weitere",
+    "Blender takes inertia from collision shapes: {} of {} bodies carry a hidden flywheel under physics that gives them the file's. What is left is {} of the largest moment at most": (
+        "Blender nimmt die Trägheit aus Kollisionsformen: {} von {} Körpern tragen unter Physik ein verborgenes Schwungrad, das ihnen die der Datei gibt. Übrig bleibt höchstens {} des größten Moments"
+    ),
+    "Physics pulls all bodies down, also those that the file leaves out of gravity: {}": (
+        "Die Physik zieht alle Körper nach unten, auch die, die die Datei von der Schwerkraft ausnimmt: {}"
+    ),
+    "{} ({} here)": "{} ({} hier)",
+    "Joints between bodies of very different mass come apart under physics: {} here join masses of more than 1 to {}, the worst of 1 to {}": (
+        "Gelenke zwischen Körpern sehr verschiedener Masse gehen unter Physik auseinander: {} hier verbinden Massen von mehr als 1 zu {}, das schlimmste von 1 zu {}"
+    ),
+    "The restraint is too stiff for what it moves: that would swing {} rad in a frame, and physics, which sets its force once a frame, can do {}. It pulls with {} of its force; with {} times the frames per second it has all of it": (
+        "Das Kraftelement ist zu steif für das, was es bewegt: das schwänge {} rad je Frame, und die Physik, die seine Kraft einmal je Frame setzt, kann {}. Es zieht mit {} seiner Kraft; mit {}-mal so vielen Frames je Sekunde hat es die ganze"
+    ),
+    "Physics takes restraints as forces that restrain ({}): where their formula is positive they push the coordinate down, or their two places together; the format does not say which way": (
+        "Die Physik nimmt Kraftelemente als Kräfte, die zurückhalten ({}): wo ihre Formel positiv ist, drücken sie die Koordinate hinunter oder ihre zwei Orte zusammen; das Format sagt nicht, wohin"
+    ),
+    "Physics leaves this restraint out: {}": "Die Physik lässt dieses Kraftelement weg: {}",
+    "What this joint held to was deleted during a run: physics leaves it out until the file is saved and opened again": (
+        "Woran dieses Gelenk hielt, wurde während eines Laufs gelöscht: die Physik lässt es weg, bis die Datei gespeichert und wieder geöffnet ist"
+    ),
+    "Joints are given their first speeds in two frames, in which springs and dampers as strong as theirs do not act as they should: they go too far or not far enough": (
+        "Gelenke bekommen ihre ersten Geschwindigkeiten in zwei Frames, in denen so starke Federn und Dämpfer nicht wirken, wie sie sollten: sie gehen zu weit oder nicht weit genug"
+    ),
+    ", this one by {} per cent": ", dieses um {} Prozent",
+    ". More frames per second make that less": ". Mehr Frames je Sekunde machen das kleiner",
+    "Came apart: {}": "Auseinandergegangen: {}",
+    "Blender's physics knows no frames below 0: the scene begins at {}, physics at {}": (
+        "Blenders Physik kennt keine Frames unter 0: die Szene beginnt bei {}, die Physik bei {}"
+    ),
+    "The scene has a rigid-body world already: {}": "Die Szene hat schon eine Starrkörper-Welt: {}",
+    "The scene's world is not this model's: {}": "Die Welt der Szene ist nicht die dieses Modells: {}",
+    "The scene's rigid-body world keeps its {} substeps per frame and {} iterations; joints hold better with {} and {} (Fit to Model sets them). {}": (
+        "Die Starrkörper-Welt der Szene behält ihre {} Teilschritte je Frame und {} Iterationen; Gelenke halten besser mit {} und {} (An Modell anpassen setzt sie). {}"
+    ),
+    "The physics of the scene is fitted to the model. {}": "Die Physik der Szene ist an das Modell angepasst. {}",
+    # servos and what they are taken for
+    "no joint has this name": "kein Gelenk hat diesen Namen",
+    "its joint has several coordinates, each with a servo of its own: {}": (
+        "sein Gelenk hat mehrere Koordinaten, jede mit eigenem Servo: {}"
+    ),
+    "the bones, as they are set": "den Knochen, wie sie gestellt sind",
+    "the gait": "dem Gang",
+    "the bones, as strips have them": "den Knochen, wie die Streifen sie haben",
+    "Limp: the servos are off": "Schlaff: die Servos sind aus",
+    "The servos chase {}: the controls steer the gait only (Physics, Target: Gait)": (
+        "Die Servos folgen {}: die Steuerung lenkt nur den Gang (Physik, Ziel: Gang)"
+    ),
+    # what differs between twins
+    "mass": "Masse",
+    "centre of mass": "Schwerpunkt",
+    "inertia": "Trägheit",
+    "shapes": "Formen",
+    "size of its {}": "Größe ({})",
+    "place of its {}": "Ort ({})",
+    "degrees of freedom": "Freiheitsgrade",
+    "{}: one has none": "{}: einer hat keinen",
+    "place": "Ort",
+    "orientation": "Ausrichtung",
+    # how true a run was
+    "Worst": "Höchstens",
+    "Mean": "Im Mittel",
+    "above": "darüber",
+    "below": "darunter",
+    "{}, frames {} to {}": "{}, Frames {} bis {}",
+    "Frames {} to {}: {} {}": "Frames {} bis {}: {} {}",
+    "Pivot gap": "Gelenkspalt",
+    "of a link's length": "der Länge eines Glieds",
+    "Energy gained": "Energiegewinn",
+    "of the largest kinetic energy": "der größten Bewegungsenergie",
+    "Beyond stops": "Jenseits der Anschläge",
+    "Penetration": "Durchdringung",
+    "{} in {}": "{} in {}",
+    # why physics does not run, or not truly
+    "The physics of {} is in scene {}: go there, or clear it there first": (
+        "Die Physik von {} ist in Szene {}: dorthin gehen oder sie dort zuerst entfernen"
+    ),
+    "The scene's rigid-body world is switched off: switch it on (Scene properties, Rigid Body World)": (
+        "Die Starrkörper-Welt der Szene ist ausgeschaltet: einschalten (Szene-Eigenschaften, Starrkörper-Welt)"
+    ),
+    "The cache of the scene's rigid-body world is baked: delete that bake first (Rigid Body World, Cache)": (
+        "Der Cache der Starrkörper-Welt der Szene ist gebacken: zuerst löschen (Starrkörper-Welt, Cache)"
+    ),
+    "Bake first, or play from the first frame: physics has run to frame {} only": (
+        "Zuerst backen oder vom ersten Frame an abspielen: die Physik ist erst bis Frame {} gelaufen"
+    ),
+    "Physics ends at frame {}: bring the scene's end beyond it and play from the first frame": (
+        "Die Physik endet bei Frame {}: das Ende der Szene dahinter legen und vom ersten Frame an abspielen"
+    ),
+    "Bake first, or play from the first frame: physics has not run to this frame as things are now": (
+        "Zuerst backen oder vom ersten Frame an abspielen: so, wie alles jetzt ist, ist die Physik nicht bis zu diesem Frame gelaufen"
+    ),
+    "it is a {}, and neither spring nor damper nor friction": "es ist {} und weder Feder noch Dämpfer noch Reibung",
+    "its distance is along {}, and not Tx, Ty or Tz": "sein Abstand ist entlang {} und nicht Tx, Ty oder Tz",
+    "it acted on a body or joint that was deleted": "es wirkte auf einen Körper oder ein Gelenk, das gelöscht wurde",
+    "nothing that moves is at either end": "an keinem Ende ist etwas, das sich bewegt",
+    "its joint is switched off": "sein Gelenk ist ausgeschaltet",
+    "its joint has not one coordinate; give it two places on bodies instead": (
+        "sein Gelenk hat nicht eine Koordinate; ihm stattdessen zwei Orte an Körpern geben"
+    ),
+    "The model is sheared by what it is parented to: physics takes its bodies otherwise than they are drawn. Scale the parent evenly, or clear the model's parent (Alt+P)": (
+        "Das Modell ist durch sein Elternobjekt geschert: die Physik nimmt seine Körper anders, als sie gezeichnet sind. Das Elternobjekt gleichmäßig skalieren oder die Elternbeziehung lösen (Alt+P)"
+    ),
+    "The model is scaled unevenly ({} along its axes): bodies would be bent as they turn, and physics takes them otherwise than they are drawn. Give it one scale in all directions (Alt+S clears it)": (
+        "Das Modell ist ungleichmäßig skaliert ({} entlang seiner Achsen): Körper verbögen sich beim Drehen, und die Physik nimmt sie anders, als sie gezeichnet sind. Eine Skalierung in alle Richtungen geben (Alt+S setzt sie zurück)"
+    ),
+    "The armature's scale was applied, or its bones edited: bone {} is no longer where its body was built, and what plays is not what physics does. Undo that and keep the scale on the armature as an object (Apply Scale is not for models), or import the file again": (
+        "Die Skalierung des Armature wurde angewendet oder seine Knochen bearbeitet: Knochen {} ist nicht mehr, wo sein Körper gebaut wurde, und was spielt, ist nicht, was die Physik tut. Das rückgängig machen und die Skalierung am Objekt lassen (Skalierung anwenden ist nicht für Modelle) oder die Datei neu importieren"
+    ),
+    # fields that twins differ in
+    "lower stop": "unterer Anschlag",
+    "upper stop": "oberer Anschlag",
+    "damping": "Dämpfung",
+    "friction": "Reibung",
+    "stiffness": "Steifigkeit",
+    "armature": "Ankerträgheit",
+    "gain": "Verstärkung",
+    "max force": "größte Kraft",
+    "actuator": "Antrieb",
+    "position": "Stellung",
+    "velocity": "Geschwindigkeit",
+    "rest": "Ruhelage",
+    # why the world is as it is
+    "{} steps per second: {}. {} iterations: {}": "{} Schritte je Sekunde: {}. {} Iterationen: {}",
+    "nothing of the model asks for more": "nichts am Modell verlangt mehr",
+    "the joints are as soft as the file has them, and walk at this": (
+        "die Gelenke sind so weich, wie die Datei sie hat, und laufen damit"
+    ),
+    "link {} is {} long{}, under gravity {}": "Glied {} ist {} lang{}, unter Schwerkraft {}",
+    ", and counts as {}, a part of the whole": ", und zählt als {}, ein Teil des Ganzen",
+    "; {} times as many for stops between unlike masses": "; {}-mal so viele für Anschläge zwischen ungleichen Massen",
+    "the masses of {} are as 1 to {}": "die Massen von {} sind wie 1 zu {}",
+    "the spring of {}": "die Feder von {}",
+}
