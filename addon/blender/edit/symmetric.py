@@ -8,6 +8,7 @@ step is gone back to, it tells which of the two halves was the one that was edit
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import bpy
@@ -15,7 +16,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 from mathutils import Matrix
 
-from ...model.sides import Plane, counterpart_names
+from ...model.sides import Plane
 from ...model.twins import flip_between, image_of
 from .. import listeners
 from ..access import armature_settings, record_of, settings
@@ -23,7 +24,8 @@ from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
 from .places import rigid
-from .twins import mates, mirror_values, note, plane_between
+from .twin_names import put_names, rename_bones, rename_twins
+from .twins import mates, mates_among, mirror_values, note, plane_between
 
 _PARTS = ("BODY", "JOINT")
 #: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's; and the
@@ -82,7 +84,7 @@ def drop(*_args: Any) -> None:
 
 def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     """Make the twins of parts alike that were edited since; returns how many there were."""
-    known, done = _gather(rig), 0
+    known = _gather(rig)
     touched = {obj.session_uid: obj for obj in changed if obj.session_uid in known and was_edited(obj)}
     if not touched:
         return 0
@@ -90,14 +92,16 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     plane = _planes[rig.session_uid]
     active = bpy.context.view_layer.objects.active
     order = {obj: number for number, obj in enumerate(edited)}
+    leading: dict[bpy.types.Object, bpy.types.Object] = {}
     for obj, mate in edited.items():
         if mate in edited and (mate == active or (obj != active and order[mate] < order[obj])):
             continue  # both were moved: the active one leads
         _make_alike(obj, mate, plane)
-        done += 1
+        leading[obj] = mate
+    rename_twins(leading, plane)
     for obj, mate in edited.items():
         note(obj, mate)
-    return done
+    return len(leading)
 
 
 def catch_up(rig: bpy.types.Object) -> None:
@@ -106,12 +110,11 @@ def catch_up(rig: bpy.types.Object) -> None:
     the part that was alike the fewest times is the one that was gone back with, and knows where its twin was."""
     known = mates(rig)
     follow(rig, known)
-    for obj, mate in known.items():
-        record, theirs = record_of(obj), record_of(mate)
-        if record.seen_count < theirs.seen_count:
-            mate.matrix_basis = record.seen_twin
-            mate.name = record.seen_twin_name
-            note(obj, mate)
+    behind = {o: m for o, m in known.items() if record_of(o).seen_count < record_of(m).seen_count}
+    put_names({mate: record_of(obj).seen_twin_name for obj, mate in behind.items()})
+    for obj, mate in behind.items():
+        mate.matrix_basis = record_of(obj).seen_twin
+        note(obj, mate)
 
 
 def was_edited(obj: bpy.types.Object) -> bool:
@@ -122,26 +125,13 @@ def was_edited(obj: bpy.types.Object) -> bool:
 
 def _make_alike(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
     before, twin = record_of(obj).seen.copy(), mate.matrix_basis
-    if obj.matrix_basis != before:
-        flip = flip_between(rigid(before), rigid(twin), plane)
-        grown = np.array(obj.matrix_basis.to_scale()) / np.array(before.to_scale())
-        size = np.array(twin.to_scale()) * (np.abs(flip).T @ grown)
-        image = Matrix(image_of(rigid(obj.matrix_basis), plane, flip).tolist())
-        mate.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
-    if obj.name != record_of(obj).seen_name:
-        _rename(obj, mate, plane)
-
-
-def _rename(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    """Name the twin for the other side. ``LR`` in a name that was typed becomes Left or Right, as in Juice."""
-    if "LR" in obj.name:
-        right = plane.height(np.array(obj.matrix_basis.translation)) > 0.0
-        words = ("Right", "Left") if right else ("Left", "Right")
-        own, other = (obj.name.replace("LR", word) for word in words)
-        obj.name, mate.name = own, other
+    if obj.matrix_basis == before:
         return
-    for name in counterpart_names(obj.name)[:1]:
-        mate.name = name
+    flip = flip_between(rigid(before), rigid(twin), plane)
+    grown = np.array(obj.matrix_basis.to_scale()) / np.array(before.to_scale())
+    size = np.array(twin.to_scale()) * (np.abs(flip).T @ grown)
+    image = Matrix(image_of(rigid(obj.matrix_basis), plane, flip).tolist())
+    mate.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
 
 
 # ---------------------------------------------------------------- what Blender calls
@@ -205,6 +195,19 @@ class _at_it:
         _state["busy"] = False
 
 
+@contextmanager
+def by_itself(rig: bpy.types.Object) -> Iterator[None]:
+    """Within it a model is edited by what knows of its halves: nothing else follows. Afterwards they are taken as they
+    stand."""
+    busy, _state["busy"] = _state["busy"], True
+    try:
+        yield
+    finally:
+        _state["busy"] = busy
+        if settings(rig).symmetric:
+            begin(rig)
+
+
 def value_changed(empty: bpy.types.Object) -> None:
     """A value of a joint was edited: its twin gets it as well, and what is derived from the twin's follows."""
     mate = _mate_of(empty)
@@ -230,11 +233,29 @@ def body_changed(obj: bpy.types.Object) -> None:
         act(mate)
 
 
+def together(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:
+    """Some parts, and, where their model is edited symmetrically and that is ``wanted``, their twins after them."""
+    chosen = list(dict.fromkeys(objects))
+    if wanted:
+        rigs = dict.fromkeys(record_of(obj).model for obj in chosen)
+        on = {rig for rig in rigs if rig is not None and settings(rig).symmetric}
+        chosen += mates_among(obj for obj in chosen if record_of(obj).model in on).values()
+    return list(dict.fromkeys(chosen))
+
+
 def _mate_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     rig = record_of(obj).model
     if not _state["on"] or _state["busy"] or rig is None or not settings(rig).symmetric:
         return None
     return _gathered(rig, (obj.session_uid,)).get(obj.session_uid)
+
+
+def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
+    """Bones got other names: those of the twins get theirs of the other side."""
+    if not _state["on"] or _state["busy"] or not settings(rig).symmetric:
+        return
+    with _at_it():
+        rename_bones(rig, went.values(), _gather(rig), _planes[rig.session_uid])
 
 
 def symmetry_changed(armature: bpy.types.Armature) -> None:
@@ -276,6 +297,7 @@ _LISTENERS: Listeners = (
     (listeners.on_body_change, body_changed),
     (listeners.on_twin_change, drop),
     (listeners.on_refit, drop),
+    (listeners.on_bones_renamed, bones_renamed),
     (listeners.on_symmetry_change, symmetry_changed),
 )
 

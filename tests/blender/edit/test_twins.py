@@ -16,49 +16,20 @@ from mathutils import Euler, Matrix
 
 from addon import formats
 from addon.blender.access import record_of, settings
-from addon.blender.build import BuildOptions, build
 from addon.blender.channels import servo_channels
 from addon.blender.edit import authoring, symmetric
 from addon.blender.edit.joints import put_opening
 from addon.blender.edit.refit import refit
 from addon.blender.edit.twin_making import create_twins
 from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
-from addon.blender.extract import extract
-from addon.blender.model_parts import parts, rig_in
+from addon.blender.model_parts import parts
 from addon.blender.posing import write_pose
 from addon.model.kinematics import joint_frame_world, joint_side_world
 from addon.model.mirror import mirror_of
 from addon.model.sides import sides_of
 from addon.model.symmetry import asymmetries
+from tests.blender.scenes import found, made, now, pick
 from tests.model.test_mirror import misses
-from tests.references import CORPUS
-
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
-
-
-def found(name: str) -> Path:
-    path = next((path for folder in (OWN, CORPUS) for path in sorted(folder.rglob(name))), None)
-    if path is None:
-        pytest.skip(f"{name} is not here: {CORPUS}")
-    return path
-
-
-def made(name: str) -> Any:
-    rig = rig_in(build(formats.load(found(name)), options=BuildOptions(gait=False, physics=False)))
-    bpy.context.view_layer.update()
-    return rig
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
-
-
-def now(rig: Any) -> Any:
-    return extract(settings(rig).collection)
 
 
 @pytest.mark.parametrize("name", ["hexapod.jm", "Dihno2.jm", "fullbody1.skel", "humanoid2.jm"])
@@ -256,7 +227,7 @@ def test_a_twin_that_is_made_while_editing_is_symmetrical_follows(blank: Any) ->
     rig = symmetrical()
     body = paired(rig, "BODY")
     pick(twin_of(body))
-    bpy.ops.knuckle.delete_parts()
+    bpy.ops.knuckle.delete_parts(twins=False)
     bpy.context.view_layer.update()
     body.rotation_mode = "QUATERNION"
     body.matrix_basis = body.matrix_basis @ Euler((0.9, 1.2, 0.4)).to_matrix().to_4x4()
