@@ -129,7 +129,7 @@ def mirrored_joint(
         if own.kind == its.kind == "screw":
             its.pitch = -own.pitch  # the mirror image of a right-handed screw is left-handed
     parts, _nearness = joint_parts(joint, out, inverse(frames[0]) @ plane.reflection @ frame, swapped)
-    if joint.dofs and not parts:
+    if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
         raise ValueError(f"joint {joint.name!r} and its twin {out.name!r} have other degrees of freedom")
     mirror_dofs(joint, out, parts)
     return out

@@ -70,6 +70,8 @@ def test_the_twin_of_a_joint_gets_its_type_mirrored(blank: Any, type_: str) -> N
 @pytest.mark.parametrize("name", ["fullbody1.skel", "humanoid2.jm", "hexapod.jm"])
 def test_types_of_real_humanoids_joints(blank: Any, name: str) -> None:
     rig = symmetrical(name)
+    if bpy.ops.knuckle.find_twins() and len(settings(rig).found_twins):
+        bpy.ops.knuckle.link_found_twins()
     found = differences(rig)
     joint = next(
         obj
@@ -96,7 +98,7 @@ def test_both_are_swapped_and_moved(blank: Any) -> None:
     places = {obj.name: obj.matrix_world.copy() for obj in parts(rig, "BODY")}
     assert bpy.ops.knuckle.move_joint(where="CURSOR") == {"FINISHED"}
     bpy.context.view_layer.update()
-    assert joint.matrix_world.translation == pytest.approx(bpy.context.scene.cursor.location, abs=1e-5)
+    assert (joint.matrix_world.translation - bpy.context.scene.cursor.location).length < 1e-5
     assert differences(rig) == [] and moves_as_its_image(rig)
     for obj in parts(rig, "BODY"):
         assert np.array(obj.matrix_world) == pytest.approx(np.array(places[obj.name]), abs=1e-5), obj.name
@@ -104,6 +106,7 @@ def test_both_are_swapped_and_moved(blank: Any) -> None:
 
 def test_a_posed_joint_is_moved_and_the_twins_bodies_stay(blank: Any) -> None:
     rig = symmetrical()
+    rig.animation_data.action = None
     joint = knee(rig)
     write_pose(rig, servo_channels(rig)[record_of(joint).source_id], np.array([0.4]))
     bpy.context.view_layer.update()
@@ -164,8 +167,7 @@ def test_both_legs_are_split_off_and_are_twins_still(blank: Any) -> None:
     pick(one)
     bpy.ops.transform.translate(value=(0.1, 0.0, 0.25))
     bpy.context.view_layer.update()
-    assert differences(legs)  # joints stay where they were, and so do the twin's
-    assert {each.kind for each in differences(legs)} == {"joint"} or differences(legs) == []
+    assert differences(legs) == []
 
 
 def other_beside(rig: Any, along: tuple[float, float, float]) -> Any:
