@@ -19,7 +19,8 @@ from .authoring import DENSITY
 from .joints import delete_parts
 from .overlapping import overlapping
 from .refit import give_ids, refit
-from .twins import by_id, unlink_twin
+from .twin_meshes import mesh_differences
+from .twins import by_id, plane_between, unlink_twin
 
 #: How far (as a share) the scales of a body may differ, and how far from a right angle (as a cosine) its axes be.
 _UNEVEN, _SHEARED = 1e-4, 1e-4
@@ -30,7 +31,7 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Everything that is to be said of a model, errors first: of its mechanism, and of its objects."""
     give_ids(rig)
     mechanism = extract(settings(rig).collection)
-    found = [*validate(mechanism), *overlapping(mechanism), *_scales(rig)]
+    found = [*validate(mechanism), *overlapping(mechanism), *_scales(rig), *_meshes(rig)]
     order = {"error": 0, "warning": 1, "info": 2}
     return sorted(found, key=lambda finding: order[finding.severity])
 
@@ -54,6 +55,15 @@ def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
         elif np.ptp(scale) > _UNEVEN * scale.max() and any(shape.type in _ROUND for shape in record_of(obj).shapes):
             told = f"Body {name!r} is round and scaled unevenly: files keep the larger side"
             yield Finding("body-uneven", "warning", told, "body", own)
+
+
+def _meshes(rig: bpy.types.Object) -> Iterator[Finding]:
+    known = by_id(rig, "BODY")
+    for each in mesh_differences(rig, plane_between(rig)):
+        pair = each.first, each.second
+        one, other = (file_name(known[part]) for part in pair)
+        told = f"{one!r} and {other!r} are twins and their meshes differ by {each.amount:.3g}"
+        yield Finding("twin-meshes", "info", told, "body", pair)
 
 
 # ---------------------------------------------------------------- mends

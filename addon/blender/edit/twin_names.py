@@ -46,7 +46,7 @@ def put_names(wanted: Mapping[bpy.types.Object, str]) -> None:
     number as Blender does it."""
     names = {obj: name for obj, name in wanted.items() if obj.name != name}
     for name in names.values():
-        holder = bpy.data.objects.get(name)
+        holder: bpy.types.Object | None = bpy.data.objects.get(name)
         if holder in names:
             give_name(holder, f"{name} (other)")
     for obj, name in names.items():

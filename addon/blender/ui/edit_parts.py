@@ -205,8 +205,10 @@ class KNUCKLE_OT_set_joint_type(_NeedsJoint):
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         report = set_types(empty, mate, self.type)
-        also = f", and so is {mate.name!r}" if mate is not None else ""
-        tell(self, f"{empty.name!r} is {self.type} now{also}", report)
+        told = f"{empty.name!r} is {self.type} now"
+        if mate is not None:
+            told = f"{empty.name!r} is {self.type} now, and so is its twin {mate.name!r}"
+        tell(self, told, report)
         return {"FINISHED"}
 
 
@@ -218,9 +220,12 @@ class KNUCKLE_OT_swap_joint(_NeedsJoint):
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         report = swap_both(empty, mate)
-        told = [record_of(each).joint for each in (empty, mate) if each is not None]
-        told = [f"{joint.parent.name!r} carries {joint.child.name!r} now" for joint in told]
-        tell(self, ", and ".join(told), report)
+        own = record_of(empty).joint
+        told = f"{own.parent.name!r} carries {own.child.name!r} now"
+        if mate is not None:
+            its = record_of(mate).joint
+            told = f"{own.parent.name!r} carries {own.child.name!r} now, and {its.parent.name!r} {its.child.name!r}"
+        tell(self, told, report)
         return {"FINISHED"}
 
 
@@ -245,8 +250,10 @@ class KNUCKLE_OT_move_joint(_NeedsJoint):
             raise ValueError(f"{empty.name!r} has no body")
         place = place_for(context, self.where, joint.parent if joint.child is not None else None, child)
         report = move_both(empty, mate, place @ _AXES[self.axis])
-        also = f", and so did {mate.name!r}" if mate is not None else ""
-        tell(self, f"{empty.name!r} moved{also}", report)
+        told = f"{empty.name!r} moved"
+        if mate is not None:
+            told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
+        tell(self, told, report)
         return {"FINISHED"}
 
 
@@ -270,9 +277,11 @@ class KNUCKLE_OT_delete_parts(WithTwins, NeedsModel):
         every = together(chosen, self.twins)
         with by_itself(rig):
             bodies, joints, report = delete_parts(rig, every)
-        told = f"{counted(bodies, 'body', 'bodies')} and {counted(joints, 'joint')} deleted"
+        gone = counted(bodies, "body", "bodies"), counted(joints, "joint")
+        told = f"{gone[0]} and {gone[1]} deleted"
         if len(every) > len(chosen):
-            told += f", {counted(len(every) - len(chosen), 'twin')} among them: the two halves are edited together"
+            twins = counted(len(every) - len(chosen), "twin")
+            told = f"{gone[0]} and {gone[1]} deleted, {twins} among them: the halves are edited together"
         tell(self, told, report)
         return {"FINISHED"}
 

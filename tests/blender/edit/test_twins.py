@@ -18,9 +18,11 @@ from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.channels import servo_channels
 from addon.blender.edit import authoring, symmetric
+from addon.blender.edit.checks import check_model
 from addon.blender.edit.joints import put_opening
 from addon.blender.edit.refit import refit
 from addon.blender.edit.twin_making import create_twins
+from addon.blender.edit.twin_meshes import all_differences
 from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
 from addon.blender.model_parts import parts
 from addon.blender.posing import write_pose
@@ -28,7 +30,7 @@ from addon.model.kinematics import joint_frame_world, joint_side_world
 from addon.model.mirror import mirror_of
 from addon.model.sides import sides_of
 from addon.model.symmetry import asymmetries
-from tests.blender.scenes import found, made, now, pick
+from tests.blender.scenes import body, found, made, now, pick
 from tests.model.test_mirror import misses
 
 
@@ -77,6 +79,30 @@ def test_a_stray_is_brought_back(blank: Any) -> None:
     bpy.ops.knuckle.check_symmetry()
     assert len(settings(rig).differences) == 0
     assert formats.dumps(now(rig)) == before
+
+
+def test_a_limb_that_is_missing_and_an_edited_mesh_are_listed_and_found_by_a_click(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    assert all_differences(rig) == []
+    pick(body(rig, "Right Rear Tibia"))
+    bpy.ops.knuckle.delete_parts()
+    femur = body(rig, "Left Front Femur")
+    pick(femur)
+    bpy.ops.object.make_single_user(object=True, obdata=True)
+    far = max(femur.data.vertices, key=lambda each: each.co.length)
+    far.co *= 1.5
+    assert bpy.ops.knuckle.check_symmetry() == {"FINISHED"}
+    rows = {frozenset((row.first, row.second)): row.what for row in settings(rig).differences}
+    assert rows[frozenset(("Left Rear Tibia", ""))] == "no twin"
+    size = max(femur.dimensions)
+    edited = rows[frozenset(("Left Front Femur", "Right Front Femur"))]
+    assert 0.1 * size < float(edited.removeprefix("mesh by ")) < size
+    for first in ("Left Rear Tibia", "Left Front Femur", "Right Front Femur"):
+        assert bpy.ops.knuckle.select_part(part=first) == {"FINISHED"}
+        assert bpy.context.view_layer.objects.active.name == first
+    codes = {finding.code: finding.parts for finding in check_model(rig)}
+    assert codes["twin-missing"] == (record_of(body(rig, "Left Rear Tibia")).source_id,)
+    assert set(codes["twin-meshes"]) == {record_of(each).source_id for each in (femur, twin_of(femur))}
 
 
 def test_twins_are_unlinked_found_and_linked(blank: Any) -> None:
