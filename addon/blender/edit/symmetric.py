@@ -16,6 +16,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 from mathutils import Matrix
 
+from ...model.records import Array
 from ...model.sides import Plane
 from ...model.twins import flip_between, image_of
 from .. import listeners
@@ -128,10 +129,17 @@ def _make_alike(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> 
     if obj.matrix_basis == before:
         return
     flip = flip_between(rigid(before), rigid(twin), plane)
-    grown = np.array(obj.matrix_basis.to_scale()) / np.array(before.to_scale())
-    size = np.array(twin.to_scale()) * (np.abs(flip).T @ grown)
+    size = _size_of_twin(before, obj.matrix_basis, twin, np.abs(flip).T)
     image = Matrix(image_of(rigid(obj.matrix_basis), plane, flip).tolist())
     mate.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
+
+
+def _size_of_twin(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array:
+    """The scale (3,) of a twin that grows as its mate does; of one that was flat, its mate's own."""
+    scales = [np.array(matrix.to_scale()) for matrix in (before, now, twin)]
+    was, own, its = axes @ scales[0], axes @ scales[1], scales[2]
+    flat = (was == 0.0) | (its == 0.0)
+    return np.where(flat, own, its * own / np.where(flat, 1.0, was))
 
 
 # ---------------------------------------------------------------- what Blender calls
@@ -155,7 +163,7 @@ def _follow_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsg
             with _at_it():
                 catch_up(rig)
         return
-    updates = depsgraph.updates.values()
+    updates = depsgraph.updates  # one by one: the model comes early among a thousand
     posed = _posed(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected if posed else ()
     told: list[bpy.types.Object] = []
