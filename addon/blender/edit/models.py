@@ -12,6 +12,7 @@ from mathutils import Matrix
 from ...model.records import Body
 from ...model.report import Report
 from ..access import action_record, armature_of, model_uid, record_of, settings
+from ..animation.renamed import curves_of_both, hand_over_motions, own_motions
 from ..build.rig import remove_bones
 from ..channels import servo_channels
 from ..compat import use_action
@@ -196,7 +197,8 @@ class _Taken:
 
 def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _Taken:
     give_ids(other)
-    pose = pose_of(other, servo_channels(other))
+    before, motions = servo_channels(other), own_motions(other, rig)
+    pose = pose_of(other, before)
     _complete_records(rig, other, report)
     ids, renamed = _free_ids_and_names(rig, other)
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
@@ -223,6 +225,8 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
         now = channels.get(ids.get(joint, joint), ())
         if len(now) == len(numbers):
             write_pose(rig, now, numbers)
+    after = {joint: channels.get(ids.get(joint, joint), []) for joint in before}
+    hand_over_motions(motions, curves_of_both(before, after), model_uid(rig))
     return _Taken(ids, renamed)
 
 

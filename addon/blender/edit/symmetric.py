@@ -70,6 +70,11 @@ def _is_there(obj: bpy.types.Object) -> bool:
         return False
 
 
+def has_twins(rig: bpy.types.Object) -> bool:
+    """Whether any part of a model has a twin: stops at the first that has."""
+    return any(record_of(obj).twin for role in _PARTS for obj in parts(rig, role))
+
+
 def begin(rig: bpy.types.Object) -> None:
     """From now on the model's halves are edited together: they are taken as they stand."""
     drop()

@@ -178,6 +178,56 @@ def test_a_servo_in_the_list_follows_its_joints_name(rig: Any) -> None:
     assert own_mapping(rig) == {"knee_1": "Another Name"}
 
 
+def test_a_loop_is_followed_by_its_bones_new_names(blank: Any) -> None:
+    rig = made("pumpjack.json")
+    joints = {record_of(obj).source_id: obj for obj in parts(rig, "JOINT")}
+    moving = {key: own for key, own in servo_channels(rig).items() if own}
+    driver = next(key for key in moving if not record_of(joints[key]).joint.follows)
+    follower = next(key for key in moving if record_of(joints[key]).joint.follows)
+
+    def turned(value: float) -> np.ndarray:
+        write_pose(rig, servo_channels(rig)[driver], np.array([value]))
+        rig.update_tag()
+        settle()
+        settle()
+        return read_pose(rig, servo_channels(rig)[follower])
+
+    wanted = [turned(value) for value in (0.3, 0.5)]
+    assert np.abs(wanted[1] - wanted[0]).max() > 1e-3
+    turned(0.0)
+    for bone in list(rig.data.bones):
+        bone.name = f"my {bone.name}"
+    settle()
+    assert np.array([turned(value) for value in (0.3, 0.5)]) == pytest.approx(np.array(wanted), abs=1e-5)
+
+
+def test_poses_and_motions_of_a_model_that_is_merged_in(rig: Any) -> None:
+    """They pose its parts in the model that took it in, whatever its bones are called there."""
+    second = made("hexapod.jm")
+    second.location = (0.0, 4.0, 0.0)
+    settle()
+    knee = knee_of(second)
+    write_pose(second, knee_channels(second), np.array([0.2]))
+    settle()
+    store_pose(second, "Theirs")
+    key_servos(second, bpy.context.scene)
+    second.animation_data.action.name = "Their Motion"
+    pick(second, rig)
+    assert bpy.ops.knuckle.merge_models() == {"FINISHED"}
+    settle()
+    bone = servo_bones(rig)[record_of(knee).source_id]
+    assert bone != BONE and bone in named()["Theirs"] and bone in named()["Their Motion"]
+    assert {"Theirs", "Bent"} <= {each.name for each in poses_of(rig)}
+    assert BONE not in named()["Theirs"] | named()["Their Motion"] and all_is_named(BONE, bone)
+    rig.animation_data.action = None
+    own = servo_channels(rig)
+    for joint in (knee, knee_of(rig)):
+        write_pose(rig, own[record_of(joint).source_id], np.array([0.0]))
+    recall_pose(rig, bpy.data.actions["Theirs"], bpy.context.scene)
+    values = [read_pose(rig, own[record_of(joint).source_id])[0] for joint in (knee, knee_of(rig))]
+    assert values == pytest.approx([0.2, 0.0], abs=1e-6)
+
+
 # ---------------------------------------------------------------- twins
 
 

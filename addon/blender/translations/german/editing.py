@@ -63,6 +63,7 @@ WORDS: dict[str, str] = {
         "Die gewählten Körper noch einmal anlegen, mit den Gelenken, die sie tragen, und am selben Ort aufgehängt. Die Kopien sind niemandes Zwillinge; bei symmetrischem Bearbeiten wird aber auch die andere Seite dupliziert, und die Kopien sind die der jeweils anderen"
     ),
     "Twins Too": "Auch Zwillinge",
+    "Nothing has a twin yet: Find Twins": "Noch hat nichts einen Zwilling: Zwillinge suchen",
     "While Symmetrical Editing is on: do the same to the twins of the selected parts": (
         "Bei symmetrischem Bearbeiten: dasselbe mit den Zwillingen der gewählten Teile tun"
     ),
