@@ -7,24 +7,20 @@ Blender's batch rename, or by us."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import bpy
 from bpy.app.handlers import persistent
 
 from ..access import action_record, armature_of, armature_settings, bone_record, settings
-from ..channels import Channel, servo_names
+from ..channels import servo_names
 from ..compat import all_curves, curve_groups
 from ..hooks import Handlers, hang, take_down
 from ..listeners import on_bones_renamed, quiet
 from ..model_parts import is_foreign
 from . import live_loops
-from .actions import motions_of
-from .posed import poses_of
 
-#: Data paths and numbers of curves, by those that they had.
-Places = dict[tuple[str, int], tuple[str, int]]
 #: What a bone is for: joint, root, step.
 Task = tuple[str, str, int]
 #: The names of all bones by their armature's ``session_uid``, as they were seen last: one comparison tells whether
@@ -108,7 +104,7 @@ def _stale(data: bpy.types.Armature) -> dict[str, str]:
 
 
 def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mapping[str, str]) -> None:
-    playing = set(_played(rig))
+    playing = set(played_by(rig))
     names = {*armature_of(rig).bones.keys(), *went, *stale}
     for action in bpy.data.actions:
         if action.library is not None or action.override_library is not None:
@@ -124,7 +120,7 @@ def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mappi
                 group.name = wanted[group.name]
 
 
-def _played(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
+def played_by(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
     """The Actions that an armature has, active or in tracks."""
     data = rig.animation_data
     if data is None:
@@ -141,7 +137,7 @@ def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, names_its_bon
     if model:
         return model == settings(rig).uid
     return names_its_bones and not any(
-        action in _played(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
+        action in played_by(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
     )
 
 
@@ -166,35 +162,6 @@ def _end_of_name(path: str) -> int:
     while at < len(path) and path[at] != '"':
         at += 2 if path[at] == "\\" else 1
     return at if at < len(path) else 0
-
-
-def curves_of_both(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> Places:
-    """Which curve of joints' bones as they were is which of their bones as they are, by the joints' ids."""
-    pairs = ((old, new) for joint, own in before.items() for old, new in zip(own, after.get(joint, ()), strict=False))
-    return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
-
-
-def own_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
-    """The motions and poses that are a model's and not another's as well: it plays them, they were made for it, or the
-    other has no such bones."""
-    both = {*motions_of(other), *poses_of(other)}
-    sure = {*_played(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
-    return [each for each in (*motions_of(rig), *poses_of(rig)) if each in sure or each not in both]
-
-
-def hand_over_motions(actions: Iterable[bpy.types.Action], places: Places, model: str) -> None:
-    """Have motions and poses of a model be those of another, by its ``model_uid``, on whose bones its parts hang now.
-    What else they key is left as it is."""
-    for action in actions:
-        groups = {bone_in(old): bone_in(new) for (old, _index), (new, _number) in places.items()}
-        for curve in list(all_curves(action)):
-            place = places.get((curve.data_path, curve.array_index))
-            if place is not None and place != (curve.data_path, curve.array_index):
-                curve.data_path, curve.array_index = place
-        for group in curve_groups(action):
-            if group.name in groups:
-                group.name = groups[group.name]
-        action_record(action).model = model
 
 
 # ---------------------------------------------------------------- what else names bones

@@ -12,7 +12,6 @@ from mathutils import Matrix
 from ...model.records import Body
 from ...model.report import Report
 from ..access import action_record, armature_of, model_uid, record_of, settings
-from ..animation.renamed import curves_of_both, hand_over_motions, own_motions
 from ..build.rig import remove_bones
 from ..channels import servo_channels
 from ..compat import use_action
@@ -26,6 +25,7 @@ from ..properties import KnuckleModel
 from ..records import flat
 from .copies import ids_in, numbered
 from .facing import part_those_beside
+from .motions_along import curves_of_both, hand_over_motions, own_motions
 from .moving import belongings, hand_over, hand_over_strangers, new_folders
 from .refit import give_ids, refit, without_physics
 from .strangers import (

@@ -12,19 +12,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import bpy
-import numpy as np
 from bpy.app.handlers import persistent
-from mathutils import Matrix
 
-from ...model.records import Array
 from ...model.sides import Plane
-from ...model.twins import flip_between, image_of
 from .. import listeners
 from ..access import armature_settings, record_of, settings
 from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
-from .places import rigid
+from .alike import make_alike, was_edited
 from .twin_names import put_names, rename_bones, rename_twins
 from .twins import mates, mates_among, mirror_values, note, plane_between
 
@@ -70,9 +66,10 @@ def _is_there(obj: bpy.types.Object) -> bool:
         return False
 
 
-def has_twins(rig: bpy.types.Object) -> bool:
-    """Whether any part of a model has a twin: stops at the first that has."""
-    return any(record_of(obj).twin for role in _PARTS for obj in parts(rig, role))
+def lacks_twins(rig: bpy.types.Object) -> bool:
+    """Whether no part of a model that is edited symmetrically has a twin, as far as anybody looked: cheap enough for
+    every redraw."""
+    return not _mates.get(rig.session_uid, True)
 
 
 def begin(rig: bpy.types.Object) -> None:
@@ -102,7 +99,7 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     for obj, mate in edited.items():
         if mate in edited and (mate == active or (obj != active and order[mate] < order[obj])):
             continue  # both were moved: the active one leads
-        _make_alike(obj, mate, plane)
+        make_alike(obj, mate, plane)
         leading[obj] = mate
     rename_twins(leading, plane)
     for obj, mate in edited.items():
@@ -121,30 +118,6 @@ def catch_up(rig: bpy.types.Object) -> None:
     for obj, mate in behind.items():
         mate.matrix_basis = record_of(obj).seen_twin
         note(obj, mate)
-
-
-def was_edited(obj: bpy.types.Object) -> bool:
-    """Whether a part was moved, turned, resized or renamed since its twin was made alike."""
-    record = record_of(obj)
-    return record.seen != obj.matrix_basis or obj.name != record.seen_name
-
-
-def _make_alike(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    before, twin = record_of(obj).seen.copy(), mate.matrix_basis
-    if obj.matrix_basis == before:
-        return
-    flip = flip_between(rigid(before), rigid(twin), plane)
-    size = _size_of_twin(before, obj.matrix_basis, twin, np.abs(flip).T)
-    image = Matrix(image_of(rigid(obj.matrix_basis), plane, flip).tolist())
-    mate.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
-
-
-def _size_of_twin(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array:
-    """The scale (3,) of a twin that grows as its mate does; of one that was flat, its mate's own."""
-    scales = [np.array(matrix.to_scale()) for matrix in (before, now, twin)]
-    was, own, its = axes @ scales[0], axes @ scales[1], scales[2]
-    flat = (was == 0.0) | (its == 0.0)
-    return np.where(flat, own, its * own / np.where(flat, 1.0, was))
 
 
 # ---------------------------------------------------------------- what Blender calls

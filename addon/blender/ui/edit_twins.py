@@ -12,7 +12,7 @@ from ...model.sides import Plane
 from ...model.symmetry import Difference, Pair
 from ..access import record_of, settings
 from ..animation.mirroring import mirror_keys
-from ..edit.symmetric import has_twins
+from ..edit.symmetric import lacks_twins
 from ..edit.twin_making import create_twins
 from ..edit.twin_meshes import all_differences
 from ..edit.twins import (
@@ -268,7 +268,7 @@ class VIEW3D_PT_knuckle_twins(bpy.types.Panel):
         rig: Any = model_in(context)
         model = settings(rig)
         layout.prop(model, "symmetric", toggle=True, icon="MOD_MIRROR")
-        if model.symmetric and not has_twins(rig):
+        if model.symmetric and lacks_twins(rig):
             layout.label(text="Nothing has a twin yet: Find Twins", icon="INFO")
         chosen = chosen_parts(context, rig)
         if len(chosen) == 1:
