@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from addon import cli, formats
-from addon.cli import main
+from addon import formats
+from addon.cli import main, telling
 from tests import mesh_samples
 from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
 
@@ -658,7 +658,7 @@ def test_simulate_as_a_program_ends_well(blank: Any, walker: Path, tmp_path: Pat
 def test_a_folder_that_is_not_there_is_told_before_the_work(
     walker: Path, tmp_path: Path, capsys: Any, monkeypatch: Any, words: list[str]
 ) -> None:
-    monkeypatch.setattr(cli, "_jobs", lambda: pytest.fail("work was begun"))
+    monkeypatch.setattr(telling, "import_module", lambda _name: pytest.fail("work was begun"))
     words = [str(walker) if word == "MODEL" else word.replace("nowhere", str(tmp_path / "nowhere")) for word in words]
     assert main(words) == 1
     assert "there is no folder" in capsys.readouterr().err

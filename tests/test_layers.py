@@ -49,7 +49,7 @@ def layer(parts: tuple[str, ...]) -> str:
 
     The top of the package (command line, register) is the door; ``plot.py`` beside it draws.
     ``blender/registration.py`` is the one module that reaches into the interface, to hand it to Blender.
-    ``blender/jobs.py`` stands beside the interface: what the command line has done with Blender. What else lies
+    ``blender/jobs`` stands beside the interface: what the command line has done with Blender. What else lies
     loose there serves all rooms.
     """
     if parts[:1] in {("model",), ("formats",), ("plot",)}:
@@ -149,10 +149,10 @@ def test_module_imports_only_what_its_layer_may(path: str) -> None:
         ("plot.py", "from . import formats", "plot may not import formats"),
         ("model/servos.py", "import matplotlib", "model may not import matplotlib"),
         ("blender/ui/panels.py", "from ... import plot", "ui may not import plot"),
-        ("cli.py", "import bpy", "door may not import bpy"),
-        ("cli.py", "def main():\n    import bpy", "door may not import bpy"),
-        ("cli.py", "from .blender import build", "importable without bpy"),
-        ("cli.py", "def main():\n    from .blender.ui import operators", "door may not import ui"),
+        ("animate.py", "import bpy", "door may not import bpy"),
+        ("animate.py", "def main():\n    import bpy", "door may not import bpy"),
+        ("animate.py", "from .blender import build", "importable without bpy"),
+        ("animate.py", "def main():\n    from .blender.ui import operators", "door may not import ui"),
         ("__init__.py", "def register():\n    from .blender import ui", "door may not import ui"),
         ("__init__.py", "from .blender import registration", "importable without bpy"),
         ("blender/build/rig.py", "from .. import registration", "room may not import registration"),
@@ -174,7 +174,7 @@ def test_each_rule_can_fail(path: str, source: str, complaint: str) -> None:
         ("blender/build/rig.py", "import bpy\nfrom mathutils import Matrix\nfrom ...model import records"),
         ("blender/build/rig.py", "from .. import compat\nfrom ..physics import world\nfrom . import bodies"),
         ("blender/ui/panels.py", "import bpy\nfrom ..build import build\nfrom ...formats import load"),
-        ("cli.py", "import argparse\nfrom . import formats\ndef main():\n    from .blender import build"),
+        ("animate.py", "import argparse\nfrom . import formats\ndef main():\n    from .blender import build"),
         ("__init__.py", "def register():\n    from .blender import registration"),
         ("blender/registration.py", "from . import properties, ui\nfrom .. import cli\nfrom .physics import handlers"),
     ],

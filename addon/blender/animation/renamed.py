@@ -33,10 +33,19 @@ _PREFIX = 'pose.bones["'
 
 
 @persistent
+def after_step(*_args: Any) -> None:
+    """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
+    _look_at_names()
+
+
+@persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """After every change of the scene: see whether bones of models have other names."""
-    if not depsgraph.id_type_updated("ARMATURE"):
-        return
+    if depsgraph.id_type_updated("ARMATURE"):
+        _look_at_names()
+
+
+def _look_at_names() -> None:
     for data in bpy.data.armatures:
         if data.is_editmode or _seen.get(data.session_uid) == data.bones.keys():
             continue
@@ -218,6 +227,8 @@ _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
     ("load_post", forget),
     ("load_factory_startup_post", forget),
+    ("undo_post", after_step),
+    ("redo_post", after_step),
 )
 
 

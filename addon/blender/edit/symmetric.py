@@ -30,9 +30,8 @@ _PARTS = ("BODY", "JOINT")
 _mates: dict[int, dict[int, bpy.types.Object]] = {}
 _planes: dict[int, Plane] = {}
 #: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
-#: that are told are our own; and whether a step was just undone or redone. Blender keeps a step before it tells of the
-#: change: of the edit that made it, the twin's half is missing there.
-_state = {"on": False, "busy": False, "stepped": False}
+#: that are told are our own.
+_state = {"on": False, "busy": False}
 
 
 def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
@@ -135,12 +134,6 @@ def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
 
 def _follow_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
     """When a model is posed all that it carries is told of: then only what is selected can have been edited."""
-    if _state["stepped"]:
-        _state["stepped"] = False
-        for rig in rigs.values():
-            with _at_it():
-                catch_up(rig)
-        return
     updates = depsgraph.updates  # one by one: the model comes early among a thousand
     posed = _posed(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected if posed else ()
@@ -240,6 +233,7 @@ def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
     """Bones got other names: those of the twins get theirs of the other side."""
     if not _state["on"] or _state["busy"] or not settings(rig).symmetric:
         return
+    drop()  # after an undo nobody has looked yet
     with _at_it():
         rename_bones(rig, went.values(), _gather(rig), _planes[rig.session_uid])
 
@@ -259,16 +253,17 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
 def look(*_args: Any) -> None:
     """After undo, redo, or in another file: see whether any model is edited symmetrically."""
     drop()
-    _state["stepped"] = False
     every = getattr(bpy.data, "armatures", ())  # there are no data yet while Blender installs or starts extensions
     _state["on"] = any(armature_settings(data).symmetric for data in every)
 
 
 @persistent
 def stepped(*_args: Any) -> None:
-    """After undo and redo."""
+    """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
     look()
-    _state["stepped"] = _state["on"]
+    for rig in list(_symmetric(bpy.context.scene)) if _state["on"] else ():
+        with _at_it():
+            catch_up(rig)
 
 
 _HANDLERS: Handlers = (

@@ -1,0 +1,82 @@
+"""One model taken the whole way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import bpy
+
+from ... import formats
+from ...formats.xmdi import FRAME_SECONDS
+from ...model.report import Report
+from ..access import settings
+from ..extract import extract
+from ..model_parts import parts
+from ..physics.bake import bake, recorded_motion
+from ..physics.simulation import build_physics
+from ..physics.world import frame_rate
+from ..render import FilmOptions, film
+from .films import facing
+from .runs import describe_run
+from .scenes import Inputs, fresh_scene, key_motion, load_into, save_blend, set_inputs
+from .ticker import Ticker
+
+Say = Callable[[str], None]
+
+
+def demo(
+    model: Path,
+    folder: Path,
+    seconds: float,
+    inputs: Inputs,
+    motion: Path | None,
+    say: Say,
+    mesh_folders: Sequence[str] = (),
+) -> Report:
+    """Take a model the whole way: import, run under physics, film, and write everything out again."""
+    started = time.perf_counter()
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = model.stem
+
+    def step(text: str) -> None:
+        say(f"[{time.perf_counter() - started:5.1f} s] {text}")
+
+    step(f"importing {model.name}")
+    scene = fresh_scene()
+    rig, report = load_into(scene, model, seconds, mesh_folders)
+    if motion is not None:
+        report.extend(key_motion(rig, motion, scene))
+    set_inputs(rig, inputs, report)
+    step(f"running {seconds:g} s under physics")
+    build_physics(scene, rig)
+    settings(rig).drive = "SERVO"
+    last = scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
+    _action, recording = bake(scene, rig, last, progress=Ticker("simulating"))
+    describe_run(scene, rig, recording, report)
+    step("writing the servo motion and the model")
+    report.extend(
+        formats.save_motion(
+            recorded_motion(scene, recording, f"{stem} under physics", FRAME_SECONDS), folder / f"{stem}.xmdi"
+        )
+    )
+    exported = extract(settings(rig).collection)
+    report.extend(exported.report)
+    report.extend(formats.save(exported, folder / model.name))
+    scene.frame_set(scene.frame_start)
+    save_blend(folder / f"{stem}.blend")
+    bodies = parts(rig, "BODY")
+    step("filming the poster")
+    report.extend(
+        film(
+            bpy.context,
+            bodies,
+            str(folder / f"{stem}.png"),
+            FilmOptions(engine="EEVEE", size=(1280, 720), heading=facing(rig), progress=Ticker("filming")),
+        )
+    )
+    step("filming the video")
+    report.extend(film(bpy.context, bodies, str(folder / f"{stem}.mp4"), FilmOptions(progress=Ticker("filming"))))
+    step("done")
+    return report

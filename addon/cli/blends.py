@@ -1,0 +1,43 @@
+"""``import`` and ``demo``: what makes a .blend."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..model.report import FormatError
+from .arguments import Verbs, add_verb, mesh_option, run_options, seconds
+from .telling import blender_jobs, say, say_report
+
+
+def add_import(verbs: Verbs) -> None:
+    """``import``."""
+    load = add_verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend")
+    load.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend")
+    load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
+    mesh_option(load)
+
+
+def _import(args: argparse.Namespace) -> None:
+    if args.blend.suffix.lower() != ".blend":
+        raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
+    jobs = blender_jobs()
+    for report in jobs.import_to_blend(args.files, args.blend, args.motion, args.meshes):
+        say_report(report)
+    say(f"{args.blend}: {args.blend.stat().st_size} bytes")
+
+
+def add_demo(verbs: Verbs) -> None:
+    """``demo``."""
+    demo = add_verb(verbs, "demo", _demo, "take a model the whole way, into a folder", "demo walker.jm --out out")
+    demo.add_argument("model", type=Path, metavar="FILE")
+    run_options(demo)
+    demo.add_argument("--seconds", type=seconds, default=8.0, metavar="S")
+    demo.add_argument("--out", type=Path, required=True, metavar="DIR")
+
+
+def _demo(args: argparse.Namespace) -> None:
+    jobs = blender_jobs()
+
+    say_report(jobs.demo(args.model, args.out, args.seconds, dict(args.input), args.motion, say, args.meshes))
