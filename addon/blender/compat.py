@@ -39,6 +39,17 @@ def all_curves(action: Any) -> Iterator[Any]:
                 yield from bag.fcurves
 
 
+def curve_groups(action: Any) -> Iterator[Any]:
+    """The groups of an Action's F-curves, of whatever they are."""
+    if VERSION < (4, 4):
+        yield from action.groups
+        return
+    for layer in action.layers:
+        for strip in layer.strips:
+            for bag in strip.channelbags:
+                yield from bag.groups
+
+
 def _slot(id_block: Any, action: Any, create: bool) -> Any:
     data = id_block.animation_data
     if data is not None and data.action == action and data.action_slot is not None:
@@ -64,6 +75,15 @@ def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurv
     if VERSION < (4, 4):
         return curves.new(path, index=index, action_group=group)
     return curves.new(path, index=index)
+
+
+def give_name(id_block: Any, name: str) -> None:
+    """Rename a datablock; one that has the name already keeps it, and this one gets a number. (Since 4.3, setting a
+    name may number the other one instead.)"""
+    if VERSION >= (4, 3):
+        id_block.rename(name, mode="NEVER")
+    else:
+        id_block.name = name
 
 
 def select_bone(pose: bpy.types.PoseBone, chosen: bool) -> None:

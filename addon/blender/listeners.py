@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import bpy
@@ -19,6 +19,8 @@ on_value_change: list[Callable[[bpy.types.Object], None]] = []
 on_twin_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a model's armature after that was made anew: parts came, went, or hang together in another way.
 on_refit: list[Callable[[bpy.types.Object], None]] = []
+#: Called with a model's armature and the old names of bones with their new ones, after motions and drivers followed.
+on_bones_renamed: list[Callable[[bpy.types.Object, Mapping[str, str]], None]] = []
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 

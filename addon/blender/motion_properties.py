@@ -70,6 +70,16 @@ def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]
     return [name for name in names if text.lower() in name.lower()]
 
 
+def _servo_chosen(self: Any, _context: bpy.types.Context) -> None:
+    """Remember which joint's coordinate the servo is, which may be renamed."""
+    from .channels import servo_names
+
+    rig = self.id_data.knuckle.rig
+    names = servo_names(rig) if rig is not None else {}
+    at = next(((joint, own.index(self.servo)) for joint, own in names.items() if self.servo in own), ("", 0))
+    self.joint, self.number = at
+
+
 class KnuckleServoName(bpy.types.PropertyGroup):
     """Which servo of the model a motion means by a name that is not the servo's."""
 
@@ -79,7 +89,10 @@ class KnuckleServoName(bpy.types.PropertyGroup):
         description="The model's servo that this name means; empty while nobody has said",
         search=_servo_names,
         search_options=set(),
+        update=_servo_chosen,
     )
+    joint: StringProperty(description="Id of that servo's joint, which may be renamed; empty for no servo of the model")
+    number: IntProperty(description="Which of the joint's coordinates, from 0")
 
 
 class KnuckleAction(bpy.types.PropertyGroup):

@@ -9,6 +9,7 @@ import bpy
 
 from .. import cli
 from . import properties, translations
+from .animation import renamed
 from .edit import symmetric
 from .physics import hooks
 
@@ -30,6 +31,7 @@ def register() -> None:
     from . import ui
 
     properties.register()
+    renamed.register()  # first: what others keep of bones is by their names
     hooks.register()
     symmetric.register()
     ui.register()
@@ -50,5 +52,6 @@ def unregister() -> None:
     ui.unregister()
     symmetric.unregister()
     hooks.unregister()
+    renamed.unregister()
     properties.unregister()
     _state["on"] = False

@@ -123,18 +123,37 @@ def mirrored_joint(
     out.active, out.type = joint.active, joint.type
     if twin is None:
         for dof in out.dofs:
-            image = flip.T @ dof.axis
-            along = float(image @ dof.axis)
-            dof.axis = dof.axis if abs(abs(along) - 1.0) < 1e-9 else image
+            dof.axis = _own_axis(flip.T @ dof.axis, dof.axis)
     swapped = ends[0] != mates.get(joint.parent or "", joint.parent)
     for own, its in zip(joint.dofs, reversed(out.dofs) if swapped else out.dofs, strict=False):
         if own.kind == its.kind == "screw":
             its.pitch = -own.pitch  # the mirror image of a right-handed screw is left-handed
     parts, _nearness = joint_parts(joint, out, inverse(frames[0]) @ plane.reflection @ frame, swapped)
-    if joint.dofs and not parts:
+    if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
         raise ValueError(f"joint {joint.name!r} and its twin {out.name!r} have other degrees of freedom")
     mirror_dofs(joint, out, parts)
     return out
+
+
+def retyped_twin(
+    joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
+) -> Joint:
+    """A joint's twin, in its own frame and between its own bodies, with the degrees of freedom of the joint mirrored,
+    whatever it had itself. ``mates`` and ``bodies`` as for ``mirrored_joint``."""
+    flip = flip_between(joint_frame_world(joint, bodies), joint_frame_world(twin, bodies), plane)
+    out = deepcopy(twin)
+    out.type, out.dofs = joint.type, deepcopy(joint.dofs)
+    for dof in out.dofs:
+        dof.axis = _own_axis(flip.T @ dof.axis, dof.axis)
+    ends = [mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child)]
+    if (twin.parent, twin.child) == (ends[1], ends[0]):
+        out.dofs.reverse()
+    return mirrored_joint(joint, plane, mates, bodies, out)
+
+
+def _own_axis(image: Array, axis: Array) -> Array:
+    """An axis' mirror image, or the axis itself where that lies along it."""
+    return axis if abs(abs(float(image @ axis)) - 1.0) < 1e-9 else image
 
 
 def _sides(joint: Joint) -> tuple[tuple[str | None, Array], tuple[str | None, Array]]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from .kinematics import spanning_tree
 from .loops import chord_errors
+from .one_sided import all_asymmetries
 from .records import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
 from .sides import name_list, sides_of
-from .symmetry import asymmetries
 
 Kind = Literal["body", "joint", "model", "object"]
 #: Beyond this ratio of masses between jointed bodies, solvers have a hard time.
@@ -184,9 +184,13 @@ def _twins(mechanism: Mechanism) -> Iterator[Finding]:
                 yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink it")
     sides = sides_of(mechanism)
     differing: dict[tuple[Kind, str, str], list[str]] = {}
-    for each in asymmetries(mechanism, sides):
-        differing.setdefault((each.kind, each.first, each.second), []).append(each.what)
     names = {part.id: part.name for _kind, parts in _both(mechanism) for part in parts}
+    for each in all_asymmetries(mechanism, sides):
+        if not each.second:
+            told = f"{names[each.first]!r} is on one side alone: {each.what}"
+            yield Finding("twin-missing", "info", told, each.kind, (each.first,))
+            continue
+        differing.setdefault((each.kind, each.first, each.second), []).append(each.what)
     for (kind, first, second), what in differing.items():
         yield Finding(
             "twins-differ", "info", f"{names[first]!r} and {names[second]!r} are twins and differ: {', '.join(what)}",

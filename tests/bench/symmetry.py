@@ -3,15 +3,46 @@ symmetrically, beside the same change while it is not."""
 
 from __future__ import annotations
 
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import bpy
 
 import addon
 from addon import formats
 from addon.blender.access import record_of, settings
+from addon.blender.animation import renamed
 from addon.blender.build import BuildOptions, build
+from addon.blender.edit import symmetric
 from addon.blender.edit.twins import link_twins
 from addon.blender.model_parts import parts, rig_in
 from tests.bench.overlays import timed
+
+
+def spent_in(handlers: Sequence[Callable[..., None]], act: Callable[[], None], times: int = 20) -> float:
+    """Seconds that handlers of Blender's take of an act, at the median."""
+    spent = [0.0]
+
+    def watched(handler: Callable[..., None]) -> Callable[..., None]:
+        def run(*args: Any) -> None:
+            begin = time.perf_counter()
+            handler(*args)
+            spent[-1] += time.perf_counter() - begin
+
+        return run
+
+    calls = bpy.app.handlers.depsgraph_update_post
+    before = list(calls)
+    calls[:] = [watched(each) if each in handlers else each for each in before]
+    try:
+        for _ in range(times):
+            act()
+            spent.append(0.0)
+    finally:
+        calls[:] = before
+    return statistics.median(spent[:-1])
 
 
 def rows(star: str, count: int) -> list[dict[str, float | str]]:
@@ -34,6 +65,11 @@ def rows(star: str, count: int) -> list[dict[str, float | str]]:
         obj.location.z += 0.01
         bpy.context.view_layer.update()
 
+    def renamed_() -> None:
+        other = obj.name.replace("x", "") if "x" in obj.name else f"{obj.name}x"
+        obj.name = other
+        bpy.context.view_layer.update()
+
     def each() -> list[float]:
         for other in bodies:
             other.select_set(False)
@@ -42,12 +78,22 @@ def rows(star: str, count: int) -> list[dict[str, float | str]]:
             other.select_set(True)
         return [*times, timed(posed)]
 
-    off = each()
+    def alone() -> list[float]:
+        """What our handlers take of that, by themselves."""
+        return [spent_in((symmetric.after_update, renamed.after_update), act) for act in (moved, posed, renamed_)]
+
+    off, off_alone = each(), alone()
     settings(rig).symmetric = True
-    on = each()
+    on, on_alone = each(), alone()
     settings(rig).symmetric = False
     names = ("a body moved", "a bone posed", "a bone posed, half selected")
-    return [
+    told = ("a body moved", "a bone posed", "a body renamed")
+    alone_rows: list[dict[str, float | str]] = [
+        {"what": f"our handlers: {what}, symmetrical (to off)", "bodies": count, "seconds": with_, "floor": without,
+         "ratio": with_ / without}
+        for what, with_, without in zip(told, on_alone, off_alone, strict=True)
+    ]  # fmt: skip
+    return alone_rows + [
         {"what": f"symmetrical: {what} (to off)", "bodies": count, "seconds": with_, "floor": without,
          "ratio": with_ / without}
         for what, with_, without in zip(names, on, off, strict=True)

@@ -13,15 +13,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon import formats
+from addon.model.joint_types import JOINT_TYPES, dofs_of_type
 from addon.model.kinematics import joint_frame_world, spanning_tree
 from addon.model.mirror import mirror_of
 from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
+from addon.model.report import FormatError
 from addon.model.sides import Plane, sides_of
 from addon.model.symmetry import asymmetries, find_twins
-from addon.model.twins import mirrored_body, mirrored_joint
-from tests.model.test_mirror import KINDS, OWN, displacements, sizes, symmetric
+from addon.model.twins import mirrored_body, mirrored_joint, retyped_twin
+from tests.model.test_mirror import KINDS, OWN, displacements, misses, sizes, symmetric
+from tests.references import CORPUS
 
-ALL_KINDS = {**KINDS, "screw": ["screw"], "planar": ["translation", "translation", "rotation"]}
+#: The degrees of freedom of all joints of the formats, and of those that the editor makes.
+ALL_KINDS: dict[str, list[str]] = {
+    **KINDS,
+    "screw": ["screw"],
+    "planar": ["translation", "translation", "rotation"],
+    "translational": ["translation", "translation", "translation"],
+    "slide and turn": ["translation", "rotation"],
+    "slides in a plane": ["translation", "translation"],
+    "three slides and turns": ["translation", "translation", "translation", "rotation", "rotation", "rotation"],
+    "ball on slides": ["translation", "translation", "translation", "ball"],
+    "weld": [],
+}
 
 
 def plane_of(flip: np.ndarray) -> Plane:
@@ -44,7 +58,7 @@ def one_sided(seed: int, kind: str) -> tuple[Mechanism, Plane]:
         joint.twin = None
         if kind not in KINDS:
             axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-            joint.dofs = [Dof(each, axes[k], pitch=0.3) for k, each in enumerate(ALL_KINDS[kind])]
+            joint.dofs = [Dof(each, axes[k % 3], pitch=0.3) for k, each in enumerate(ALL_KINDS[kind])]
         for dof in joint.dofs:
             if DOF_SIZE[dof.kind] == 1:
                 dof.lower, dof.upper = sorted(rng.uniform(-1.5, 1.5, 2).tolist())
@@ -107,7 +121,7 @@ def test_stops_of_twins_are_reached_together(seed: int, kind: str) -> None:
     whole = completed(*one_sided(seed, kind))
     mirror = mirror_of(whole)
     for joint in whole.joints[: len(whole.joints) // 2]:
-        if any(DOF_SIZE[dof.kind] > 1 for dof in joint.dofs):
+        if not joint.dofs or any(DOF_SIZE[dof.kind] > 1 for dof in joint.dofs):
             continue
         twin = next(other for other in whole.joints if other.id == joint.twin)
         corners = np.array([[getattr(dof, end) for dof in joint.dofs] for end in ("lower", "upper")])
@@ -141,6 +155,45 @@ def test_mirrored_twice_is_what_it_was(seed: int, kind: str) -> None:
             assert mine.axis == pytest.approx(its.axis, abs=1e-12)
             for name in ("lower", "upper", "position", "rest", "gain", "pitch"):
                 assert getattr(mine, name) == pytest.approx(getattr(its, name)), name
+
+
+def test_these_are_all_types_of_joints() -> None:
+    """Whatever type the editor offers, and any joint of the samples of the four formats."""
+    known = {tuple(kinds) for kinds in ALL_KINDS.values()}
+    assert {tuple(dof.kind for dof in dofs_of_type(type_)) for type_ in JOINT_TYPES} - known == set()
+    for path in [*sorted(OWN.rglob("*.*")), *sorted(CORPUS.rglob("*.skel")), *sorted(CORPUS.glob("x_xy/**/*.xml"))]:
+        try:
+            mechanism = formats.load(path)
+        except (FormatError, ValueError, OSError):
+            continue
+        assert {tuple(dof.kind for dof in joint.dofs) for joint in mechanism.joints} - known == set(), path.name
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)), st.sampled_from(list(ALL_KINDS)), st.booleans())
+def test_a_twin_of_another_type_becomes_the_mirror_image(seed: int, kind: str, before: str, swapped: bool) -> None:
+    """In whichever frame it stands, and whichever of its bodies it names first."""
+    whole = completed(*one_sided(seed, kind))
+    plane = sides_of(whole).plane
+    rng = np.random.default_rng(seed)
+    known = {body.id: body for body in whole.bodies}
+    mates = {body.id: body.twin for body in whole.bodies if body.twin}
+    joint = next(each for each in whole.joints if each.id == "jshin1")
+    twin = next(each for each in whole.joints if each.id == "jshin2")
+    strange = deepcopy(twin)
+    turn = np.diag([*([1, 1, 1], [1, -1, -1], [-1, -1, 1])[rng.integers(3)], 1]).astype(float)
+    turn[:3, :3] = np.roll(turn[:3, :3], int(rng.integers(3)), axis=0)
+    strange.frame_parent, strange.frame_child = strange.frame_parent @ turn, strange.frame_child @ turn
+    strange.type, strange.dofs = before, [Dof(each, np.eye(3)[k % 3]) for k, each in enumerate(ALL_KINDS[before])]
+    if swapped and "free" not in ALL_KINDS[kind]:
+        strange.parent, strange.child = strange.child, strange.parent
+        strange.frame_parent, strange.frame_child = strange.frame_child, strange.frame_parent
+    made = retyped_twin(joint, plane, mates, known, strange)
+    assert made.type == joint.type and (made.parent, made.child) == (strange.parent, strange.child)
+    whole.joints[whole.joints.index(twin)] = made
+    assert [each for each in asymmetries(whole, sides_of(whole)) if each.second == "jshin2"] == []
+    mirror = mirror_of(whole, plane.normal)
+    assert np.abs(misses(whole, mirror, plane.reflection, seed, "trunk")).max() < 1e-9
 
 
 @settings(max_examples=40, deadline=None)

@@ -11,7 +11,7 @@ import numpy as np
 from ...model.records import Motion, Trajectory
 from ...model.report import FormatError, Report
 from ...model.servo_match import Match, match_servos
-from ..access import action_record, settings
+from ..access import action_record
 from ..channels import Channel, servo_channels, servo_names
 from ..compat import action_curves, use_action
 from ..model_parts import require_rig
@@ -21,6 +21,7 @@ from .curves import cycles_of
 from .keys import Tracks, fits, key_channels
 from .layering import lay_over
 from .origins import note_placed, origins_with_records, put_origin, track_of
+from .renamed import servos_meant
 from .retime import loop_endlessly
 from .units import Units
 
@@ -130,8 +131,8 @@ def left_over(action: bpy.types.Action) -> list[str]:
 
 def own_mapping(rig: bpy.types.Object) -> dict[str, str]:
     """What the user said motions call servos of a model; "" leaves the motion's servo out."""
-    rows = [row for row in settings(rig).servo_names if row.name and (row.servo or row.leave_out)]
-    return {row.name: "" if row.leave_out else row.servo for row in rows}
+    rows = [(row, servo) for row, servo in servos_meant(rig) if row.name and (servo or row.leave_out)]
+    return {row.name: "" if row.leave_out else servo for row, servo in rows}
 
 
 def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:

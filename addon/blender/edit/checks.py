@@ -19,7 +19,8 @@ from ..model_parts import file_name, parts
 from .fitting import is_gone, loose_shapes, lost_joints, misfit
 from .overlapping import overlapping
 from .refit import give_ids, moved_joints
-from .twins import by_id
+from .twin_meshes import mesh_differences
+from .twins import by_id, plane_between
 
 #: How far (as a share) the scales of a body may differ, and how far from a right angle (as a cosine) its axes be.
 _UNEVEN, _SHEARED = 1e-4, 1e-4
@@ -48,7 +49,7 @@ def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
         *lost,
         *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
         *overlapping(mechanism), *_scales(rig), *_misfits(rig, mechanism), *_edited(rig, mechanism.report),
-        *_moved(rig), *_loose(rig),
+        *_moved(rig), *_loose(rig), *_meshes(rig),
     ]  # fmt: skip
     return sorted(found, key=lambda finding: _ORDER[finding.severity])
 
@@ -147,3 +148,12 @@ def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
         elif np.ptp(scale) > _UNEVEN * scale.max() and any(shape.type in _ROUND for shape in record_of(obj).shapes):
             told = f"Body {name!r} is round and scaled unevenly: files keep the larger side"
             yield Finding("body-uneven", "warning", told, "body", own)
+
+
+def _meshes(rig: bpy.types.Object) -> Iterator[Finding]:
+    known = by_id(rig, "BODY")
+    for each in mesh_differences(rig, plane_between(rig)):
+        pair = each.first, each.second
+        one, other = (file_name(known[part]) for part in pair)
+        told = f"{one!r} and {other!r} are twins and their meshes differ by {each.amount:.3g}"
+        yield Finding("twin-meshes", "info", told, "body", pair)

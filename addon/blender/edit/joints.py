@@ -77,6 +77,13 @@ def set_type(empty: bpy.types.Object, type_: str) -> Report:
     return refit(record_of(empty).model)
 
 
+def take_type(empty: bpy.types.Object, like: Joint) -> None:
+    """Give a joint the type and degrees of freedom of a record. Its armature is not made anew yet."""
+    with quiet():
+        put_dofs(empty, like.dofs)
+        record_of(empty).joint.type = like.type
+
+
 def swap_ends(empty: bpy.types.Object) -> Report:
     """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts,
     rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not
@@ -116,10 +123,16 @@ def move_joint(empty: bpy.types.Object, place: Matrix) -> Report:
     """Put a joint elsewhere (in the world, the joint's frame: Z is a hinge's axis), and leave its bodies where they
     stand, also where they are posed: what it carries is then designed as it would stand with the coordinates at 0."""
     record = record_of(empty).joint
+    carrier = record.parent if record.parent is not None or record.at_world else record.child
+    return move_joint_to(empty, to_design(record_of(empty).model, carrier, place))
+
+
+def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
+    """The same, to a frame (4, 4) of the model's design."""
+    record = record_of(empty).joint
     rig, report = record_of(empty).model, Report()
     give_ids(rig)
     parent, child = record.parent, record.child
-    frame = to_design(rig, parent if parent is not None or record.at_world else child, place)
     motion = _motion_of(rig, empty)
     with quiet():
         put_frame(empty, frame)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -20,6 +20,7 @@ from ..model_parts import file_name, parts
 from ..posing import pose_of, write_pose
 from .copies import copy_part, copy_shapes, ids_in, numbered
 from .refit import give_ids, refit, without_physics
+from .twins import mates_among, plane_of
 
 
 @dataclass
@@ -72,15 +73,35 @@ def beside(limb: Limb) -> Array:
     return np.array([0.0, -1.25 * (max(corners) - min(corners)), 0.0])
 
 
+#: By how much each part is moved, (3,) in the model's axes.
+Offsets = dict[bpy.types.Object, Array]
+
+
+def mirrored_offsets(limb: Limb, led_by: Collection[bpy.types.Object], offset: Sequence[float] | Array) -> Offsets:
+    """How the copy of a limb, with twins in it, is moved as its halves are edited together: on the side of ``led_by``,
+    which the user meant, by ``offset`` (3,), on the other by the mirror image of it, and in the middle within the
+    plane between the two."""
+    every = [*limb.bodies, *limb.joints]
+    twins, plane = mates_among(every), plane_of(record_of(every[0]).model)
+    flip, own = plane.reflection[:3, :3], np.array([float(x) for x in offset])
+    heights = {obj: plane.height(np.array(obj.matrix_basis.translation)) for obj in every}
+    lead = max((heights[obj] for obj in led_by if obj in twins and obj in heights), key=abs, default=0.0)
+    ways = {1.0: own, -1.0: flip @ own, 0.0: 0.5 * (own + flip @ own)}
+    return {obj: ways[float(np.sign(lead * heights[obj])) if obj in twins else 0.0] for obj in every}
+
+
 def duplicate_limb(
-    rig: bpy.types.Object, limb: Limb, offset: Sequence[float] | Array
+    rig: bpy.types.Object, limb: Limb, offset: Sequence[float] | Array | Offsets
 ) -> tuple[list[bpy.types.Object], Report]:
     """The same limb once more, hung where the original hangs and moved by ``offset`` (3,) in the model's axes: copies
-    of its bodies and joints with ids of their own, posed alike, and nobody's twins. Returns what was made. Joints that
-    close loops with other bodies are left out, and the report says so."""
+    of its bodies and joints with ids of their own, posed alike, and nobody's twins; or, where offsets were told part by
+    part, each other's, as the originals are. Returns what was made. Joints that close loops with other bodies are left
+    out, and the report says so."""
     report = Report()
     for empty in limb.across:
         report.warn("loop-left-out", f"{file_name(empty)!r} joins the limb to another part: its copy has none")
+    offsets = offset if isinstance(offset, dict) else dict.fromkeys((*limb.bodies, *limb.joints), offset)
+    twins = mates_among(offsets) if isinstance(offset, dict) else {}
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}
     with without_physics(rig, report), quiet():
         pose = pose_of(rig, servo_channels(rig))
@@ -92,12 +113,15 @@ def duplicate_limb(
             names.add(name)
             ids.add(own)
             made = pairs[obj] = copy_part(obj, name, own)
-            made.matrix_basis.translation = made.matrix_basis.translation + Vector([float(x) for x in offset])
+            made.matrix_basis.translation = made.matrix_basis.translation + Vector([float(x) for x in offsets[obj]])
         for obj in limb.bodies:
             copy_shapes(obj, pairs[obj])
         for empty in limb.joints:
             joint = record_of(pairs[empty]).joint
             joint.parent, joint.child = pairs.get(joint.parent, joint.parent), pairs.get(joint.child, joint.child)
+        for obj, mate in twins.items():
+            if mate in pairs:
+                record_of(pairs[obj]).twin = record_of(pairs[mate]).source_id
         report.extend(refit(rig))
         channels = servo_channels(rig)
         for empty in limb.joints:

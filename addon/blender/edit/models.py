@@ -24,6 +24,8 @@ from ..posing import pose_of, write_pose
 from ..properties import KnuckleModel
 from ..records import flat
 from .copies import ids_in, numbered
+from .facing import part_those_beside
+from .motions_along import curves_of_both, hand_over_motions, own_motions
 from .moving import belongings, hand_over, hand_over_strangers, new_folders
 from .refit import give_ids, refit, without_physics
 from .strangers import (
@@ -37,7 +39,7 @@ from .strangers import (
     spots,
     strangers_on,
 )
-from .twins import twin_of, unlink_twin
+from .twins import mates, plane_between, twin_of, unlink_twin
 
 
 def split_model(
@@ -195,10 +197,12 @@ class _Taken:
 
 def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _Taken:
     give_ids(other)
-    pose = pose_of(other, servo_channels(other))
+    before, motions = servo_channels(other), own_motions(other, rig)
+    pose = pose_of(other, before)
     _complete_records(rig, other, report)
     ids, renamed = _free_ids_and_names(rig, other)
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
+    plane = plane_between(rig) if mates(rig) else None
     shift = _between(rig, other)
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:
@@ -209,6 +213,11 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
     hand_over([*bodies, *joints, *belongings(bodies, other)], other, rig, shift)
     for obj in (*bodies, *joints):
         record_of(obj).built, record_of(obj).built_name = flat(obj.matrix_basis), obj.name
+    beside = part_those_beside(rig, {*bodies, *joints}, plane) if plane is not None else 0
+    if beside:
+        report.warn(
+            "twins-beside", f"{beside} pairs of {other.name!r} are twins no more: {rig.name!r} has its halves elsewhere"
+        )
     settings(rig).has_collision |= settings(other).has_collision
     report.extend(refit(rig))
     channels = servo_channels(rig)
@@ -216,6 +225,8 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
         now = channels.get(ids.get(joint, joint), ())
         if len(now) == len(numbers):
             write_pose(rig, now, numbers)
+    after = {joint: channels.get(ids.get(joint, joint), []) for joint in before}
+    hand_over_motions(motions, curves_of_both(before, after), model_uid(rig))
     return _Taken(ids, renamed)
 
 

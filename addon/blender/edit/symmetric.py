@@ -8,22 +8,21 @@ step is gone back to, it tells which of the two halves was the one that was edit
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import bpy
-import numpy as np
 from bpy.app.handlers import persistent
-from mathutils import Matrix
 
-from ...model.sides import Plane, counterpart_names
-from ...model.twins import flip_between, image_of
+from ...model.sides import Plane
 from .. import listeners
 from ..access import armature_settings, record_of, settings
 from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
-from .places import rigid
-from .twins import mates, mirror_values, note, plane_between
+from .alike import make_alike, was_edited
+from .twin_names import put_names, rename_bones, rename_twins
+from .twins import mates, mates_among, mirror_values, note, plane_between
 
 _PARTS = ("BODY", "JOINT")
 #: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's; and the
@@ -31,9 +30,8 @@ _PARTS = ("BODY", "JOINT")
 _mates: dict[int, dict[int, bpy.types.Object]] = {}
 _planes: dict[int, Plane] = {}
 #: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
-#: that are told are our own; and whether a step was just undone or redone. Blender keeps a step before it tells of the
-#: change: of the edit that made it, the twin's half is missing there.
-_state = {"on": False, "busy": False, "stepped": False}
+#: that are told are our own.
+_state = {"on": False, "busy": False}
 
 
 def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
@@ -67,6 +65,12 @@ def _is_there(obj: bpy.types.Object) -> bool:
         return False
 
 
+def lacks_twins(rig: bpy.types.Object) -> bool:
+    """Whether no part of a model that is edited symmetrically has a twin, as far as anybody looked: cheap enough for
+    every redraw."""
+    return not _mates.get(rig.session_uid, True)
+
+
 def begin(rig: bpy.types.Object) -> None:
     """From now on the model's halves are edited together: they are taken as they stand."""
     drop()
@@ -82,7 +86,7 @@ def drop(*_args: Any) -> None:
 
 def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     """Make the twins of parts alike that were edited since; returns how many there were."""
-    known, done = _gather(rig), 0
+    known = _gather(rig)
     touched = {obj.session_uid: obj for obj in changed if obj.session_uid in known and was_edited(obj)}
     if not touched:
         return 0
@@ -90,14 +94,16 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     plane = _planes[rig.session_uid]
     active = bpy.context.view_layer.objects.active
     order = {obj: number for number, obj in enumerate(edited)}
+    leading: dict[bpy.types.Object, bpy.types.Object] = {}
     for obj, mate in edited.items():
         if mate in edited and (mate == active or (obj != active and order[mate] < order[obj])):
             continue  # both were moved: the active one leads
-        _make_alike(obj, mate, plane)
-        done += 1
+        make_alike(obj, mate, plane)
+        leading[obj] = mate
+    rename_twins(leading, plane)
     for obj, mate in edited.items():
         note(obj, mate)
-    return done
+    return len(leading)
 
 
 def catch_up(rig: bpy.types.Object) -> None:
@@ -106,42 +112,11 @@ def catch_up(rig: bpy.types.Object) -> None:
     the part that was alike the fewest times is the one that was gone back with, and knows where its twin was."""
     known = mates(rig)
     follow(rig, known)
-    for obj, mate in known.items():
-        record, theirs = record_of(obj), record_of(mate)
-        if record.seen_count < theirs.seen_count:
-            mate.matrix_basis = record.seen_twin
-            mate.name = record.seen_twin_name
-            note(obj, mate)
-
-
-def was_edited(obj: bpy.types.Object) -> bool:
-    """Whether a part was moved, turned, resized or renamed since its twin was made alike."""
-    record = record_of(obj)
-    return record.seen != obj.matrix_basis or obj.name != record.seen_name
-
-
-def _make_alike(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    before, twin = record_of(obj).seen.copy(), mate.matrix_basis
-    if obj.matrix_basis != before:
-        flip = flip_between(rigid(before), rigid(twin), plane)
-        grown = np.array(obj.matrix_basis.to_scale()) / np.array(before.to_scale())
-        size = np.array(twin.to_scale()) * (np.abs(flip).T @ grown)
-        image = Matrix(image_of(rigid(obj.matrix_basis), plane, flip).tolist())
-        mate.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
-    if obj.name != record_of(obj).seen_name:
-        _rename(obj, mate, plane)
-
-
-def _rename(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    """Name the twin for the other side. ``LR`` in a name that was typed becomes Left or Right, as in Juice."""
-    if "LR" in obj.name:
-        right = plane.height(np.array(obj.matrix_basis.translation)) > 0.0
-        words = ("Right", "Left") if right else ("Left", "Right")
-        own, other = (obj.name.replace("LR", word) for word in words)
-        obj.name, mate.name = own, other
-        return
-    for name in counterpart_names(obj.name)[:1]:
-        mate.name = name
+    behind = {o: m for o, m in known.items() if record_of(o).seen_count < record_of(m).seen_count}
+    put_names({mate: record_of(obj).seen_twin_name for obj, mate in behind.items()})
+    for obj, mate in behind.items():
+        mate.matrix_basis = record_of(obj).seen_twin
+        note(obj, mate)
 
 
 # ---------------------------------------------------------------- what Blender calls
@@ -159,13 +134,7 @@ def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
 
 def _follow_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
     """When a model is posed all that it carries is told of: then only what is selected can have been edited."""
-    if _state["stepped"]:
-        _state["stepped"] = False
-        for rig in rigs.values():
-            with _at_it():
-                catch_up(rig)
-        return
-    updates = depsgraph.updates.values()
+    updates = depsgraph.updates  # one by one: the model comes early among a thousand
     posed = _posed(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected if posed else ()
     told: list[bpy.types.Object] = []
@@ -205,6 +174,19 @@ class _at_it:
         _state["busy"] = False
 
 
+@contextmanager
+def by_itself(rig: bpy.types.Object) -> Iterator[None]:
+    """Within it a model is edited by what knows of its halves: nothing else follows. Afterwards they are taken as they
+    stand."""
+    busy, _state["busy"] = _state["busy"], True
+    try:
+        yield
+    finally:
+        _state["busy"] = busy
+        if settings(rig).symmetric:
+            begin(rig)
+
+
 def value_changed(empty: bpy.types.Object) -> None:
     """A value of a joint was edited: its twin gets it as well, and what is derived from the twin's follows."""
     mate = _mate_of(empty)
@@ -230,11 +212,30 @@ def body_changed(obj: bpy.types.Object) -> None:
         act(mate)
 
 
+def together(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:
+    """Some parts, and, where their model is edited symmetrically and that is ``wanted``, their twins after them."""
+    chosen = list(dict.fromkeys(objects))
+    if wanted:
+        rigs = dict.fromkeys(record_of(obj).model for obj in chosen)
+        on = {rig for rig in rigs if rig is not None and settings(rig).symmetric}
+        chosen += mates_among(obj for obj in chosen if record_of(obj).model in on).values()
+    return list(dict.fromkeys(chosen))
+
+
 def _mate_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     rig = record_of(obj).model
     if not _state["on"] or _state["busy"] or rig is None or not settings(rig).symmetric:
         return None
     return _gathered(rig, (obj.session_uid,)).get(obj.session_uid)
+
+
+def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
+    """Bones got other names: those of the twins get theirs of the other side."""
+    if not _state["on"] or _state["busy"] or not settings(rig).symmetric:
+        return
+    drop()  # after an undo nobody has looked yet
+    with _at_it():
+        rename_bones(rig, went.values(), _gather(rig), _planes[rig.session_uid])
 
 
 def symmetry_changed(armature: bpy.types.Armature) -> None:
@@ -252,16 +253,17 @@ def symmetry_changed(armature: bpy.types.Armature) -> None:
 def look(*_args: Any) -> None:
     """After undo, redo, or in another file: see whether any model is edited symmetrically."""
     drop()
-    _state["stepped"] = False
     every = getattr(bpy.data, "armatures", ())  # there are no data yet while Blender installs or starts extensions
     _state["on"] = any(armature_settings(data).symmetric for data in every)
 
 
 @persistent
 def stepped(*_args: Any) -> None:
-    """After undo and redo."""
+    """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
     look()
-    _state["stepped"] = _state["on"]
+    for rig in list(_symmetric(bpy.context.scene)) if _state["on"] else ():
+        with _at_it():
+            catch_up(rig)
 
 
 _HANDLERS: Handlers = (
@@ -276,6 +278,7 @@ _LISTENERS: Listeners = (
     (listeners.on_body_change, body_changed),
     (listeners.on_twin_change, drop),
     (listeners.on_refit, drop),
+    (listeners.on_bones_renamed, bones_renamed),
     (listeners.on_symmetry_change, symmetry_changed),
 )
 

@@ -153,7 +153,7 @@ def candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[Pair]:
 
 
 def differences(rig: bpy.types.Object) -> list[Difference]:
-    """What differs between the halves of a model."""
+    """What differs between the twins of a model."""
     give_ids(rig)
     mechanism = extract(settings(rig).collection)
     return asymmetries(mechanism, sides_of(mechanism))

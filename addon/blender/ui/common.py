@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+from bpy.props import BoolProperty
 from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
@@ -90,6 +91,16 @@ class NeedsModel(bpy.types.Operator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """The operator's own work; what it raises of ``ERRORS`` becomes its message."""
         raise NotImplementedError
+
+
+class WithTwins:
+    """For operators that do to the twins what they do to the parts that are meant, where halves are edited together."""
+
+    twins: BoolProperty(
+        name="Twins Too",
+        description="While Symmetrical Editing is on: do the same to the twins of the selected parts",
+        default=True,
+    )
 
 
 def say(operator: bpy.types.Operator, kind: set[Any], text: str) -> None:

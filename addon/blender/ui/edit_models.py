@@ -7,10 +7,11 @@ from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringPro
 
 from ..access import record_of, settings
 from ..edit.assemblies import switch_assembly
-from ..edit.limbs import beside, duplicate_limb, limb_of
+from ..edit.limbs import beside, duplicate_limb, limb_of, mirrored_offsets
 from ..edit.models import merge_models, split_model
+from ..edit.symmetric import begin, by_itself, together
 from ..model_parts import is_foreign, rig_of
-from .common import NeedsModel, Result, census, counted, tell
+from .common import NeedsModel, Result, WithTwins, census, counted, tell
 from .edit_twins import chosen_parts
 
 
@@ -25,12 +26,13 @@ def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> 
         context.view_layer.objects.active = visible[0]
 
 
-class KNUCKLE_OT_duplicate_limb(NeedsModel):
+class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):
     bl_idname = "knuckle.duplicate_limb"
     bl_label = "Duplicate Limb"
     bl_description = (
         "Make the selected bodies once more, with the joints that carry them, hung where the originals hang. The "
-        "copies are nobody's twins"
+        "copies are nobody's twins; but while Symmetrical Editing is on the other side is duplicated as well, and the "
+        "copies are each other's"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -55,13 +57,21 @@ class KNUCKLE_OT_duplicate_limb(NeedsModel):
         layout = self.layout
         layout.use_property_split = True
         layout.prop(self, "whole")
+        layout.prop(self, "twins")
         layout.prop(self, "place")
         if self.place == "OFFSET":
             layout.prop(self, "offset")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        limb = limb_of(rig, chosen_parts(context, rig), self.whole)
-        made, report = duplicate_limb(rig, limb, beside(limb) if self.place == "BESIDE" else self.offset)
+        meant = limb_of(rig, chosen_parts(context, rig), self.whole)
+        offset = beside(meant) if self.place == "BESIDE" else self.offset
+        every = together([*meant.bodies, *meant.joints], self.twins)
+        limb = limb_of(rig, every, whole=False)
+        with by_itself(rig):
+            both = settings(rig).symmetric and self.twins
+            made, report = duplicate_limb(
+                rig, limb, mirrored_offsets(limb, chosen_parts(context, rig), offset) if both else offset
+            )
         if context.mode == "OBJECT":
             select_only(context, made)
         told = f"{counted(len(limb.bodies), 'body', 'bodies')} and {counted(len(limb.joints), 'joint')}"
@@ -69,10 +79,13 @@ class KNUCKLE_OT_duplicate_limb(NeedsModel):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_split_model(NeedsModel):
+class KNUCKLE_OT_split_model(WithTwins, NeedsModel):
     bl_idname = "knuckle.split_model"
     bl_label = "Split"
-    bl_description = "Make the selected bodies, and the joints between them, a mechanism of their own"
+    bl_description = (
+        "Make the selected bodies, and the joints between them, a mechanism of their own. While Symmetrical Editing is "
+        "on, their twins go with them"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     name: StringProperty(name="Name", description="Of the new mechanism; that of a body if empty")
@@ -97,7 +110,10 @@ class KNUCKLE_OT_split_model(NeedsModel):
         chosen = chosen_parts(context, rig)
         if self.whole:
             chosen = limb_of(rig, chosen).bodies
-        made, across, report = split_model(rig, chosen, self.name, self.across == "WORLD")
+        with by_itself(rig):
+            made, across, report = split_model(rig, together(chosen, self.twins), self.name, self.across == "WORLD")
+        if settings(made).symmetric:
+            begin(made)
         select_only(context, [made])
         told = f"{record_of(made).source_name!r} is a mechanism of its own: {census(made)}"
         if across:
@@ -134,7 +150,8 @@ class KNUCKLE_OT_merge_models(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         others = [other for other in _selected_models(context) if other != rig]
-        renamed, report = merge_models(rig, others)
+        with by_itself(rig):
+            renamed, report = merge_models(rig, others)
         select_only(context, [rig])
         told = f"{record_of(rig).source_name!r} took in {counted(len(others), 'mechanism')}: {census(rig)}"
         tell(self, told + (f"; {counted(renamed, 'name')} numbered" if renamed else ""), report)

@@ -10,12 +10,14 @@ from mathutils import Matrix
 
 from ..access import record_of
 from ..edit.authoring import DENSITY, add_joint, make_body, new_model
+from ..edit.both_halves import move_both, set_types, swap_both
 from ..edit.joint_places import place_for
-from ..edit.joints import delete_parts, move_joint, set_type, swap_ends
+from ..edit.joints import delete_parts
 from ..edit.refit import refit
+from ..edit.symmetric import by_itself, together
 from ..model_parts import rig_of
 from ..translations import told
-from .common import ERRORS, NeedsModel, Result, counted, refuse, say, tell
+from .common import ERRORS, NeedsModel, Result, WithTwins, counted, refuse, say, tell
 from .selection import active_joint
 from .sidebar import ModelPanel
 
@@ -180,7 +182,7 @@ class KNUCKLE_OT_add_joint(NeedsModel):
         return {"FINISHED"}
 
 
-class _NeedsJoint(NeedsModel):
+class _NeedsJoint(WithTwins, NeedsModel):
     bl_idname = "knuckle.needs_joint"
     bl_label = "Needs a Joint"
 
@@ -191,10 +193,12 @@ class _NeedsJoint(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         empty = active_joint(context, rig)
         assert empty is not None
-        return self.change(context, empty)
+        mate = next(iter(together([empty], self.twins)[1:]), None)
+        with by_itself(rig):
+            return self.change(context, empty, mate)
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
-        """The operator's own work on the joint."""
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        """The operator's own work on the joint, and on its twin where that is to be edited as well."""
         raise NotImplementedError
 
 
@@ -208,8 +212,12 @@ class KNUCKLE_OT_set_joint_type(_NeedsJoint):
         name="Type", description="How the joint lets its bodies move", items=_TYPE_ITEMS, default="revolute"
     )
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
-        tell(self, f"{empty.name!r} is {self.type} now", set_type(empty, self.type))
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        report = set_types(empty, mate, self.type)
+        told = f"{empty.name!r} is {self.type} now"
+        if mate is not None:
+            told = f"{empty.name!r} is {self.type} now, and so is its twin {mate.name!r}"
+        tell(self, told, report)
         return {"FINISHED"}
 
 
@@ -219,10 +227,14 @@ class KNUCKLE_OT_swap_joint(_NeedsJoint):
     bl_description = "Have the joint count the other way: what stayed moves, and what moved stays"
     bl_options = {"REGISTER", "UNDO"}
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
-        report = swap_ends(empty)
-        joint = record_of(empty).joint
-        tell(self, f"{joint.parent.name!r} carries {joint.child.name!r} now", report)
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        report = swap_both(empty, mate)
+        own = record_of(empty).joint
+        told = f"{own.parent.name!r} carries {own.child.name!r} now"
+        if mate is not None:
+            its = record_of(mate).joint
+            told = f"{own.parent.name!r} carries {own.child.name!r} now, and {its.parent.name!r} {its.child.name!r}"
+        tell(self, told, report)
         return {"FINISHED"}
 
 
@@ -240,21 +252,26 @@ class KNUCKLE_OT_move_joint(_NeedsJoint):
         default="Z",
     )
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object) -> Result:
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         joint = record_of(empty).joint
         child = joint.child or joint.parent
         if child is None:
             raise ValueError(f"{empty.name!r} has no body")
         place = place_for(context, self.where, joint.parent if joint.child is not None else None, child)
-        tell(self, f"{empty.name!r} moved", move_joint(empty, place @ _AXES[self.axis]))
+        report = move_both(empty, mate, place @ _AXES[self.axis])
+        told = f"{empty.name!r} moved"
+        if mate is not None:
+            told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
+        tell(self, told, report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_delete_parts(NeedsModel):
+class KNUCKLE_OT_delete_parts(WithTwins, NeedsModel):
     bl_idname = "knuckle.delete_parts"
     bl_label = "Delete Parts"
     bl_description = (
-        "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid"
+        "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid. While "
+        "Symmetrical Editing is on, their twins go with them"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -265,8 +282,16 @@ class KNUCKLE_OT_delete_parts(NeedsModel):
         return "" if found else "Select bodies or joints of the mechanism"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        bodies, joints, report = delete_parts(rig, list(context.view_layer.objects.selected))
-        tell(self, f"{counted(bodies, 'body', 'bodies')} and {counted(joints, 'joint')} deleted", report)
+        chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
+        every = together(chosen, self.twins)
+        with by_itself(rig):
+            bodies, joints, report = delete_parts(rig, every)
+        gone = counted(bodies, "body", "bodies"), counted(joints, "joint")
+        told = f"{gone[0]} and {gone[1]} deleted"
+        if len(every) > len(chosen):
+            twins = counted(len(every) - len(chosen), "twin")
+            told = f"{gone[0]} and {gone[1]} deleted, {twins} among them: the halves are edited together"
+        tell(self, told, report)
         return {"FINISHED"}
 
 

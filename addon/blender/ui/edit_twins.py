@@ -12,11 +12,12 @@ from ...model.sides import Plane
 from ...model.symmetry import Difference, Pair
 from ..access import record_of, settings
 from ..animation.mirroring import mirror_keys
+from ..edit.symmetric import lacks_twins
 from ..edit.twin_making import create_twins
+from ..edit.twin_meshes import all_differences
 from ..edit.twins import (
     by_id,
     candidates,
-    differences,
     link_twins,
     mates_among,
     mirror_to_twins,
@@ -214,19 +215,23 @@ class KNUCKLE_OT_link_found_twins(NeedsModel):
 class KNUCKLE_OT_check_symmetry(NeedsModel):
     bl_idname = "knuckle.check_symmetry"
     bl_label = "Check Symmetry"
-    bl_description = "List what differs between the halves of the mechanism"
+    bl_description = (
+        "List what differs between the halves of the mechanism: twins that are no mirror images, edited meshes, limbs "
+        "that one side lacks"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        found, model = differences(rig), settings(rig)
+        found, model = all_differences(rig), settings(rig)
         parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
         model.differences.clear()
         model.symmetry_checked = True
         for each in found:
             row = model.differences.add()
-            row.first, row.second = parts[each.kind][each.first].name, parts[each.kind][each.second].name
+            row.first = parts[each.kind][each.first].name
+            row.second = parts[each.kind][each.second].name if each.second else ""
             row.what = _in_words(each)
-        told = f"{counted(len(found), 'difference')} between twins" if found else "The halves are mirror images"
+        told = f"{counted(len(found), 'difference')} between the halves" if found else "The halves are mirror images"
         say(self, {"INFO"}, told)
         return {"FINISHED"}
 
@@ -244,8 +249,11 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
-        row = layout.split(factor=0.55)
+        row = layout.split(factor=0.4)
         row.operator("knuckle.select_part", text=item.first, emboss=False, translate=False).part = item.first
+        row = row.split(factor=0.5) if item.second else row
+        if item.second:
+            row.operator("knuckle.select_part", text=item.second, emboss=False, translate=False).part = item.second
         row.label(text=told(item.what), translate=False)
 
 
@@ -259,6 +267,8 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         rig: Any = model_in(context)
         model = settings(rig)
         layout.prop(model, "symmetric", toggle=True, icon="MOD_MIRROR")
+        if model.symmetric and lacks_twins(rig):
+            layout.label(text="Nothing has a twin yet: Find Twins", icon="INFO")
         chosen = chosen_parts(context, rig)
         if len(chosen) == 1:
             mate = twin_of(chosen[0])

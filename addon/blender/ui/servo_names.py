@@ -25,10 +25,10 @@ class KNUCKLE_UL_servo_names(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, placeholder="Name in the file")
-        known = _known(data.rig)
+        known = servo_names(data.rig) if data.rig is not None else {}
         servo = row.row(align=True)
         servo.active = not item.leave_out
-        servo.alert = bool(item.servo) and item.servo not in known
+        servo.alert = bool(item.servo) and item.joint not in known
         servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder="Which servo?")
         row.prop(item, "leave_out", text="", icon="HIDE_ON" if item.leave_out else "HIDE_OFF", emboss=False)
 

@@ -19,14 +19,7 @@ from addon.blender.model_parts import parts
 from addon.model.kinematics import spanning_tree
 from addon.model.sides import sides_of
 from addon.model.symmetry import asymmetries
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
+from tests.blender.scenes import pick
 
 
 def cylinder(name: str, radius: float, depth: float, place: tuple[float, float, float]) -> Any:

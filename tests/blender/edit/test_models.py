@@ -11,38 +11,17 @@ import pytest
 
 from addon import formats
 from addon.blender.access import record_of, settings
-from addon.blender.build import BuildOptions, build
 from addon.blender.channels import servo_channels
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts, rig_in
+from addon.blender.model_parts import parts
 from addon.blender.posing import pose_of
 from addon.model.kinematics import spanning_tree
-
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
-
-
-def made(name: str, physics: bool = False) -> Any:
-    path = next(OWN.rglob(name))
-    rig = rig_in(build(formats.load(path), options=BuildOptions(physics=physics, gait=False)))
-    bpy.context.view_layer.update()
-    return rig
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
+from tests.blender.scenes import made, pick
 
 
 def stand(rig: Any) -> dict[str, np.ndarray]:
     bpy.context.view_layer.update()
     return {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
-
-
-def body(rig: Any, name: str) -> Any:
-    return next(obj for obj in parts(rig, "BODY") if record_of(obj).source_name == name)
 
 
 def through_file(rig: Any, path: Path, format_: str) -> Any:

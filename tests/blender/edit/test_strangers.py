@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import bpy
@@ -12,38 +11,14 @@ import pytest
 
 from addon import formats
 from addon.blender.access import record_of, settings
-from addon.blender.build import BuildOptions, build
 from addon.blender.channels import servo_channels
 from addon.blender.edit.refit import refit
 from addon.blender.extract import extract
-from addon.blender.model_parts import child_collection, parts, rig_in
+from addon.blender.model_parts import child_collection, parts
 from addon.blender.physics.homes import home_of
+from tests.blender.scenes import body, joint_of, made, pick
 
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
 LEG, OTHER_LEG = "Left Front Femur", "Right Rear Femur"
-
-
-def made(name: str, physics: bool = False) -> Any:
-    path = next(OWN.rglob(name))
-    rig = rig_in(build(formats.load(path), options=BuildOptions(physics=physics, gait=False)))
-    bpy.context.view_layer.update()
-    return rig
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
-
-
-def body(rig: Any, name: str = LEG) -> Any:
-    return next(obj for obj in parts(rig, "BODY") if record_of(obj).source_name == name)
-
-
-def joint_of(rig: Any, child: Any) -> Any:
-    return next(empty for empty in parts(rig, "JOINT") if record_of(empty).joint.child == child)
 
 
 def camera(name: str, parent: Any, bone: str = "") -> Any:
@@ -61,7 +36,7 @@ class Guests:
     constraint on another, a mesh in its collection, and a whole model as the child of a body."""
 
     def __init__(self, rig: Any) -> None:
-        leg = body(rig)
+        leg = body(rig, LEG)
         bone = leg.parent_bone
         pick(rig)
         bpy.ops.object.mode_set(mode="EDIT")
@@ -112,7 +87,7 @@ class Guests:
 
 
 def delete(rig: Any) -> None:
-    pick(body(rig))
+    pick(body(rig, LEG))
     assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
 
 
@@ -122,23 +97,23 @@ def split(rig: Any) -> None:
 
 
 def duplicate(rig: Any) -> None:
-    pick(body(rig))
+    pick(body(rig, LEG))
     assert bpy.ops.knuckle.duplicate_limb() == {"FINISHED"}
 
 
 def twin(rig: Any) -> None:
-    pick(body(rig))
+    pick(body(rig, LEG))
     bpy.ops.knuckle.unlink_twins()
     assert bpy.ops.knuckle.create_twin() == {"FINISHED"}
 
 
 def type_(rig: Any) -> None:
-    pick(joint_of(rig, body(rig)))
+    pick(joint_of(rig, body(rig, LEG)))
     assert bpy.ops.knuckle.set_joint_type(type="universal") == {"FINISHED"}
 
 
 def swap(rig: Any) -> None:
-    pick(joint_of(rig, body(rig)))
+    pick(joint_of(rig, body(rig, LEG)))
     assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
 
 
@@ -159,13 +134,13 @@ def test_guests_stay(blank: Any, act: Callable[[Any], None]) -> None:
 def test_what_hangs_on_the_bone_of_a_moved_joint_stays(blank: Any) -> None:
     rig = made("hexapod.jm")
     guests = Guests(rig)
-    empty = joint_of(rig, body(rig))
+    empty = joint_of(rig, body(rig, LEG))
     empty.location.z += 0.05
     del guests.places["On Joint"]  # it goes along with what it hangs on
-    rest = rig.data.bones[body(rig).parent_bone].matrix_local.copy()
+    rest = rig.data.bones[body(rig, LEG).parent_bone].matrix_local.copy()
     pick(rig)
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    assert rig.data.bones[body(rig).parent_bone].matrix_local != rest
+    assert rig.data.bones[body(rig, LEG).parent_bone].matrix_local != rest
     guests.are_well(rig)
 
 
@@ -240,7 +215,7 @@ def test_a_model_that_is_scaled_is_not_merged(blank: Any) -> None:
 def test_a_control_stays_on_the_nearest_bone_that_is_left(blank: Any) -> None:
     rig = made("hexapod.jm")
     guests = Guests(rig)
-    leg = body(rig)
+    leg = body(rig, LEG)
     assert rig.data.bones["My Control"].parent.name == leg.parent_bone
     delete(rig)
     coxa = record_of(body(rig, "Left Front Coxa"))
@@ -251,7 +226,7 @@ def test_a_control_stays_on_the_nearest_bone_that_is_left(blank: Any) -> None:
 def test_a_bone_that_was_duplicated_is_the_users(blank: Any) -> None:
     rig = made("hexapod.jm")
     before, text = servo_channels(rig), formats.dumps(extract(settings(rig).collection))
-    leg = body(rig)
+    leg = body(rig, LEG)
     pick(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     bpy.ops.armature.select_all(action="DESELECT")
@@ -271,7 +246,7 @@ def test_a_bone_that_was_duplicated_is_the_users(blank: Any) -> None:
 
 def test_the_drivers_of_a_screw_are_not_doubled(blank: Any) -> None:
     rig = made("hexapod.jm")
-    pick(joint_of(rig, body(rig)))
+    pick(joint_of(rig, body(rig, LEG)))
     bpy.ops.knuckle.set_joint_type(type="screw")
     for _ in range(2):
         refit(rig)

@@ -16,49 +16,22 @@ from mathutils import Euler, Matrix
 
 from addon import formats
 from addon.blender.access import record_of, settings
-from addon.blender.build import BuildOptions, build
 from addon.blender.channels import servo_channels
 from addon.blender.edit import authoring, symmetric
+from addon.blender.edit.checks import check_model
 from addon.blender.edit.joints import put_opening
 from addon.blender.edit.refit import refit
 from addon.blender.edit.twin_making import create_twins
+from addon.blender.edit.twin_meshes import all_differences
 from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
-from addon.blender.extract import extract
-from addon.blender.model_parts import parts, rig_in
+from addon.blender.model_parts import parts
 from addon.blender.posing import write_pose
 from addon.model.kinematics import joint_frame_world, joint_side_world
 from addon.model.mirror import mirror_of
 from addon.model.sides import sides_of
 from addon.model.symmetry import asymmetries
+from tests.blender.scenes import body, found, made, now, pick
 from tests.model.test_mirror import misses
-from tests.references import CORPUS
-
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
-
-
-def found(name: str) -> Path:
-    path = next((path for folder in (OWN, CORPUS) for path in sorted(folder.rglob(name))), None)
-    if path is None:
-        pytest.skip(f"{name} is not here: {CORPUS}")
-    return path
-
-
-def made(name: str) -> Any:
-    rig = rig_in(build(formats.load(found(name)), options=BuildOptions(gait=False, physics=False)))
-    bpy.context.view_layer.update()
-    return rig
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
-
-
-def now(rig: Any) -> Any:
-    return extract(settings(rig).collection)
 
 
 @pytest.mark.parametrize("name", ["hexapod.jm", "Dihno2.jm", "fullbody1.skel", "humanoid2.jm"])
@@ -106,6 +79,30 @@ def test_a_stray_is_brought_back(blank: Any) -> None:
     bpy.ops.knuckle.check_symmetry()
     assert len(settings(rig).differences) == 0
     assert formats.dumps(now(rig)) == before
+
+
+def test_a_limb_that_is_missing_and_an_edited_mesh_are_listed_and_found_by_a_click(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    assert all_differences(rig) == []
+    pick(body(rig, "Right Rear Tibia"))
+    bpy.ops.knuckle.delete_parts()
+    femur = body(rig, "Left Front Femur")
+    pick(femur)
+    bpy.ops.object.make_single_user(object=True, obdata=True)
+    far = max(femur.data.vertices, key=lambda each: each.co.length)
+    far.co *= 1.5
+    assert bpy.ops.knuckle.check_symmetry() == {"FINISHED"}
+    rows = {frozenset((row.first, row.second)): row.what for row in settings(rig).differences}
+    assert rows[frozenset(("Left Rear Tibia", ""))] == "no twin"
+    size = max(femur.dimensions)
+    edited = rows[frozenset(("Left Front Femur", "Right Front Femur"))]
+    assert 0.1 * size < float(edited.removeprefix("mesh by ")) < size
+    for first in ("Left Rear Tibia", "Left Front Femur", "Right Front Femur"):
+        assert bpy.ops.knuckle.select_part(part=first) == {"FINISHED"}
+        assert bpy.context.view_layer.objects.active.name == first
+    codes = {finding.code: finding.parts for finding in check_model(rig)}
+    assert codes["twin-missing"] == (record_of(body(rig, "Left Rear Tibia")).source_id,)
+    assert set(codes["twin-meshes"]) == {record_of(each).source_id for each in (femur, twin_of(femur))}
 
 
 def test_twins_are_unlinked_found_and_linked(blank: Any) -> None:
@@ -256,7 +253,7 @@ def test_a_twin_that_is_made_while_editing_is_symmetrical_follows(blank: Any) ->
     rig = symmetrical()
     body = paired(rig, "BODY")
     pick(twin_of(body))
-    bpy.ops.knuckle.delete_parts()
+    bpy.ops.knuckle.delete_parts(twins=False)
     bpy.context.view_layer.update()
     body.rotation_mode = "QUATERNION"
     body.matrix_basis = body.matrix_basis @ Euler((0.9, 1.2, 0.4)).to_matrix().to_4x4()

@@ -67,12 +67,17 @@ WORDS: dict[str, str] = {
     "Nothing is wrong": "Nichts auszusetzen",
     "hint": "Hinweis",
     "Duplicate Limb": "Glied duplizieren",
-    "Make the selected bodies once more, with the joints that carry them, hung where the originals hang. The copies are nobody's twins": (
-        "Die gewählten Körper noch einmal anlegen, mit den Gelenken, die sie tragen, und am selben Ort aufgehängt. Die Kopien sind niemandes Zwillinge"
+    "Make the selected bodies once more, with the joints that carry them, hung where the originals hang. The copies are nobody's twins; but while Symmetrical Editing is on the other side is duplicated as well, and the copies are each other's": (
+        "Die gewählten Körper noch einmal anlegen, mit den Gelenken, die sie tragen, und am selben Ort aufgehängt. Die Kopien sind niemandes Zwillinge; bei symmetrischem Bearbeiten wird aber auch die andere Seite dupliziert, und die Kopien sind die der jeweils anderen"
+    ),
+    "Twins Too": "Auch Zwillinge",
+    "Nothing has a twin yet: Find Twins": "Noch hat nichts einen Zwilling: Zwillinge suchen",
+    "While Symmetrical Editing is on: do the same to the twins of the selected parts": (
+        "Bei symmetrischem Bearbeiten: dasselbe mit den Zwillingen der gewählten Teile tun"
     ),
     "Split": "Abtrennen",
-    "Make the selected bodies, and the joints between them, a mechanism of their own": (
-        "Die gewählten Körper und die Gelenke zwischen ihnen zu einem eigenen Mechanismus machen"
+    "Make the selected bodies, and the joints between them, a mechanism of their own. While Symmetrical Editing is on, their twins go with them": (
+        "Die gewählten Körper und die Gelenke zwischen ihnen zu einem eigenen Mechanismus machen. Bei symmetrischem Bearbeiten gehen ihre Zwillinge mit"
     ),
     "Merge": "Vereinigen",
     "Make the selected mechanisms one: the active one takes the others in, where they stand. Names that are taken get a number": (
@@ -190,8 +195,8 @@ WORDS: dict[str, str] = {
         "Das Gelenk anderswo hinsetzen und seine Körper lassen, wo sie sind"
     ),
     "Delete Parts": "Teile löschen",
-    "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid": (
-        "Die gewählten Körper und Gelenke löschen; Gelenke, die einen Körper verlieren, gehen mit, und der Rest bleibt gültig"
+    "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid. While Symmetrical Editing is on, their twins go with them": (
+        "Die gewählten Körper und Gelenke löschen; Gelenke, die einen Körper verlieren, gehen mit, und der Rest bleibt gültig. Bei symmetrischem Bearbeiten gehen ihre Zwillinge mit"
     ),
     "Update Armature": "Armatur aktualisieren",
     "Make the bones fit the bodies and joints as they stand now, after joints were moved by hand": (
@@ -230,9 +235,15 @@ WORDS: dict[str, str] = {
     "{} made": "{} erstellt",
     "{} joins {}": "{} verbindet {}",
     "{} is {} now": "{} ist jetzt {}",
+    "{} is {} now, and so is its twin {}": "{} ist jetzt {}, und ebenso sein Zwilling {}",
     "{} carries {} now": "{} trägt jetzt {}",
+    "{} carries {} now, and {} {}": "{} trägt jetzt {}, und {} {}",
     "{} moved": "{} versetzt",
+    "{} moved, and so did its twin {}": "{} versetzt, und ebenso sein Zwilling {}",
     "{} and {} deleted": "{} und {} gelöscht",
+    "{} and {} deleted, {} among them: the halves are edited together": (
+        "{} und {} gelöscht, darunter {}: die Hälften werden zusammen bearbeitet"
+    ),
     "The armature fits its joints": "Die Armatur passt zu ihren Gelenken",
     "Joint Type": "Gelenktyp",
     "{} has no body": "{} hat keinen Körper",
@@ -268,8 +279,8 @@ WORDS: dict[str, str] = {
     "Link Found": "Gefundene verknüpfen",
     "Make the ticked pairs twins": "Die angekreuzten Paare zu Zwillingen machen",
     "Check Symmetry": "Symmetrie prüfen",
-    "List what differs between the halves of the mechanism": (
-        "Auflisten, worin sich die Hälften des Mechanismus unterscheiden"
+    "List what differs between the halves of the mechanism: twins that are no mirror images, edited meshes, limbs that one side lacks": (
+        "Auflisten, worin sich die Hälften des Mechanismus unterscheiden: Zwillinge, die keine Spiegelbilder sind, bearbeitete Meshes, Glieder, die einer Seite fehlen"
     ),
     "{} by {}": "{} um {}",
     "Twins": "Zwillinge",
@@ -281,7 +292,7 @@ WORDS: dict[str, str] = {
     "Find Twins first, and tick pairs": "Zuerst Zwillinge suchen und Paare ankreuzen",
     "Plane": "Ebene",
     "Give the twins' servos the mirrored keys as well": "Auch den Servos der Zwillinge die gespiegelten Keys geben",
-    "{} between twins": "{} zwischen Zwillingen",
+    "{} between the halves": "{} zwischen den Hälften",
     "The halves are mirror images": "Die Hälften sind Spiegelbilder",
     "{} mirrored": "{} gespiegelt",
     "Twins made: {}": "Zwillinge angelegt: {}",

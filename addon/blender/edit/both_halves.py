@@ -1,0 +1,47 @@
+"""What is done to a joint of one half of a model, done to its twin: another type, its ends exchanged, another place."""
+
+from __future__ import annotations
+
+import bpy
+from mathutils import Matrix
+
+from ...model.report import Report
+from ...model.twins import flip_between, image_of, retyped_twin
+from ..access import record_of
+from ..listeners import quiet
+from .joints import joint_frame, move_joint, move_joint_to, set_type, swap_ends, take_type
+from .refit import refit
+from .twins import Surroundings, joint_record, mirror_values, plane_of
+
+
+def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str) -> Report:
+    """Make a joint, and its twin, one of another type: the twin's is the mirror image."""
+    report, rig = set_type(empty, type_), record_of(empty).model
+    if mate is None:
+        return report
+    plane, around = plane_of(rig), Surroundings(rig)
+    take_type(mate, retyped_twin(joint_record(empty), plane, around.mates, around.bodies, joint_record(mate)))
+    with quiet():
+        mirror_values(empty, mate, plane, around.bodies)
+    report.extend(refit(rig))
+    return report
+
+
+def swap_both(empty: bpy.types.Object, mate: bpy.types.Object | None) -> Report:
+    """Exchange parent and child of a joint, and of its twin."""
+    report = swap_ends(empty)
+    if mate is not None:
+        report.extend(swap_ends(mate))
+    return report
+
+
+def move_both(empty: bpy.types.Object, mate: bpy.types.Object | None, place: Matrix) -> Report:
+    """Put a joint elsewhere (in the world), and its twin where the mirror image of that is in the design; their bodies
+    stay where they are."""
+    if mate is None:
+        return move_joint(empty, place)
+    plane = plane_of(record_of(empty).model)
+    flip = flip_between(joint_frame(empty), joint_frame(mate), plane)
+    report = move_joint(empty, place)
+    report.extend(move_joint_to(mate, image_of(joint_frame(empty), plane, flip)))
+    return report

@@ -1,0 +1,262 @@
+"""Both halves of a model edited together by the operators: what is done to one is done to its twin, in one step that
+can be undone; and the option that leaves the twin alone does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.channels import servo_channels
+from addon.blender.edit.twins import differences, twin_of
+from addon.blender.model_parts import parts
+from addon.blender.posing import read_pose, write_pose
+from addon.model.mirror import mirror_of
+from addon.model.sides import sides_of
+from addon.model.symmetry import asymmetries
+from tests.blender.scenes import body, imported, joint_of, now, pick, the_rig
+from tests.model.test_mirror import misses
+
+LEG = "Left Front Femur"
+
+
+def symmetrical(name: str = "hexapod.jm") -> Any:
+    rig = imported(name)
+    settings(rig).symmetric = True
+    bpy.context.view_layer.update()
+    bpy.ops.ed.undo_push(message="start")
+    return rig
+
+
+def knee(rig: Any) -> Any:
+    return joint_of(rig, body(rig, "Left Front Tibia"))
+
+
+def names(rig: Any) -> list[str]:
+    return sorted(obj.name for role in ("BODY", "JOINT") for obj in parts(rig, role))
+
+
+def moves_as_its_image(rig: Any) -> bool:
+    mechanism = now(rig)
+    mirror = mirror_of(mechanism)
+    return bool(np.abs(misses(mechanism, mirror, mirror.sides.plane.reflection, 1)).max() < 1e-4)
+
+
+TYPES = ["prismatic", "cylindrical", "screw", "universal", "euler", "ball", "planar", "translational", "weld", "free"]
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_the_twin_of_a_joint_gets_its_type_mirrored(blank: Any, type_: str) -> None:
+    rig = symmetrical()
+    joint = knee(rig)
+    mate = twin_of(joint)
+    pick(joint)
+    assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
+    assert [record_of(each).joint.type for each in (joint, mate)] == [type_, type_]
+    assert differences(rig) == [] and moves_as_its_image(rig)
+    bpy.context.view_layer.update()
+    assert differences(rig) == [], "nothing follows what was done to both"
+    dof = next(iter(record_of(joint).joint.dofs), None)
+    if dof is not None:
+        dof.damping = 0.25
+        assert record_of(mate).joint.dofs[0].damping == 0.25, "what is edited afterwards is followed"
+
+
+@pytest.mark.parametrize("name", ["fullbody1.skel", "humanoid2.jm", "hexapod.jm"])
+def test_types_of_real_humanoids_joints(blank: Any, name: str) -> None:
+    rig = symmetrical(name)
+    if bpy.ops.knuckle.find_twins() and len(settings(rig).found_twins):
+        bpy.ops.knuckle.link_found_twins()
+    found = differences(rig)
+    joint = next(
+        obj
+        for obj in parts(rig, "JOINT")
+        if twin_of(obj) and record_of(obj).joint.child and not record_of(obj).joint.loop
+    )
+    pick(joint)
+    assert bpy.ops.knuckle.set_joint_type(type="universal") == {"FINISHED"}
+    mine = {record_of(each).source_id for each in (joint, twin_of(joint))}
+    assert [each for each in differences(rig) if {each.first, each.second} == mine] == []
+    assert len(differences(rig)) <= len(found)
+
+
+def test_both_are_swapped_and_moved(blank: Any) -> None:
+    rig = symmetrical()
+    joint = knee(rig)
+    mate = twin_of(joint)
+    before = [(record_of(each).joint.parent, record_of(each).joint.child) for each in (joint, mate)]
+    pick(joint)
+    assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
+    after = [(record_of(each).joint.child, record_of(each).joint.parent) for each in (joint, mate)]
+    assert after == before and differences(rig) == [] and moves_as_its_image(rig)
+    bpy.context.scene.cursor.location = joint.matrix_world.translation + body(rig, LEG).matrix_world.col[1].xyz * 0.1
+    places = {obj.name: obj.matrix_world.copy() for obj in parts(rig, "BODY")}
+    assert bpy.ops.knuckle.move_joint(where="CURSOR") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert (joint.matrix_world.translation - bpy.context.scene.cursor.location).length < 1e-5
+    assert differences(rig) == [] and moves_as_its_image(rig)
+    for obj in parts(rig, "BODY"):
+        assert np.array(obj.matrix_world) == pytest.approx(np.array(places[obj.name]), abs=1e-5), obj.name
+
+
+def test_a_posed_joint_is_moved_and_the_twins_bodies_stay(blank: Any) -> None:
+    rig = symmetrical()
+    rig.animation_data.action = None
+    joint = knee(rig)
+    write_pose(rig, servo_channels(rig)[record_of(joint).source_id], np.array([0.4]))
+    bpy.context.view_layer.update()
+    places = {obj.name: obj.matrix_world.copy() for obj in parts(rig, "BODY")}
+    bpy.context.scene.cursor.location = joint.matrix_world.translation + body(rig, LEG).matrix_world.col[2].xyz * 0.05
+    pick(joint)
+    assert bpy.ops.knuckle.move_joint(where="CURSOR") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    for obj in parts(rig, "BODY"):
+        assert np.array(obj.matrix_world) == pytest.approx(np.array(places[obj.name]), abs=1e-4), obj.name
+    kept = {each.what for each in differences(rig)}
+    assert kept <= {"place", "orientation"}, "only the design of what was posed on one side alone"
+
+
+def test_what_is_deleted_goes_on_both_sides(blank: Any) -> None:
+    rig = symmetrical()
+    gone = {obj.name for obj in (body(rig, LEG), twin_of(body(rig, LEG)))}
+    every = names(rig)
+    pick(body(rig, LEG))
+    assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
+    assert gone.isdisjoint(names(rig)) and differences(rig) == []
+    bpy.ops.ed.undo_push(message="deleted")
+    bpy.ops.ed.undo()
+    assert names(the_rig()) == every
+    pick(body(the_rig(), LEG))
+    assert bpy.ops.knuckle.delete_parts(twins=False) == {"FINISHED"}
+    assert len(gone & set(names(the_rig()))) == 1
+
+
+def test_a_limb_is_duplicated_on_both_sides(blank: Any) -> None:
+    rig = symmetrical()
+    before = set(names(rig))
+    pick(body(rig, LEG))
+    assert bpy.ops.knuckle.duplicate_limb(place="OFFSET", offset=(0.2, 0.3, 0.1)) == {"FINISHED"}
+    fresh = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role) if obj.name not in before]
+    assert len(fresh) == 8 and all(twin_of(obj) in fresh for obj in fresh)
+    assert {"Left" in obj.name for obj in fresh} == {True, False}
+    assert differences(rig) == [] and moves_as_its_image(rig)
+    copy = next(obj for obj in fresh if record_of(obj).role == "BODY" and "Left" in obj.name)
+    mate = twin_of(copy)
+    pick(copy)
+    stood = mate.matrix_basis.translation.copy()
+    bpy.ops.transform.translate(value=(0.0, 0.0, 0.25))
+    bpy.context.view_layer.update()
+    assert (mate.matrix_basis.translation - stood).length == pytest.approx(0.25, abs=1e-5)
+
+
+def test_both_legs_are_split_off_and_are_twins_still(blank: Any) -> None:
+    rig = symmetrical()
+    pick(body(rig, LEG))
+    assert bpy.ops.knuckle.split_model(whole=True) == {"FINISHED"}
+    legs = bpy.context.view_layer.objects.active
+    assert len(parts(legs, "BODY")) == 4 and all(twin_of(obj) for obj in parts(legs, "BODY"))
+    for each in (rig, legs):
+        bpy.context.view_layer.update()
+        assert settings(each).symmetric and differences(each) == []
+    one = parts(legs, "BODY")[0]
+    pick(one)
+    bpy.ops.transform.translate(value=(0.1, 0.0, 0.25))
+    bpy.context.view_layer.update()
+    assert differences(legs) == []
+
+
+def other_beside(rig: Any, along: tuple[float, float, float]) -> Any:
+    other = next(each for each in (imported_again(),) if each != rig)
+    other.location = along
+    bpy.context.view_layer.update()
+    return other
+
+
+def imported_again() -> Any:
+    known = {obj for obj in bpy.data.objects if record_of(obj).role == "MODEL"}
+    imported("hexapod.jm")
+    return next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL" and obj not in known)
+
+
+@pytest.mark.parametrize(("along", "stay"), [((0.0, 4.0, 0.0), True), ((4.0, 0.0, 0.0), False)])
+def test_a_model_is_merged_in(blank: Any, along: tuple[float, float, float], stay: bool) -> None:
+    """One that stands behind has its halves on the same plane; one beside has not, and its parts are nobody's twins."""
+    rig = symmetrical()
+    other = other_beside(rig, along)
+    settings(other).symmetric = True
+    bpy.context.view_layer.update()
+    own = set(parts(rig, "BODY"))
+    bodies = [*parts(other, "BODY")]
+    where = {obj: obj.matrix_world.copy() for obj in (*own, *bodies)}
+    pick(other, rig)
+    assert bpy.ops.knuckle.merge_models() == {"FINISHED"}
+    for _ in range(3):
+        bpy.context.view_layer.update()
+    for obj, place in where.items():
+        assert np.array(obj.matrix_world) == pytest.approx(np.array(place), abs=1e-4), obj.name
+    assert any(twin_of(obj) for obj in bodies) == stay and all(twin_of(obj) for obj in own if "Left" in obj.name)
+    moved = next(obj for obj in bodies if "Left" in obj.name)
+    pick(moved)
+    bpy.ops.transform.translate(value=(0.0, 0.0, 0.25))
+    bpy.context.view_layer.update()
+    went = {obj for obj in where if np.abs(np.array(obj.matrix_world) - np.array(where[obj])).max() > 1e-3}
+    assert went == ({moved, twin_of(moved)} if stay else {moved})
+
+
+def state() -> dict[str, Any]:
+    rig = the_rig()
+    return {
+        "names": names(rig),
+        "bones": sorted(rig.data.bones.keys()),
+        "file": formats.dumps(now(rig), settings(rig).format),
+        "seen": [tuple(record_of(obj).seen_name for obj in parts(rig, role)) for role in ("BODY", "JOINT")],
+    }
+
+
+EDITS: dict[str, Callable[[Any], Any]] = {
+    "type": lambda rig: bpy.ops.knuckle.set_joint_type(type="universal"),
+    "swap": lambda rig: bpy.ops.knuckle.swap_joint(),
+    "move": lambda rig: bpy.ops.knuckle.move_joint(where="CURSOR"),
+    "delete": lambda rig: bpy.ops.knuckle.delete_parts(),
+    "duplicate": lambda rig: bpy.ops.knuckle.duplicate_limb(),
+    "split": lambda rig: bpy.ops.knuckle.split_model(whole=True),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_it_is_one_step_back_and_forth(blank: Any, edit: str) -> None:
+    rig = symmetrical()
+    start = state()
+    pick(knee(rig) if edit in {"type", "swap", "move"} else body(rig, LEG))
+    assert EDITS[edit](rig) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    done = state()
+    assert done != start
+    bpy.ops.ed.undo_push(message=edit)
+    for _ in range(2):
+        bpy.ops.ed.undo()
+        bpy.context.view_layer.update()
+        assert state() == start
+        bpy.ops.ed.redo()
+        bpy.context.view_layer.update()
+        assert state() == done
+
+
+def test_alone_it_stays_alone(blank: Any) -> None:
+    """Without symmetrical editing, and with the option off, the twin is left as it is."""
+    rig = symmetrical()
+    joint = knee(rig)
+    mate = twin_of(joint)
+    pick(joint)
+    bpy.ops.knuckle.set_joint_type(type="ball", twins=False)
+    assert (record_of(joint).joint.type, record_of(mate).joint.type) == ("ball", "revolute")
+    settings(rig).symmetric = False
+    bpy.ops.knuckle.set_joint_type(type="weld")
+    assert record_of(mate).joint.type == "revolute"
+    assert asymmetries(now(rig), sides_of(now(rig)))
+    assert read_pose(rig, servo_channels(rig)[record_of(mate).source_id]).shape == (1,)

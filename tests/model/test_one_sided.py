@@ -1,0 +1,101 @@
+"""Halves of which one has what the other has not: a limb that was taken away is told of by the one that is left, once,
+and nothing is told of what stands in the middle."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addon import formats
+from addon.model.one_sided import all_asymmetries, hung_otherwise, missing_twins
+from addon.model.records import Dof, Joint, Mechanism
+from addon.model.sides import sides_of
+from addon.model.symmetry import asymmetries
+from addon.model.validate import validate
+from tests.model.test_mirror import OWN
+
+
+def hexapod() -> Mechanism:
+    return formats.load(OWN / "hexapod" / "hexapod.jm")
+
+
+def without(mechanism: Mechanism, bodies: set[str]) -> Mechanism:
+    """A mechanism without some bodies, by name, and the joints that they have."""
+    gone = {body.id for body in mechanism.bodies if body.name in bodies}
+    out = deepcopy(mechanism)
+    out.bodies = [body for body in out.bodies if body.id not in gone]
+    out.joints = [joint for joint in out.joints if not {joint.parent, joint.child} & gone]
+    known = {part.id for part in (*out.bodies, *out.joints)}
+    for part in (*out.bodies, *out.joints):
+        part.twin = part.twin if part.twin in known else None
+    return out
+
+
+def test_what_is_whole_lacks_nothing() -> None:
+    assert all_asymmetries(hexapod(), sides_of(hexapod())) == []
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(["Left", "Right"]), st.sampled_from(["Front", "Middle", "Rear"]), st.integers(1, 3))
+def test_the_limb_that_is_left_is_told_of_once(side: str, leg: str, links: int) -> None:
+    """From the tip inwards: what is left of the other side begins where the two are no more alike."""
+    chain = ["Tibia", "Femur", "Coxa"][:links]
+    lame = without(hexapod(), {f"{side} {leg} {link}" for link in chain})
+    other = "Right" if side == "Left" else "Left"
+    names = {body.id: body.name for body in lame.bodies}
+    found = missing_twins(lame, sides_of(lame))
+    assert [(names[each.first], each.second) for each in found] == [(f"{other} {leg} {chain[-1]}", "")]
+    assert found[0].what == ("no twin" if links == 1 else f"no twin, nor have {links - 1} that hang on it")
+    codes = [finding for finding in validate(lame) if finding.code == "twin-missing"]
+    assert [finding.parts for finding in codes] == [(found[0].first,)]
+
+
+def test_the_middle_and_what_is_of_one_side_by_design() -> None:
+    lame = without(hexapod(), {body.name for body in hexapod().bodies if body.name.startswith("Left")})
+    assert missing_twins(lame, sides_of(lame)) == [], "where nothing has a twin nothing lacks one"
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_part_that_hangs_elsewhere_is_told(seed: int) -> None:
+    """At the same place in the design, on another body than the mirror image does."""
+    whole = hexapod()
+    rng = np.random.default_rng(seed)
+    known = {body.id: body for body in whole.bodies}
+    joints = [joint for joint in whole.joints if joint.twin and joint.parent and joint.child]
+    joint = joints[rng.integers(len(joints))]
+    sides = sides_of(whole)
+    others = [body.id for body in whole.bodies if body.id not in {joint.parent, joint.child}]
+    onto = others[rng.integers(len(others))]
+    frame = known[joint.parent or ""].pose @ joint.frame_parent
+    joint.parent, joint.frame_parent = onto, np.linalg.inv(known[onto].pose) @ frame
+    told = {each.what for each in asymmetries(whole, sides) if joint.id in {each.first, each.second}}
+    assert "bodies" in told
+
+
+def test_a_joint_more_on_one_side_is_told() -> None:
+    whole = hexapod()
+    knee = next(joint for joint in whole.joints if joint.name == "Left Front Knee")
+    tibia = next(body for body in whole.bodies if body.name == "Left Front Tibia")
+    carrier = next(body for body in whole.bodies if body.name == "Left Rear Tibia")
+    extra = Joint("extra", "Brace", "revolute", carrier.id, tibia.id, knee.frame_parent, knee.frame_child)
+    extra.dofs = [Dof("rotation", np.array([0.0, 0.0, 1.0]))]
+    whole.joints.append(extra)
+    sides = sides_of(hexapod())
+    numbers = {(each.first, each.what): each.amount for each in hung_otherwise(whole, sides)}
+    for body in (tibia, carrier):
+        first, sign = (body.id, -1.0) if (body.id, "number of its joints") in numbers else (body.twin or "", 1.0)
+        assert numbers[first, "number of its joints"] == sign
+    assert ("extra", "no twin") in {(each.first, each.what) for each in missing_twins(whole, sides)}
+
+
+def test_a_plane_that_is_not_sure_of_the_middle_tells_less() -> None:
+    """Halves that are roughly mirror images: what stands nearer to the plane than they miss it is no limb."""
+    whole = hexapod()
+    sides = sides_of(whole)
+    off = replace(sides, plane=replace(sides.plane, offset=0.4))
+    assert missing_twins(whole, off) == []
