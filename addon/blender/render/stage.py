@@ -15,9 +15,10 @@ import numpy as np
 from mathutils import Matrix, Vector
 from numpy.typing import NDArray
 
+from .cast import key_places
 from .engines import WORKBENCH, give_nodes
 from .framing import LENS, SENSOR, Array, Shot
-from .options import Engine
+from .presets import Engine
 from .studio import Studio
 
 Color = tuple[float, float, float]
@@ -264,12 +265,19 @@ def linear(value: float) -> float:
 
 
 def add_camera(studio: Studio, shot: Shot) -> bpy.types.Object:
-    """The camera of the shot, to be put at its positions frame by frame."""
+    """The camera of the shot, as it is in the first frame."""
     data: Any = studio.own(bpy.data.cameras.new("Film camera"))
     data.lens, data.sensor_width, data.sensor_fit = LENS, SENSOR, "AUTO"
     data.clip_start, data.clip_end = 0.02 * shot.distance, 400.0 * shot.distance
     camera = studio.place("Film camera", data)
     camera.rotation_mode = "QUATERNION"
     camera.rotation_quaternion = Matrix(shot.rotation.tolist()).to_quaternion()
+    camera.location = shot.positions[0]
     studio.scene.camera = camera
     return camera
+
+
+def key_camera(studio: Studio, camera: bpy.types.Object, shot: Shot) -> None:
+    """Have the camera go through the whole shot, from frame 1 on."""
+    turns = [Matrix(rotation.tolist()).to_quaternion() for rotation in shot.rotations]
+    key_places(studio, camera, shot.positions, turns)
