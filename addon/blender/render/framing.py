@@ -20,6 +20,13 @@ STEADINESS = 0.5  # s, standard deviation of the camera's smoothing
 TRAVELS = 1.0  # a model that gets further than so many times its size is gone along with
 
 
+class Room(NamedTuple):
+    """The share of the picture's width, at its right, and of its height, at its foot, that is kept free of the model."""
+
+    right: float = 0.0
+    foot: float = 0.0
+
+
 class View(NamedTuple):
     """From where a camera looks: ``turn`` (rad) from the model's heading to the camera, ``pitch`` (rad) down."""
 
@@ -42,12 +49,14 @@ VIEWS: dict[Camera, View] = {
 @dataclass
 class Shot:
     """A camera that looks in ``rotations`` (n, 3, 3; columns: right, up, back) from ``positions`` (n, 3) per filmed
-    frame; ``aims`` (n, 3) is what it looks at, ``distance`` what lies between the two."""
+    frame; ``aims`` (n, 3) is what it looks at, ``distance`` what lies between the two. ``shift`` moves its lens, in
+    shares of the picture's longer side: to the right and up, where the model is seen further to the left and lower."""
 
     rotations: Array
     positions: Array
     aims: Array
     distance: float
+    shift: tuple[float, float] = (0.0, 0.0)
 
     @property
     def rotation(self) -> Array:
@@ -94,11 +103,11 @@ def slopes(size: tuple[int, int]) -> tuple[float, float]:
     return along * width / max(size), along * height / max(size)
 
 
-def distance_for(offsets: Array, rotations: Array, size: tuple[int, int]) -> float:
+def distance_for(offsets: Array, rotations: Array, size: tuple[int, int], room: Room = Room()) -> float:
     """The least distance from which every point of ``offsets`` (n, m, 3; relative to the aim) falls within
     the shares of the picture that a model may take, for a camera that looks in ``rotations`` (n, 3, 3)."""
     right, up, back = np.moveaxis(offsets @ rotations, -1, 0)
-    wide, high = slopes(size)
+    wide, high = (slope * (1.0 - share) for slope, share in zip(slopes(size), room, strict=True))
     needed = np.maximum(np.abs(right) / (wide * FILL_WIDTH), np.abs(up) / (high * FILL_HEIGHT)) + back
     return float(needed.max())
 
@@ -111,9 +120,10 @@ def plan_shot(
     fps: float,
     heading: float | None,
     camera: Camera = "FOLLOW",
+    room: Room = Room(),
 ) -> Shot:
     """The shot for a model whose box is ``lows``..``highs`` (n, 3) and whose points are ``corners``
-    (n, m, 3) in the n filmed frames. No point leaves the picture in any of them."""
+    (n, m, 3) in the n filmed frames. No point leaves the picture in any of them, nor gets into ``room``."""
     centres = 0.5 * (lows + highs)
     extent = float(np.linalg.norm((highs - lows).max(axis=0)))
     heading = heading_of(centres, extent) if heading is None else heading
@@ -125,13 +135,14 @@ def plan_shot(
     else:
         aims = np.repeat(0.5 * (lows.min(axis=0) + highs.max(axis=0))[None], count, axis=0)
     aims = balance(aims, corners, rotations)
-    distance = max(distance_for(corners - aims[:, None], rotations, size), 1e-3)
-    return shot_from(rotations, aims, distance)
+    distance = max(distance_for(corners - aims[:, None], rotations, size, room), 1e-3)
+    shift = 0.5 * room.right * size[0] / max(size), -0.5 * room.foot * size[1] / max(size)
+    return shot_from(rotations, aims, distance, shift)
 
 
-def shot_from(rotations: Array, aims: Array, distance: float) -> Shot:
+def shot_from(rotations: Array, aims: Array, distance: float, shift: tuple[float, float] = (0.0, 0.0)) -> Shot:
     """A shot of ``aims`` (n, 3) from one distance."""
-    return Shot(rotations, aims + distance * rotations[:, :, 2], aims, distance)
+    return Shot(rotations, aims + distance * rotations[:, :, 2], aims, distance, shift)
 
 
 def goes_along(camera: Camera, centres: Array, extent: float) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 
 from .cast import hire, key_poses
 from .engines import WORKBENCH, set_up_engine, set_up_picture
-from .framing import Shot, plan_shot, shot_from
+from .framing import Room, Shot, plan_shot, shot_from
+from .lettering import TABLE_SHARE, is_wide
 from .options import FilmOptions
 from .presets import BURNS, Burn
 from .reel import Reel, keep
@@ -84,14 +85,21 @@ def direct(take: Take, size: tuple[int, int], options: FilmOptions) -> Shot:
     """The camera work for a take."""
     corners = take.corners()
     lows, highs = corners.min(axis=1), corners.max(axis=1)
-    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera)
+    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room_for(size, options))
+
+
+def room_for(size: tuple[int, int], options: FilmOptions) -> Room:
+    """What of a picture is kept free for the table of servos: its right, or its foot where it is high."""
+    if "SERVOS" not in options.burn:
+        return Room()
+    return Room(right=TABLE_SHARE) if is_wide(size) else Room(foot=TABLE_SHARE)
 
 
 def in_step(shots: Sequence[Shot]) -> list[Shot]:
     """Shots that are seen beside each other look the same way from the same distance: as the last does, which is that
     of physics and knows where the model goes."""
     distance = max(shot.distance for shot in shots)
-    return [shot_from(shots[-1].rotations, shot.aims, distance) for shot in shots]
+    return [shot_from(shots[-1].rotations, shot.aims, distance, shot.shift) for shot in shots]
 
 
 def burns(options: FilmOptions) -> list[Burn]:

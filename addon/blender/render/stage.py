@@ -232,6 +232,7 @@ def match_backdrop(studio: Studio, shot: Shot, ground: float) -> None:
     camera.location = shot.aims[0] + 2.0 * FADE_TO * shot.distance * shot.rotation[:, 0]
     camera.location[2] = ground + shot.distance
     camera.data.lens = 10.0 * LENS  # nothing but floor
+    camera.data.shift_x = camera.data.shift_y = 0.0
     scene.render.resolution_x = scene.render.resolution_y = 16
     seen = studio.look()[..., :3].reshape(-1, 3).mean(axis=0)
     scene.render.resolution_x, scene.render.resolution_y = size
@@ -268,6 +269,7 @@ def add_camera(studio: Studio, shot: Shot) -> bpy.types.Object:
     """The camera of the shot, as it is in the first frame."""
     data: Any = studio.own(bpy.data.cameras.new("Film camera"))
     data.lens, data.sensor_width, data.sensor_fit = LENS, SENSOR, "AUTO"
+    data.shift_x, data.shift_y = shot.shift
     data.clip_start, data.clip_end = 0.02 * shot.distance, 400.0 * shot.distance
     camera = studio.place("Film camera", data)
     camera.rotation_mode = "QUATERNION"
