@@ -131,7 +131,8 @@ def shortened(name: str) -> str:
 def _font(size: int, mono: bool = False) -> Any:
     from PIL import ImageFont
 
-    folder = os.path.join(bpy.utils.system_resource("DATAFILES"), "fonts")
+    utils: Any = bpy.utils  # its stubs lack this
+    folder = os.path.join(utils.system_resource("DATAFILES"), "fonts")
     path = os.path.join(folder, "DejaVuSansMono.woff2" if mono else "Inter.woff2")
     try:
         return ImageFont.truetype(path, size)

@@ -13,6 +13,7 @@ from .cast import hire, key_poses
 from .engines import WORKBENCH, set_up_engine, set_up_picture
 from .framing import Room, Shot, plan_shot, shot_from
 from .lettering import TABLE_SHARE, is_wide
+from .looks import LOOKS
 from .options import FilmOptions
 from .presets import BURNS, Burn
 from .reel import Reel, keep
@@ -55,13 +56,13 @@ def dress_stage(
     poster: bool,
 ) -> None:
     """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on."""
-    scene = studio.scene
+    scene, look = studio.scene, LOOKS[options.stage]
     extent = extent_of(take)
     ground = ground_of(take, extent) if options.ground is None else options.ground
     scene.frame_start, scene.frame_end = 1, len(take.frames)
     set_up_picture(scene, size)
-    set_up_engine(scene, options.engine, options.samples_for(poster), extent, key_direction(shot))
-    build_stage(studio, shot, extent, ground, options.engine)
+    set_up_engine(scene, options.engine, options.samples_for(poster), extent, key_direction(shot), look.shadow)
+    build_stage(studio, look, shot, extent, ground, options.engine)
     key_camera(studio, add_camera(studio, shot), shot)
     actors = hire(studio, take, context.evaluated_depsgraph_get(), options.engine != WORKBENCH)
     key_poses(studio, actors, take.poses)
