@@ -88,10 +88,10 @@ def draw_all() -> dict[str, list[tuple[str, Any]]]:
     """What every panel draws whose poll lets it, by label."""
     import bpy
 
-    from addon.blender.ui import panels, physics_panel
+    from addon.blender.ui import film_panel, panels, physics_panel
 
     out = {}
-    classes = {cls.__name__: cls for cls in (*panels.CLASSES, *physics_panel.CLASSES)}
+    classes = {cls.__name__: cls for cls in (*panels.CLASSES, *film_panel.CLASSES, *physics_panel.CLASSES)}
 
     def place(cls: Any) -> int:  # as Blender sorts them: a panel inside another stands where that one stands
         return getattr(classes.get(getattr(cls, "bl_parent_id", ""), cls), "bl_order", 0)
@@ -131,7 +131,8 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
     assert sorted(draw_rows()) == ["Drawer", "Left Joint", "Left Joint", "Right Joint"]
 
 
-ORDER = ["Model", "Joints and Stops", "Controls", "Motion", "Physics", "World", "Truth Report", "Film", "Report"]
+ORDER = ["Model", "Joints and Stops", "Controls", "Motion", "Physics", "World", "Truth Report", "Film",
+         "Titles and Extras", "Report"]  # fmt: skip
 
 
 def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
