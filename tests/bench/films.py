@@ -26,6 +26,7 @@ from addon.blender.channels import servo_channels
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.physics.world import frame_rate
 from addon.blender.render import FilmOptions, film, open_stage, prepare, render_frames, shooting
+from addon.blender.render.studio import hushed
 from addon.model.records import Motion, Trajectory
 from tests.bench.film_measures import faults, without_model
 
@@ -138,7 +139,7 @@ def overhead(path: Path, engine: Any, size: tuple[int, int], folder: Path) -> li
             scene.render.filepath = str(folder / "blender") + "/"
             scene.render.use_file_extension = True
             began = time.perf_counter()
-            with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), shooting.hushed():
+            with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
                 bpy.ops.render.render(animation=True)
             blenders.append((time.perf_counter() - began) / reel.frames)
             scene.render.use_file_extension = False
