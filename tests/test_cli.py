@@ -158,6 +158,28 @@ def test_info_and_convert_do_without_blender_and_the_others_say_that_they_cannot
 # ---------------------------------------------------------------- convert
 
 
+def test_meshes_are_copied_when_asked_for(tmp_path: Path, capsys: Any) -> None:
+    """Into the folder of the new file, where the model is complete without the old one."""
+    for name in ("from", "to", "bare"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "from/link.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    source = tmp_path / "from/a.skel"
+    source.write_text(
+        '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>1</mass></inertia>'
+        "<visualization_shape><geometry><mesh><file_name>link.obj</file_name><scale>1 1 1</scale></mesh></geometry>"
+        "</visualization_shape></body></skeleton></world></skel>"
+    )
+    assert run("convert", source, tmp_path / "to/a.json", "--copy-meshes") == 0
+    assert (tmp_path / "to/link.obj").read_bytes() == (tmp_path / "from/link.obj").read_bytes()
+    assert formats.load(tmp_path / "to/a.json").bodies[0].shapes[0].mesh == "link.obj"
+    assert "copy them" not in capsys.readouterr().out
+    assert run("convert", source, tmp_path / "bare/a.json") == 0
+    assert not (tmp_path / "bare/link.obj").exists() and "copy them" in capsys.readouterr().out
+    motion = tmp_path / "m.xmdi"
+    motion.write_text("<xmdi><motions/></xmdi>")
+    assert run("convert", motion, tmp_path / "n.csv", "--copy-meshes") != 0
+
+
 def test_converting_to_its_own_format_keeps_the_file(walker: Path, tmp_path: Path, capsys: Any) -> None:
     target = tmp_path / "again.jm"
     assert run("convert", walker, target) == 0
