@@ -465,6 +465,31 @@ def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path,
     assert blend.read_bytes() == before
 
 
+def test_render_with_a_stage_words_and_pictures_beside_it(
+    blank: Any, walker: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out, sheet, poster = (tmp_path / name for name in ("walk.webm", "sheet.png", "poster.png"))
+    words = ["--stage", "blueprint", "--camera", "three-quarter", "--burn", "name,time,servos", "--title", "Walk"]
+    extras = ["--sheet", sheet, "--poster", poster, "--keep-frames", "--samples", 1, "--fps", 30]
+    assert film(walker, "--drive", "keys", "--seconds", 0.1, "--out", out, *words, *extras) == 0
+    assert out.read_bytes()[:4] == b"\x1aE\xdf\xa3" and len(shades(poster)) == 160 * 90 and sheet.is_file()
+    frames = list((tmp_path / "walk_frames").glob("*.png"))
+    assert film(walker, "--drive", "keys", "--seconds", 0.1, "--out", out, *words, *extras, "--resume") == 0
+    assert f"{len(frames)} of {len(frames)} frames were there already" in capsys.readouterr().out
+
+
+def test_the_words_of_render_are_those_of_the_films() -> None:
+    from addon.blender.render import BURNS, CAMERAS, FORMATS, STAGES
+    from addon.cli import film as words
+
+    assert [word.upper().replace("-", "_") for word in words.CAMERAS] == list(CAMERAS)
+    assert [word.upper() for word in words.STAGES] == list(STAGES)
+    assert [word.upper() for word in words.BURNS] == list(BURNS)
+    assert {name.upper().replace("-", "_"): row for name, row in words.PRESETS.items()} == {
+        name: (*row.size, row.fps) for name, row in FORMATS.items()
+    }
+
+
 # ---------------------------------------------------------------- what goes wrong
 
 BAD = {
@@ -559,7 +584,7 @@ def test_a_motion_in_a_models_place_is_told_so_and_the_other_way_round(
         (["import", "WALKER", "--blend", "NOWHERE/a.blend"], ["nowhere"]),
         (["simulate", "WALKER", "--seconds", "0.1", "--out", "OUT/a.gif"], [".gif", ".xmdi", ".blend"]),
         (["simulate", "WALKER", "--seconds", "0.1", "--out", "NOWHERE/a.xmdi"], ["nowhere"]),
-        (["render", "WALKER", "--out", "OUT/a.gif"], [".gif", ".mp4", ".png"]),
+        (["render", "WALKER", "--out", "OUT/a.avi"], [".avi", ".webm", ".gif", ".mp4", ".png"]),
     ],
     ids=lambda each: " ".join(each[:1] + each[-1:]),
 )

@@ -141,7 +141,7 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
 ORDER = [
     "Model", "Parts", "Servos", "Poses", "Controls", "Joints and Stops", "Twins", "Motion", "Motions",
     "Range and Stops", "Velocity and Acceleration", "Servo Names", "Physics", "World", "Truth Report", "Film",
-    "Report", "Checks",
+    "Titles and Extras", "Report", "Checks",
 ]  # fmt: skip
 
 
