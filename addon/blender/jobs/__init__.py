@@ -4,16 +4,23 @@ Knuckle has to be registered."""
 
 from ..animation import Units
 from .demo import demo
-from .films import RenderJob, render_to_file
-from .runs import simulate_to_file
+from .films import RenderJob, encode_frames, film_length, prepare_film, render_stage, render_to_file
+from .runs import RunJob, simulate_to_file
 from .scenes import animate_to_blend, import_to_blend
+from .ticker import Ticker
 
 __all__ = [
     "RenderJob",
+    "RunJob",
+    "Ticker",
     "Units",
     "animate_to_blend",
     "demo",
+    "encode_frames",
+    "film_length",
     "import_to_blend",
+    "prepare_film",
+    "render_stage",
     "render_to_file",
     "simulate_to_file",
 ]
