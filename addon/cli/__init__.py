@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from ..model.report import FormatError
 from .blends import add_demo, add_import
 from .convert import add_convert
+from .farm import add_job
 from .files import add_check, add_info
 from .film import add_encode, add_render
 from .motions import add_animate
@@ -66,15 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for add in (
-        add_info,
-        add_check,
-        add_convert,
-        add_import,
-        add_animate,
-        add_simulate,
-        add_collect,
-        add_render,
-        add_demo,
-    ):
+        add_info, add_check, add_convert, add_import, add_animate, add_simulate, add_collect, add_render, add_encode,
+        add_job, add_demo,
+    ):  # fmt: skip
         add(verbs)
     return parser

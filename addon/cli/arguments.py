@@ -120,15 +120,16 @@ def _folder(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    return _above_zero(text, "seconds", most=36000.0)
+    return above_zero(text, "seconds", most=36000.0)
 
 
 def milliseconds(text: str) -> float:
     """Of a number of milliseconds, the seconds."""
-    return _above_zero(text, "milliseconds", most=60000.0) / 1000.0
+    return above_zero(text, "milliseconds", most=60000.0) / 1000.0
 
 
-def _above_zero(text: str, unit: str, most: float) -> float:
+def above_zero(text: str, unit: str, most: float) -> float:
+    """A number of something, above 0 and not absurd."""
     try:
         value = float(text)
     except ValueError:

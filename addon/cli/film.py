@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ..model.report import FormatError
-from .arguments import Verbs, add_verb, batch_options, factor, json_option, run_options, seconds, size, stretch
+from .arguments import Verbs, above_zero, add_verb, batch_options, json_option, run_options, seconds, size, stretch
 from .batch import Row, one_row
 from .runs import run_many
 from .telling import Done, blender_jobs, counted, say_done
@@ -113,17 +113,14 @@ def add_encode(verbs: Verbs) -> None:
     )  # fmt: skip
     encode.add_argument("folder", type=Path, metavar="FOLDER")
     rate = encode.add_mutually_exclusive_group(required=True)
-    rate.add_argument("--fps", type=above_zero, metavar="N", help="frames per second")
+    rate.add_argument("--fps", type=rate_of, metavar="N", help="frames per second")
     rate.add_argument("--stage", type=Path, metavar="STAGE.blend", help="as many as this stage has")
     encode.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .mp4")
     json_option(encode)
 
 
-def above_zero(text: str) -> float:
-    rate = factor(text)
-    if rate <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return rate
+def rate_of(text: str) -> float:
+    return above_zero(text, "frames", most=1000.0)
 
 
 def _encode(args: argparse.Namespace) -> int:
