@@ -245,7 +245,10 @@ def _sweep_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
         ),
         templates.step(runner, "Collect", ["collect", "{{Param.Out}}/rows", *table], ["Simulate"]),
     ]
-    (args.out / "out" / "rows").mkdir(parents=True, exist_ok=True)
+    rows = args.out / "out" / "rows"
+    rows.mkdir(parents=True, exist_ok=True)
+    for old in rows.glob("run-*.json"):  # of another sweep
+        old.unlink()
     job = templates.template(f"Sweep of {model.stem}", runner, parameters, steps)
     return _written(args, job, report, {"points": points})
 

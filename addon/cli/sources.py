@@ -13,10 +13,8 @@ from .. import formats
 from ..model.report import FormatError
 
 #: The endings of models and motions, by which they are found in folders.
-ENDINGS = frozenset(
-    ending for row in (*formats.FORMATS.values(), *formats.MOTION_FORMATS.values()) for ending in row.extensions
-)
 MODEL_ENDINGS = frozenset(ending for row in formats.FORMATS.values() for ending in row.extensions)
+ENDINGS = MODEL_ENDINGS.union(*(row.extensions for row in formats.MOTION_FORMATS.values()))
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class Report:
         """How many entries have this severity."""
         return sum(entry.severity == severity for entry in self.entries)
 
-    def outcomes(self) -> dict[Outcome, int]:
+    def outcomes(self) -> dict[str, int]:
         """How many entries tell of something kept aside, approximated and lost."""
         told = Counter(entry.outcome for entry in self.entries)
         return {"kept": told["kept"], "approximated": told["approximated"], "lost": told["lost"]}
