@@ -217,14 +217,13 @@ def test_info_of_many_is_a_list_past_the_bad_one(models: Path, capsys: Any) -> N
     assert "bad.skel:2" in told.err
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_check_finds_what_is_wrong(models: Path, tmp_path: Path, capsys: Any, processes: int) -> None:
-    assert run("check", LAMP, WAVE, "--parallel", processes) == 0
+def test_check_finds_what_is_wrong(models: Path, capsys: Any) -> None:
+    assert run("check", LAMP, WAVE) == 0
     capsys.readouterr()
     text = HEXAPOD.read_text(encoding="utf-8")
     heavy = models / "light.jm"
     heavy.write_text(text.replace("<Mass>", "<Mass>0<!--", 1).replace("</Mass>", "--></Mass>", 1), encoding="utf-8")
-    assert run("check", LAMP, heavy, models / "bad.skel", "--json", "--parallel", processes) == 1
+    assert run("check", LAMP, heavy, models / "bad.skel", "--json") == 1
     told = json.loads(capsys.readouterr().out)
     assert told["bad"] == 2
     sound, light, bad = told["files"]
