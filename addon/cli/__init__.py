@@ -51,7 +51,7 @@ def _check_folders(args: argparse.Namespace) -> None:
     """Refuse what could not be written before any work is done."""
     if args.verb in {"demo", "job"}:  # their --out is a folder that they make
         return
-    paths = [getattr(args, name, None) for name in ("out", "plot", "blend", "figures", "prepare")]
+    paths = [getattr(args, name, None) for name in ("out", "plot", "blend", "figures", "prepare", "sheet", "poster")]
     if args.verb == "convert" and args.out_dir is None:
         paths.append(args.files[-1])
     for path in filter(None, paths):

@@ -42,6 +42,10 @@ def add_convert(verbs: Verbs) -> None:
         "between, or all",
     )  # fmt: skip
     parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
+    parser.add_argument(
+        "--copy-meshes", action="store_true",
+        help="copy the mesh files that the model names, with their materials and pictures, into OUT's folder",
+    )  # fmt: skip
     json_option(parser)
     mesh_option(parser)
     batch_options(parser, "what is made")
@@ -68,7 +72,9 @@ def _convert(args: argparse.Namespace) -> int:
     if args.pick is not None or args.parallel > 1:
         args.wrong("--pick and --parallel go with --out-dir")
     source, target = args.files
-    how = How(args.to[0] if args.to else None, args.only, args.upright, tuple(args.meshes))
+    how = How(args.to[0] if args.to else None, args.only, args.upright, tuple(args.meshes), args.copy_meshes)
+    if args.copy_meshes and target == STDOUT:
+        args.wrong("--copy-meshes wants a file, beside which they are to lie")
     say_done(convert_file(source, target, how), args.json)
     return 0
 
@@ -81,6 +87,7 @@ class How:
     only: str | None = None
     upright: bool = False
     mesh_folders: Sequence[str] = ()
+    copy_meshes: bool = False
 
 
 def convert_file(source: Path, target: Path, how: How) -> Done:
@@ -91,6 +98,8 @@ def convert_file(source: Path, target: Path, how: How) -> Done:
 def _convert_motion(source: Path, target: Path, how: How) -> Done:
     if how.upright:
         raise FormatError("this is servo motion, which --upright has nothing to turn in", path=str(source))
+    if how.copy_meshes:
+        raise FormatError("this is servo motion, of which --copy-meshes has nothing to copy", path=str(source))
     motions, report = formats.read_motions(source)
     motions = chosen(motions, how.only, source)
     if target == STDOUT:
@@ -114,7 +123,7 @@ def _convert_model(source: Path, target: Path, how: How) -> Done:
         put_out(encode(text, mechanism.source.encoding if own else ""))
         report.extend(told)
     else:
-        report.extend(formats.save(mechanism, target, how.to, how.mesh_folders))
+        report.extend(formats.save(mechanism, target, how.to, how.mesh_folders, with_meshes=how.copy_meshes))
     row = formats.FORMATS[formats.format_id(mechanism, "" if target == STDOUT else target, how.to)]
     return Done([target], report, f"{row.label}, ", {"format": row.id})
 
@@ -134,7 +143,7 @@ def _convert_many(args: argparse.Namespace) -> int:
     tasks = [
         Task(each.path, argparse.Namespace(
             source=each.path, named=each.named, targets=by_input[each.path], some=len(args.to) > 1,
-            only=args.only, upright=args.upright, meshes=tuple(args.meshes),
+            only=args.only, upright=args.upright, meshes=tuple(args.meshes), copy_meshes=args.copy_meshes,
         ))
         for each in every[picked(every, args.pick)]
     ]  # fmt: skip
@@ -156,9 +165,11 @@ def convert_to_all(args: argparse.Namespace) -> list[Row]:
         what = "servo motion" if kind is formats.MOTION_FORMATS else "a model"
         return [Row(args.source, result="passed over", message=f"it is {what}")]
     rows: list[Row] = []
+    copy_meshes = args.copy_meshes and kind is formats.FORMATS
     for to, out in fitting or args.targets:
         task = Task(args.source, argparse.Namespace(
-            source=args.source, out=out, how=How(to, args.only, args.upright, args.meshes)), out)  # fmt: skip
+            source=args.source, out=out, how=How(to, args.only, args.upright, args.meshes, copy_meshes),
+        ), out)  # fmt: skip
         rows += attempt(_convert_one, task)
     return rows
 

@@ -17,9 +17,9 @@ from ..model.gait import parse_input
 from ..model.records import Mechanism
 from ..model.report import FormatError, Report
 from . import templates
-from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds, size
+from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds
 from .convert import KNOWN
-from .film import render_job
+from .film import film_arguments, film_words, render_job
 from .sources import expand, outputs
 from .telling import Done, blender_jobs, say_done
 
@@ -48,8 +48,7 @@ def add_job(verbs: Verbs) -> None:
     run_options(job)
     job.add_argument("--drive", choices=("keys", "servo", "limp"), help="as render and simulate have it")
     job.add_argument("--seconds", type=seconds, metavar="S", help="length (default: 8)")
-    job.add_argument("--engine", type=str.upper, choices=("WORKBENCH", "EEVEE", "CYCLES"), help="of a film")
-    job.add_argument("--size", type=size, metavar="WxH", help="of a film, in pixels")
+    film_arguments(job)
     job.add_argument("--frames", type=count_of_frames, metavar="N", help="of a film (default: as many as it has)")
     job.add_argument("--chunk", type=count, metavar="N", help="frames or files of a task (default: 30, or 10 files)")
     job.add_argument(
@@ -180,10 +179,7 @@ def _film_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
         args.seconds = 8.0
     if args.seconds is not None:
         words += ["--seconds", f"{args.seconds:.10g}"]
-    if args.engine:
-        words += ["--engine", args.engine.lower()]
-    if args.size:
-        words += ["--size", "{}x{}".format(*args.size)]
+    words += film_words(args)
     frames = args.frames
     if frames is None:
         jobs = blender_jobs()
@@ -203,7 +199,7 @@ def _film_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
             [templates.chunks("First", "{{Param.Frames}}", "{{Param.ChunkSize}}")],
         ),
         templates.step(
-            runner, "Encode", ["encode", pictures, "--stage", stage, "--out", "{{Param.Out}}/{{Param.Film}}"],
+            runner, "Encode", ["encode", pictures, "--prepared", stage, "--out", "{{Param.Out}}/{{Param.Film}}"],
             ["Prepare", "Render"],
         ),
     ]  # fmt: skip
@@ -257,7 +253,7 @@ def _sweep_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
 
 
 def _convert_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
-    for option in ("motion", "input", "seconds", "engine", "size", "frames", "drive"):
+    for option in ("motion", "input", "seconds", "frames", "drive"):
         if getattr(args, option):
             args.wrong(f"--{option} is nothing that --convert has")
     wanted = args.convert.split(",")

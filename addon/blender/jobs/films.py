@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from ..access import settings
 from ..animation.gait import bake_gait, live_gait, plays_own_gait
 from ..model_parts import parts, rigs_in
 from ..physics.world import frame_rate
-from ..render import FilmOptions, encode, film, open_stage, prepare, reel_of, render_frames
+from ..render import FilmOptions, encode, film, frames_left, open_stage, prepare, reel_of, render_frames
 from ..render.take import schedule
 from .scenes import Inputs, fresh_scene, key_motion, load_into, set_inputs
 from .ticker import Ticker
@@ -23,10 +22,9 @@ from .ticker import Ticker
 
 @dataclass
 class RenderJob:
-    """What ``render`` was asked for; None leaves the choice to us."""
+    """What ``render`` was asked for; None leaves the choice to us. ``film`` is what ``FilmOptions`` is made of."""
 
-    engine: str | None = None
-    size: tuple[int, int] | None = None
+    film: Mapping[str, Any] = field(default_factory=dict)
     seconds: float | None = None
     drive: str | None = None
     motion: Path | None = None
@@ -35,19 +33,14 @@ class RenderJob:
 
     def options(self) -> FilmOptions:
         """The film's options."""
-        options = FilmOptions(progress=Ticker("filming"))
-        options.engine = self.engine or options.engine  # type: ignore[assignment]
-        options.size = self.size or options.size
-        return options
+        return FilmOptions(progress=Ticker("filming"), **self.film)
 
 
 def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     """Film a model file, or the models of a .blend, to a video or a picture."""
-    scene, rigs, report = _directed(model, job)
-    options = job.options()
-    if model.suffix.lower() != ".blend" and out.suffix.lower() == ".png":
-        options.heading = facing(rigs[0])
-    report.extend(film(bpy.context, [obj for rig in rigs for obj in parts(rig, "BODY")], str(out), options))
+    _scene, rigs, report = _directed(model, job)
+    bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
+    report.extend(film(bpy.context, bodies, str(out), job.options()))
     return report
 
 
@@ -108,11 +101,6 @@ def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive:
         bake_gait(scene, rig, scene.frame_start, scene.frame_end)
 
 
-def facing(rig: bpy.types.Object) -> float | None:
-    """Where a model that does not travel looks (rad about Z); None where its format does not say."""
-    return math.pi / 2 if settings(rig).format == "juice" else None
-
-
 def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
     if not model.is_file():
         raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
@@ -132,3 +120,8 @@ def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[b
     for rig in rigs:
         direct(scene, rig, job, job.drive, report)
     return scene, rigs, report
+
+
+__all__ = [
+    "RenderJob", "encode_frames", "film_length", "frames_left", "prepare_film", "render_stage", "render_to_file",
+]  # fmt: skip

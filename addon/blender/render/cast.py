@@ -33,7 +33,8 @@ def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: b
         key = (source if deformed else source.data, scale)
         if key not in meshes:
             meshes[key] = studio.own(finished_mesh(source, graph, scale, deformed))
-        actor = studio.place(f"Film {source.name}", meshes[key])
+        kind = "Film" if index < take.cast else "Film scenery"
+        actor = studio.place(f"{kind} {source.name}", meshes[key])
         actor.color = source.color
         actor.rotation_mode = "QUATERNION"
         for slot, original in zip(actor.material_slots, source.material_slots, strict=False):
@@ -138,9 +139,15 @@ def only_viewport_color(material: bpy.types.Material) -> bool:
 
 def paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
     """Matt paint of a material's viewport colour."""
-    coat = studio.own(bpy.data.materials.new(f"Film {material.name}"))
-    shader: Any = next(node for node in give_nodes(coat).nodes if node.type == "BSDF_PRINCIPLED")
-    shader.inputs["Base Color"].default_value = (*material.diffuse_color[:3], 1.0)
+    return coat(studio, f"Film {material.name}", tuple(material.diffuse_color[:3]))
+
+
+def coat(studio: Studio, name: str, color: Sequence[float]) -> bpy.types.Material:
+    """Matt paint of a colour (linear), for every engine."""
+    material = studio.own(bpy.data.materials.new(name))
+    material.diffuse_color = (*color, 1.0)
+    shader: Any = next(node for node in give_nodes(material).nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = (*color, 1.0)
     shader.inputs["Roughness"].default_value = 0.45
     shader.inputs["Specular IOR Level"].default_value = 0.3
-    return coat
+    return material

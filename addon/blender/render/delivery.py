@@ -16,7 +16,7 @@ def ending_of(path: str) -> str:
         raise FormatError(
             f"a film cannot be written as {ending or 'a file without ending'}",
             path=path,
-            remedy="Name it .mp4, .webm or .gif for a video, or .png for a poster.",
+            remedy="Name it .mp4, .webm or .gif for a video or .png for one picture.",
         )
     return ending
 

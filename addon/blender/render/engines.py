@@ -20,19 +20,19 @@ def engine_id(engine: Engine) -> str:
     return {"WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
 
 
-def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array) -> None:
+def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array, shadow: float) -> None:
     """Choose the engine and its quality for a model of about ``size`` (length); ``key`` is the direction
-    in the world (3,) from which the main light comes."""
+    in the world (3,) from which the main light comes, ``shadow`` how dark it leaves what it does not reach."""
     scene.render.engine = engine_id(engine)  # type: ignore[assignment]
     if engine == "WORKBENCH":
-        set_up_workbench(scene, samples, size, key)
+        set_up_workbench(scene, samples, size, key, shadow)
     elif engine == "EEVEE":
         set_up_eevee(scene, samples)
     else:
         set_up_cycles(scene, samples)
 
 
-def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Array) -> None:
+def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Array, shadow: float) -> None:
     """Studio light, cavities and shadows, in the materials' viewport colours."""
     display: Any = scene.display
     set_samples(scene, samples)
@@ -48,7 +48,7 @@ def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Arr
     shading.use_world_space_lighting = False
     shading.color_type = "TEXTURE"  # the ground's palette; what has no texture keeps its material's colour
     shading.show_shadows = True
-    shading.shadow_intensity = 0.45
+    shading.shadow_intensity = shadow
     shading.show_cavity = True
     shading.cavity_type = "BOTH"
     shading.cavity_ridge_factor = 0.6
@@ -106,6 +106,9 @@ def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
     render.use_sequencer = False
     render.film_transparent = False
     render.dither_intensity = 1.0
+    for prop in render.bl_rna.properties:  # when, where and in how long: it differs in equal pictures
+        if prop.identifier.startswith("use_stamp"):
+            setattr(render, prop.identifier, False)
     settings: Any = render.image_settings
     settings.file_format = "PNG"
     settings.color_mode = "RGB"

@@ -16,15 +16,19 @@ LENS = 50.0  # mm
 SENSOR = 36.0  # mm, along the longer side of the picture
 FILL_WIDTH = 0.74  # of the picture's width that the model may take
 FILL_HEIGHT = 0.62  # of its height
+CLEARANCE = 1.5  # times as far away as the nearest that the model comes to the camera from where that looks
 STEADINESS = 0.5  # s, standard deviation of the camera's smoothing
 TRAVELS = 1.0  # a model that gets further than so many times its size is gone along with
 
 
 class Room(NamedTuple):
-    """The share of the picture's width, at its right, and of its height, at its foot, that is kept free of the model."""
+    """What is kept free of the model: a share of the picture's width at its right, and of its height at its foot."""
 
     right: float = 0.0
     foot: float = 0.0
+
+
+NO_ROOM = Room()
 
 
 class View(NamedTuple):
@@ -65,12 +69,12 @@ class Shot:
         return first
 
 
-def heading_of(centres: Array, size: float) -> float:
-    """Angle (rad) about +Z of the travel from the first to the last of ``centres`` (n, 3); the front of
-    Blender's scenes, -Y, for a model that stays within half its size."""
+def heading_of(centres: Array, size: float, front: float = -0.5 * np.pi) -> float:
+    """Angle (rad) about +Z of the travel from the first to the last of ``centres`` (n, 3); ``front``, which is that
+    of Blender's scenes, -Y, for a model that stays within half its size."""
     travel = centres[-1, :2] - centres[0, :2]
     if np.hypot(*travel) < 0.5 * size:
-        return -0.5 * float(np.pi)
+        return front
     return float(np.arctan2(travel[1], travel[0]))
 
 
@@ -103,13 +107,13 @@ def slopes(size: tuple[int, int]) -> tuple[float, float]:
     return along * width / max(size), along * height / max(size)
 
 
-def distance_for(offsets: Array, rotations: Array, size: tuple[int, int], room: Room = Room()) -> float:
+def distance_for(offsets: Array, rotations: Array, size: tuple[int, int], room: Room = NO_ROOM) -> float:
     """The least distance from which every point of ``offsets`` (n, m, 3; relative to the aim) falls within
     the shares of the picture that a model may take, for a camera that looks in ``rotations`` (n, 3, 3)."""
     right, up, back = np.moveaxis(offsets @ rotations, -1, 0)
     wide, high = (slope * (1.0 - share) for slope, share in zip(slopes(size), room, strict=True))
     needed = np.maximum(np.abs(right) / (wide * FILL_WIDTH), np.abs(up) / (high * FILL_HEIGHT)) + back
-    return float(needed.max())
+    return max(float(needed.max()), CLEARANCE * float(back.max()))
 
 
 def plan_shot(
@@ -120,13 +124,14 @@ def plan_shot(
     fps: float,
     heading: float | None,
     camera: Camera = "FOLLOW",
-    room: Room = Room(),
+    room: Room = NO_ROOM,
+    front: float = -0.5 * np.pi,
 ) -> Shot:
     """The shot for a model whose box is ``lows``..``highs`` (n, 3) and whose points are ``corners``
     (n, m, 3) in the n filmed frames. No point leaves the picture in any of them, nor gets into ``room``."""
     centres = 0.5 * (lows + highs)
     extent = float(np.linalg.norm((highs - lows).max(axis=0)))
-    heading = heading_of(centres, extent) if heading is None else heading
+    heading = heading_of(centres, extent, front) if heading is None else heading
     view, count = VIEWS[camera], len(centres)
     round_ = 2.0 * np.pi * np.arange(count) / count if camera == "TURNTABLE" else np.zeros(count)
     rotations = np.array([view_rotation(heading + angle, view) for angle in round_])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -10,6 +11,7 @@ import bpy
 from ...model.report import FormatError, Report
 from ..access import record_of, settings
 from ..physics.homes import is_simulated
+from ..physics.shedding import motors_in, shed_motors
 from ..physics.simulation import clear_physics
 from ..properties import registered
 from .options import FilmOptions
@@ -17,6 +19,8 @@ from .take import Schedule, Take, record
 
 #: A take and what is written over it.
 Labelled = tuple[str, Take]
+#: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
+_FRONTS = {"juice": 0.5 * math.pi, "skel": 0.0}
 
 
 def play(
@@ -30,7 +34,7 @@ def play(
     rigs = models_of(objects)
     noted = rigs if options.burn else []
     for label, physics in takes_wanted(options):
-        take = Take()
+        take = Take(front=front_of(rigs))
         with (
             driven(context.scene, rigs, physics, plan.first),
             closing(record(context, objects, options.scenery, plan, take, report, noted)) as frames,
@@ -43,6 +47,11 @@ def play(
 def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
     """What is written over each take, and whether physics is to drive the models: None leaves that to them."""
     return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
+
+
+def front_of(rigs: Sequence[bpy.types.Object]) -> float:
+    """Where models that do not travel look (rad about Z): as those of their format do, or to Blender's front, -Y."""
+    return _FRONTS.get(settings(rigs[0]).format, -0.5 * math.pi) if rigs else -0.5 * math.pi
 
 
 def models_of(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
@@ -63,20 +72,22 @@ def driven(
         return
     if not rigs:
         raise FormatError("only mechanisms can be shown on their keys and under physics side by side")
-    before = [(rig, settings(rig).drive, is_simulated(rig)) for rig in rigs]
+    before = [(rig, settings(rig).drive, is_simulated(rig), motors_in(scene, rig)) for rig in rigs]
     frame, subframe = scene.frame_current, scene.frame_subframe
     scene.frame_set(first)
     try:
-        for rig, drive, _ in before:
+        for rig, drive, *_ in before:
             wanted = ("SERVO" if drive == "KEYS" else drive) if physics else "KEYS"
             if drive != wanted:
                 settings(rig).drive = wanted
         yield
     finally:
         scene.frame_set(first)
-        for rig, drive, simulated in before:
+        for rig, drive, simulated, motors in before:
             if settings(rig).drive != drive:
                 settings(rig).drive = drive
             if is_simulated(rig) and not simulated:
                 clear_physics(scene, rig)
+            elif drive == "KEYS":
+                shed_motors(scene, rig, motors)
         scene.frame_set(frame, subframe=subframe)

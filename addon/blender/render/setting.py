@@ -13,6 +13,7 @@ from .cast import hire, key_poses
 from .engines import WORKBENCH, set_up_engine, set_up_picture
 from .framing import Room, Shot, plan_shot, shot_from
 from .lettering import TABLE_SHARE, is_wide
+from .looks import LOOKS
 from .options import FilmOptions
 from .presets import BURNS, Burn
 from .reel import Reel, keep
@@ -36,10 +37,12 @@ def set_stage(
     and shows the others beside it. On leaving ``stack`` they and all that is in them are gone."""
     size = reel.size[0] // len(takes), reel.size[1]
     shots = in_step([direct(take, size, options) for _, take in takes])
+    extent = max(extent_of(take) for _, take in takes)
+    ground = min(ground_of(take, extent) for _, take in takes) if options.ground is None else options.ground
     scenes: list[bpy.types.Scene] = []
     for (label, take), shot in zip(reversed(takes), reversed(shots), strict=True):
         studio = stack.enter_context(Studio())
-        dress_stage(studio, context, take, shot, size, options, poster)
+        dress_stage(studio, context, take, shot, (size, extent, ground), options, poster)
         keep(studio.scene, replace(reel, label=label), take.readings, scenes[0] if scenes else None)
         scenes.insert(0, studio.scene)
     return scenes
@@ -50,18 +53,18 @@ def dress_stage(
     context: bpy.types.Context,
     take: Take,
     shot: Shot,
-    size: tuple[int, int],
+    measures: tuple[tuple[int, int], float, float],
     options: FilmOptions,
     poster: bool,
 ) -> None:
-    """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on."""
-    scene = studio.scene
-    extent = extent_of(take)
-    ground = ground_of(take, extent) if options.ground is None else options.ground
+    """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on. ``measures`` are the picture's
+    size, that of the model and the height of the floor: stages beside each other have them in common."""
+    scene, look = studio.scene, LOOKS[options.stage]
+    size, extent, ground = measures
     scene.frame_start, scene.frame_end = 1, len(take.frames)
     set_up_picture(scene, size)
-    set_up_engine(scene, options.engine, options.samples_for(poster), extent, key_direction(shot))
-    build_stage(studio, shot, extent, ground, options.engine)
+    set_up_engine(scene, options.engine, options.samples_for(poster), extent, key_direction(shot), look.shadow)
+    build_stage(studio, look, shot, extent, ground, options.engine)
     key_camera(studio, add_camera(studio, shot), shot)
     actors = hire(studio, take, context.evaluated_depsgraph_get(), options.engine != WORKBENCH)
     key_poses(studio, actors, take.poses)
@@ -85,7 +88,8 @@ def direct(take: Take, size: tuple[int, int], options: FilmOptions) -> Shot:
     """The camera work for a take."""
     corners = take.corners()
     lows, highs = corners.min(axis=1), corners.max(axis=1)
-    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room_for(size, options))
+    room = room_for(size, options)
+    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room, take.front)
 
 
 def room_for(size: tuple[int, int], options: FilmOptions) -> Room:

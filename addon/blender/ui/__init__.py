@@ -20,6 +20,7 @@ from . import (
     export_model,
     export_motion,
     film,
+    film_panel,
     import_model,
     import_motion,
     joint_table,
@@ -48,7 +49,10 @@ _CLASSES: tuple[Any, ...] = (
     *bake.CLASSES,
     *film.CLASSES,
     *lists.CLASSES,
+    *servos.CLASSES,
+    *poses.CLASSES,
     *panels.CLASSES,
+    *film_panel.CLASSES,
     *physics_panel.CLASSES,
     *motion_tools.CLASSES,
     *motion_panel.CLASSES,
@@ -58,8 +62,6 @@ _CLASSES: tuple[Any, ...] = (
     *edit_twins.CLASSES,
     *edit_stops.CLASSES,
     *joint_table.CLASSES,
-    *servos.CLASSES,
-    *poses.CLASSES,
     *overlay.CLASSES,
     *overlay_picture.CLASSES,
     *stop_handles.CLASSES,
@@ -87,6 +89,7 @@ def register() -> None:
     motion_panel.register()
     servos.register()
     poses.register()
+    checks.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
@@ -103,6 +106,7 @@ def unregister() -> None:
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
+    checks.unregister()
     poses.unregister()
     servos.unregister()
     motion_panel.unregister()
