@@ -61,7 +61,7 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
         (r"screw, .*: worst slip \(m\)", "the same: slip of slide against turn, m"),
         (r"screw raises .*: worst error of the turn", "screw that a servo turns to raise a weight: error of the turn, rad"),
         (r"screw raises .*: worst slip \(m\)", "the same, swept and jerked: slip, m"),
-        (r"stop of a .*: passed by", "stop hit at 1 to 10 rad/s or m/s: passed by, rad or m"),
+        (r"stop of a .*: passed by", "stop hit at 1 to 30 rad/s or m/s: passed by, rad or m"),
     ],
     "Baking, going back, clearing": [
         (r".*, 300 frames baked: worst of every body \(m\)", "All Bodies: bake played against run, worst of every body, m"),

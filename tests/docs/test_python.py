@@ -65,3 +65,32 @@ def test_the_walk_of_the_example_is_a_walk(blank: Any, here: Path, monkeypatch: 
     assert sorted(path.name for path in (here / "out/walk").iterdir()) == ["hexapod.blend", "hexapod.png", "hexapod.xmdi"]
     assert told["main"] is not None
     assert "travelled" in capsys.readouterr().out
+
+
+def test_the_format_of_the_manual_goes_where_the_others_go(blank: Any, here: Path, capsys: Any) -> None:
+    """Its document is what a drop on the viewport imports, the command line converts and an export writes."""
+    import bpy
+
+    from addon import formats
+    from addon.blender.extract import extract
+    from addon.cli import main
+
+    space: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(ROOT / "docs/developers/formats.md"):
+        if block.language == "python":
+            exec(block.code, space)  # noqa: S102 - our own page
+    try:
+        assert main(["convert", "out/pendulum.rods", "out/rods.jm"]) == 0
+        assert main(["convert", "sample_models/desk_lamp/desk_lamp.skel", "out/lamp.rods", "--to", "rods"]) == 0
+        assert "a joint cannot be written: universal" in capsys.readouterr().out
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        assert bpy.ops.import_scene.mechanism(filepath=str(here / "out/pendulum.rods")) == {"FINISHED"}
+        assert bpy.data.objects["lower hinge"].knuckle.role == "JOINT"
+        assert bpy.ops.wm.save_as_mainfile(filepath=str(here / "out/rods.blend")) == {"FINISHED"}
+        bpy.ops.wm.open_mainfile(filepath=str(here / "out/rods.blend"))
+        bpy.data.objects["upper"].name = "top"
+        formats.save(extract(bpy.data.collections["rods"]), "out/renamed.rods")
+        assert 'name="top" length="0.4"' in Path("out/renamed.rods").read_text(encoding="utf-8")
+    finally:
+        formats.FORMATS.pop("rods", None)
+    assert formats.load("out/rods.jm").bodies[1].name == "lower"
