@@ -1,8 +1,10 @@
 """Mechanisms made and changed in a real window: a walker from Add > Mechanism, a leg duplicated, a joint moved, a
-limb split off, and the same interface in German. Run by hand: see README.md. It leaves pictures to look at."""
+limb split off, and the same interface in German. See README.md. It leaves pictures to look at."""
 
 import bpy
 from driving import done, expect, key, open_sidebar, shot, step, view3d
+
+SIZE = "1280x1200"
 
 
 def rigs():

@@ -1,8 +1,19 @@
 """The other formats in a real window: dropped, seen with what they collide with, posed, under physics, undone, written
-again. Run by hand: see README.md. It leaves pictures to look at."""
+again. See README.md. It leaves pictures to look at."""
 
 import bpy
 from driving import HERE, area, done, drop, expect, key, open_sidebar, play, shot, step, view3d
+
+FILES = (
+    "sample_models/desk_lamp/desk_lamp.skel",
+    "sample_models/sensor_leg/sensor_leg.xml",
+    "sample_models/pumpjack/pumpjack.json",
+    "sample_models/pumpjack/beam.obj",
+    "sample_models/pumpjack/crank.obj",
+    "sample_models/pumpjack/pitman.obj",
+    "sample_models/pumpjack/post.obj",
+    "sample_models/pumpjack/pumpjack.mtl",
+)
 
 MODELS = ("desk_lamp.skel", "sensor_leg.xml", "pumpjack.json")
 

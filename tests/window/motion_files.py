@@ -1,10 +1,15 @@
 """Motion files in a real window: dropped on a model, with the options of their import; servos that nothing answers to,
-named by hand; the export in the file browser. Run by hand: see README.md. It leaves pictures to look at."""
+named by hand; the export in the file browser. See README.md. It leaves pictures to look at."""
 
 from pathlib import Path
 
 import bpy
 from driving import area, click, done, drop, expect, key, open_sidebar, point, region, reports, shot, step, view3d
+
+FILES = (
+    "sample_models/humanoid/humanoid.skel",
+    "sample_models/humanoid/wave.motion",
+)
 
 MODEL, MOTION = "humanoid.skel", "wave.motion"
 

@@ -1,8 +1,11 @@
 """The motions in the sidebar, in a real window: their list, what they ask of the servos, and the tools that retime
-them, by their popups and the redo panel. Run by hand: see README.md. It leaves pictures to look at."""
+them, by their popups and the redo panel. See README.md. It leaves pictures to look at."""
 
 import bpy
 from driving import area, click, done, drop, expect, key, move, open_sidebar, point, region, reports, shot, step, view3d
+
+FILES = ("sample_models/hexapod/hexapod.jm",)
+SIZE = "1280x1400"
 
 MODEL = "hexapod.jm"
 

@@ -1,5 +1,5 @@
 """What is drawn over models, in a real window: each overlay, the popover with its switches, and stops that are dragged
-by their handles: of a hinge, of a slide, with snapping, given back, undone. Run by hand: see README.md. It leaves
+by their handles: of a hinge, of a slide, with snapping, given back, undone. See README.md. It leaves
 pictures to look at."""
 
 import math
@@ -8,6 +8,8 @@ import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from driving import HERE, OUT, area, done, drag, drop, expect, key, open_sidebar, pause, region, shot, step, view3d
 from mathutils import Euler
+
+FILES = ("sample_models/hexapod/hexapod.jm",)
 
 MODEL = "hexapod.jm"
 KNEE = "Left Rear Knee"

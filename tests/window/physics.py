@@ -1,8 +1,18 @@
 """Physics in a real window: the World, Drive and Truth panels, a lamp that falls, a bake of all bodies stopped with Esc
-and then done, frames jumped to, a copy, a loop that follows. Run by hand: see README.md. It leaves pictures."""
+and then done, frames jumped to, a copy, a loop that follows. See README.md. It leaves pictures."""
 
 import bpy
 from driving import done, drop, expect, key, log, open_sidebar, pause, play, shot, step, view3d
+
+FILES = (
+    "sample_models/desk_lamp/desk_lamp.skel",
+    "sample_models/pumpjack/pumpjack.json",
+    "sample_models/pumpjack/beam.obj",
+    "sample_models/pumpjack/crank.obj",
+    "sample_models/pumpjack/pitman.obj",
+    "sample_models/pumpjack/post.obj",
+    "sample_models/pumpjack/pumpjack.mtl",
+)
 
 LAMP, PUMP = "desk_lamp.skel", "pumpjack.json"
 

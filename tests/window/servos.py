@@ -1,5 +1,4 @@
-"""The servos' sliders, stops, their sweep, the table of joints and named poses, in a real window. Run by hand: see
-README.md. It leaves pictures to look at."""
+"""The servos' sliders, stops, their sweep, the table of joints and named poses, in a real window. See README.md. It leaves pictures to look at."""
 
 import bpy
 from driving import (
@@ -20,6 +19,9 @@ from driving import (
     text,
     view3d,
 )
+
+FILES = ("sample_models/hexapod/hexapod.jm",)
+SIZE = "1280x1400"
 
 MODEL = "hexapod.jm"
 KNEE = "Left Front Knee"

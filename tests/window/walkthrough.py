@@ -1,5 +1,5 @@
 """A user's first minutes, in a real window: drop a model, look at every panel, switch the drive while it plays,
-bake, film, export, undo. Run by hand: see README.md. It leaves pictures to look at."""
+bake, film, export, undo. See README.md. It leaves pictures to look at."""
 
 import subprocess
 
@@ -24,6 +24,11 @@ from driving import (
     shot,
     step,
     view3d,
+)
+
+FILES = (
+    "sample_models/hexapod/hexapod.jm",
+    "tests/window/motion.xml",
 )
 
 MODEL = "hexapod.jm"

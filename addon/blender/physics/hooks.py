@@ -9,6 +9,7 @@ from ..animation import live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, after_undo, before_frame, forget
+from .undoing import after_step, before_step
 
 _HANDLERS: Handlers = (
     ("frame_change_pre", before_frame),
@@ -18,6 +19,10 @@ _HANDLERS: Handlers = (
     ("depsgraph_update_post", live_loops.after_update),
     ("load_post", after_load),
     ("load_factory_startup_post", after_load),
+    ("undo_pre", before_step),
+    ("redo_pre", before_step),
+    ("undo_post", after_step),
+    ("redo_post", after_step),
     ("undo_post", stale_lists.refresh),  # before anybody looks
     ("redo_post", stale_lists.refresh),
     ("undo_post", after_undo),
@@ -43,4 +48,5 @@ def register() -> None:
 def unregister() -> None:
     """Take them out again."""
     take_down(_HANDLERS, _LISTENERS)
+    after_step()
     forget()

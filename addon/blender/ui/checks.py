@@ -13,7 +13,7 @@ from ..edit.checks import check_model, fix
 from ..edit.twins import by_id
 from .common import NeedsModel, Result, counted, model_in, say
 from .lists import SEVERITY_ICONS
-from .sidebar import CATEGORY, ORDER, paragraph
+from .sidebar import ModelPanel, paragraph
 
 
 def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
@@ -87,17 +87,10 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
         row.label(text=item.message, icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
 
 
-class VIEW3D_PT_knuckle_checks(bpy.types.Panel):
+class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
     bl_label = "Checks"
-    bl_order = ORDER["checks"]
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = CATEGORY
+    bl_parent_id = "VIEW3D_PT_knuckle_report"
     bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return model_in(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

@@ -15,9 +15,9 @@ from ..edit.joints import delete_parts, move_joint, set_type, swap_ends
 from ..edit.refit import refit
 from ..model_parts import rig_of
 from ..translations import told
-from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
+from .common import ERRORS, NeedsModel, Result, counted, refuse, say, tell
 from .selection import active_joint
-from .sidebar import CATEGORY
+from .sidebar import ModelPanel
 
 _TYPE_ITEMS = [
     ("revolute", "Revolute", "A hinge: it turns about Z"),
@@ -272,17 +272,10 @@ class KNUCKLE_OT_refit(NeedsModel):
         return {"FINISHED"}
 
 
-class VIEW3D_PT_knuckle_parts(bpy.types.Panel):
+class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
     bl_label = "Parts"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = CATEGORY
     bl_parent_id = "VIEW3D_PT_knuckle_model"
     bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return model_in(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

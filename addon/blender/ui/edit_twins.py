@@ -28,7 +28,7 @@ from ..model_parts import servo_bones
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say, tell
 from .selection import active_joint
-from .sidebar import CATEGORY, ORDER
+from .sidebar import ORDER, ModelPanel
 
 _PLANE_ITEMS = [
     ("AUTO", "Automatic", "The plane between the twins that the model has; X = 0 where it has none"),
@@ -243,17 +243,10 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
         row.label(text=item.what, translate=False)
 
 
-class VIEW3D_PT_knuckle_twins(bpy.types.Panel):
+class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
     bl_label = "Twins"
     bl_order = ORDER["twins"]
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = CATEGORY
     bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return model_in(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

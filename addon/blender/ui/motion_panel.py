@@ -15,7 +15,7 @@ from ..animation.check import Row, seen_motions, seen_rows
 from ..animation.clock import Clock
 from ..translations import told
 from .common import counted, model_in
-from .sidebar import CATEGORY
+from .sidebar import ModelPanel
 
 _MOST_ROWS, _MOST_EXCESSES = 8, 6
 
@@ -47,16 +47,12 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
         return shown, []
 
 
-class _MotionPanel:
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = CATEGORY
+class _MotionPanel(ModelPanel):
     bl_parent_id = "VIEW3D_PT_knuckle_motion"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        rig = model_in(context)
-        return rig is not None and bool(seen_motions(rig, context.scene))
+        return super().poll(context) and bool(seen_motions(model_in(context), context.scene))
 
 
 class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):

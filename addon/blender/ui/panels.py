@@ -97,7 +97,14 @@ def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, rig: 
 
 class VIEW3D_PT_knuckle_controls(ModelPanel, bpy.types.Panel):
     bl_label = "Controls"
-    bl_order = ORDER["controls"]
+    bl_parent_id = "VIEW3D_PT_knuckle_sliders"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not super().poll(context):
+            return False
+        model = settings(model_in(context))
+        return bool(model.listens_to) or model.format == "juice"
 
     def draw(self, context: bpy.types.Context) -> None:
         rig = model_in(context)

@@ -13,7 +13,7 @@ from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
 from .selection import meant_bones
 from .servos import only_selected
-from .sidebar import CATEGORY
+from .sidebar import ModelPanel
 
 
 class KNUCKLE_UL_poses(bpy.types.UIList):
@@ -37,11 +37,8 @@ class KNUCKLE_UL_poses(bpy.types.UIList):
         return [self.bitflag_filter_item if each in own and wanted in each.name.lower() else 0 for each in every], []
 
 
-class VIEW3D_PT_knuckle_poses(bpy.types.Panel):
+class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
     bl_label = "Poses"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = CATEGORY
     bl_parent_id = "VIEW3D_PT_knuckle_sliders"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -11,6 +11,7 @@ from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringPrope
 
 from ...formats.xmdi import OUTER
 from ..preferences import ADDON, is_absolute
+from ..translations import told
 from .common import Result
 from .import_options import ImportOptions, draw_options
 
@@ -77,17 +78,27 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
             row.operator(KNUCKLE_OT_mesh_folder_remove.bl_idname, text="", icon="REMOVE").index = index
 
 
-class KNUCKLE_OT_mesh_folder_add(bpy.types.Operator):
+class _NeedsPreferences(bpy.types.Operator):
+    """Base of the operators that change our preferences. Not registered itself."""
+
+    bl_idname = "knuckle.needs_preferences"
+    bl_label = "Needs Preferences"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if ADDON in context.preferences.addons:
+            return True
+        cls.poll_message_set(told("Enable Knuckle under Add-ons of the preferences first"))
+        return False
+
+
+class KNUCKLE_OT_mesh_folder_add(_NeedsPreferences):
     bl_idname = "knuckle.mesh_folder_add"
     bl_label = "Add Mesh Folder"
     bl_description = "Allow one more folder in which the meshes of models may be looked for"
     bl_options = {"INTERNAL"}
 
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return ADDON in context.preferences.addons
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         context.window_manager.fileselect_add(self)
@@ -99,17 +110,13 @@ class KNUCKLE_OT_mesh_folder_add(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_mesh_folder_remove(bpy.types.Operator):
+class KNUCKLE_OT_mesh_folder_remove(_NeedsPreferences):
     bl_idname = "knuckle.mesh_folder_remove"
     bl_label = "Remove Mesh Folder"
     bl_description = "Look for meshes in this folder no more"
     bl_options = {"INTERNAL"}
 
     index: IntProperty(min=0, options={"HIDDEN", "SKIP_SAVE"})
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return ADDON in context.preferences.addons
 
     def execute(self, context: bpy.types.Context) -> Result:
         folders = _own(context).mesh_folders

@@ -14,6 +14,7 @@ from ..channels import servo_names
 from ..reporting import add_to_report
 from .common import NeedsModel, Result, counted, model_in, tell
 from .import_motion import OF_IMPORTS
+from .sidebar import ModelPanel
 
 
 class KNUCKLE_UL_servo_names(bpy.types.UIList):
@@ -119,17 +120,10 @@ class KNUCKLE_OT_key_left_over(_NeedsFile):
         return {"FINISHED"}
 
 
-class VIEW3D_PT_knuckle_servo_names(bpy.types.Panel):
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "Knuckle"
+class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
     bl_parent_id = "VIEW3D_PT_knuckle_motion"
     bl_label = "Servo Names"
     bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return model_in(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

@@ -15,7 +15,7 @@ from ..translations import told
 from . import sliders
 from .common import NeedsModel, Result, counted, model_in, say
 from .selection import meant_bones, select_part, selected_bones
-from .sidebar import CATEGORY, ORDER
+from .sidebar import ORDER, ModelPanel
 from .sliders import sliders_of
 
 
@@ -135,16 +135,9 @@ class KNUCKLE_OT_key_servo(NeedsModel):
         return {"FINISHED"}
 
 
-class VIEW3D_PT_knuckle_sliders(bpy.types.Panel):
+class VIEW3D_PT_knuckle_sliders(ModelPanel, bpy.types.Panel):
     bl_label = "Servos"
     bl_order = ORDER["servos"]
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = CATEGORY
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return model_in(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout

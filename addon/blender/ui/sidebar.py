@@ -11,22 +11,24 @@ from ..translations import told
 from .common import model_in, why_linked_copy
 
 CATEGORY = "Knuckle"
-#: The places of the panels, in the order of work. Those without one come first.
+#: The places of the panels, in the order of work. All others lie within one of these.
 ORDER = {
     name: place
-    for place, name in enumerate(
-        ("model", "servos", "joints", "twins", "controls", "motion", "physics", "film", "checks", "report")
-    )
+    for place, name in enumerate(("model", "servos", "joints", "twins", "motion", "physics", "film", "report"))
 }
 
 
 class Panel:
+    """A panel of the tab."""
+
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY
 
 
 class ModelPanel(Panel):
+    """A panel that shows a model: hidden where there is none, or a linked copy, of which the first panel says what to do."""
+
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         rig = model_in(context)

@@ -84,21 +84,27 @@ class Layout:
     column = split = box = row
 
 
+def panels_of_tab() -> list[Any]:
+    """All panels of the tab as Blender sorts them: one inside another stands where that one stands, after it."""
+    from addon.blender import ui
+
+    classes = {cls.__name__: cls for cls in ui._CLASSES if getattr(cls, "bl_category", "") == "Knuckle"}
+
+    def place(cls: Any) -> int:
+        return getattr(classes.get(getattr(cls, "bl_parent_id", ""), cls), "bl_order", 0)
+
+    return sorted(classes.values(), key=lambda cls: (place(cls), hasattr(cls, "bl_parent_id")))
+
+
 def draw_all() -> dict[str, list[tuple[str, Any]]]:
     """What every panel draws whose poll lets it, by label."""
     import bpy
 
-    from addon.blender.ui import panels, physics_panel
-
     out = {}
-    classes = {cls.__name__: cls for cls in (*panels.CLASSES, *physics_panel.CLASSES)}
-
-    def place(cls: Any) -> int:  # as Blender sorts them: a panel inside another stands where that one stands
-        return getattr(classes.get(getattr(cls, "bl_parent_id", ""), cls), "bl_order", 0)
-
-    for cls in sorted(classes.values(), key=place):
-        poll = getattr(cls, "poll", None)
-        if poll is not None and not poll(bpy.context):
+    every = {cls.__name__: cls for cls in panels_of_tab()}
+    for cls in every.values():
+        polls = [getattr(each, "poll", None) for each in (cls, every.get(getattr(cls, "bl_parent_id", "")))]
+        if not all(poll is None or poll(bpy.context) for poll in polls):
             continue
         drawn: list[tuple[str, Any]] = []
         stand_in = type("Panel", (), {"layout": Layout(drawn)})()
@@ -131,7 +137,17 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
     assert sorted(draw_rows()) == ["Drawer", "Left Joint", "Left Joint", "Right Joint"]
 
 
-ORDER = ["Model", "Joints and Stops", "Controls", "Motion", "Physics", "World", "Truth Report", "Film", "Report"]
+#: The panels, and those inside them.
+ORDER = [
+    "Model", "Parts", "Servos", "Poses", "Controls", "Joints and Stops", "Twins", "Motion", "Motions",
+    "Range and Stops", "Velocity and Acceleration", "Servo Names", "Physics", "World", "Truth Report", "Film",
+    "Report", "Checks",
+]  # fmt: skip
+
+
+def test_the_tab_has_eight_panels_in_the_order_of_work(blank: Any) -> None:
+    outer = [cls.bl_label for cls in panels_of_tab() if not hasattr(cls, "bl_parent_id")]
+    assert outer == ["Model", "Servos", "Joints and Stops", "Twins", "Motion", "Physics", "Film", "Report"]
 
 
 def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:

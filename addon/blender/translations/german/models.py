@@ -94,6 +94,9 @@ WORDS: dict[str, str] = {
     ),
     "Remove Mesh Folder": "Mesh-Ordner entfernen",
     "Look for meshes in this folder no more": "In diesem Ordner nicht mehr nach Meshes suchen",
+    "Enable Knuckle under Add-ons of the preferences first": (
+        "Zuerst Knuckle unter Add-ons in den Einstellungen aktivieren"
+    ),
     "Folder": "Ordner",
     "Meshes that models name are looked for in this folder and all below it": (
         "Meshes, die Modelle nennen, werden in diesem Ordner und allen darunter gesucht"
