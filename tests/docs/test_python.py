@@ -90,7 +90,7 @@ def test_the_format_of_the_manual_goes_where_the_others_go(blank: Any, here: Pat
         bpy.ops.wm.open_mainfile(filepath=str(here / "out/rods.blend"))
         bpy.data.objects["upper"].name = "top"
         formats.save(extract(bpy.data.collections["rods"]), "out/renamed.rods")
-        assert 'name="top" length="0.4"' in Path("out/renamed.rods").read_text(encoding="utf-8")
+        assert 'name="top" length="0.40"' in Path("out/renamed.rods").read_text(encoding="utf-8")
     finally:
         formats.FORMATS.pop("rods", None)
     assert formats.load("out/rods.jm").bodies[1].name == "lower"
