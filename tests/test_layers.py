@@ -36,7 +36,7 @@ MAY_USE = {
     "formats": {"numpy", "lxml", "trimesh", "collada"},
     "plot": {"numpy", "matplotlib"},
     "blender": {"numpy", "lxml"} | BLENDERS_OWN,
-    "room": {"numpy", "lxml"} | BLENDERS_OWN,
+    "room": {"numpy", "lxml", "PIL"} | BLENDERS_OWN,
     "ui": {"numpy"} | BLENDERS_OWN,
     "jobs": {"numpy"} | BLENDERS_OWN,
     "registration": BLENDERS_OWN,

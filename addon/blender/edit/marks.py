@@ -29,6 +29,7 @@ from ...model.marks import (
 from ...model.records import DOF_SIZE, Array
 from ...model.rotations import inverse
 from ..access import record_of, settings
+from ..channels import servo_names
 from ..model_parts import joint_bones, parts, rigs_in
 from .mark_records import Level, Roster, box_of, read_joint, roster_of, span_of
 
@@ -51,7 +52,7 @@ def draw_models(scene: bpy.types.Scene, kinds: Collection[str], size: float = 1.
 
 
 def _draw(drawing: Drawing, rig: bpy.types.Object, kinds: Collection[str], size: float) -> None:
-    stand = Stand(rig, settings(rig).collection.all_objects, roster_of(rig), size)
+    stand = stand_of(rig, size)
     if {"axes", "stops"} & set(kinds):
         degrees, frames, radius = stand.degrees()
         if "axes" in kinds:
@@ -65,6 +66,11 @@ def _draw(drawing: Drawing, rig: bpy.types.Object, kinds: Collection[str], size:
         stand.draw_inertia(drawing)
     if "centres" in kinds:
         stand.draw_centres(drawing)
+
+
+def stand_of(rig: bpy.types.Object, size: float = 1.0) -> Stand:
+    """A whole model as it stands, to be drawn ``size`` times as large as usual."""
+    return Stand(rig, settings(rig).collection.all_objects, roster_of(rig), size)
 
 
 class Stand:
@@ -118,6 +124,17 @@ class Stand:
             if number + 1 < len(table.levels):
                 self._move_on(frames, level, values)
         return _joined(dials), np.concatenate([np.zeros((0, 4, 4)), *blocks]), np.concatenate([np.zeros(0), *radii])
+
+    def servo_names(self) -> list[str]:
+        """The servos of the degrees of one coordinate, in the order in which ``degrees`` gives hidden ones too."""
+        roster, known = self.roster, servo_names(self.rig)
+        places: dict[int, int] = {}
+        for number, row in enumerate(roster.rows):
+            first = row.level == 0
+            places[number] = 0 if first else places[number - 1] + DOF_SIZE[roster.rows[number - 1].dof.kind]
+        rows = [number for level in roster.table.levels for number in level.rows.tolist()]
+        ids = [record_of(self.objects[roster.empty[roster.rows[number].joint]]).source_id for number in rows]
+        return [known[key][places[number]] for key, number in zip(ids, rows, strict=True)]
 
     def _dial(self, rows: NDArray[np.int64], frames: Array, values: Array, hint: Array, radius: Array) -> Degrees:
         table, turned = self.roster.table, frames[:, :3, :3]

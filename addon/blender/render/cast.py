@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import bmesh
 import bpy
 import numpy as np
-from mathutils import Matrix
+from mathutils import Matrix, Quaternion
 
+from ..animation.keys import put_keys
+from ..compat import action_curves, new_curve, use_action
 from .engines import give_nodes, nodes_in_use
 from .studio import Studio
 from .take import Array, Take
@@ -88,11 +91,28 @@ def break_edges(mesh: bpy.types.Mesh) -> None:
     shape.free()
 
 
-def pose(actors: list[bpy.types.Object], poses: Array) -> None:
-    """Put the stand-ins where their originals were: world matrices (k, 4, 4). Scale is in their meshes."""
-    for actor, matrix in zip(actors, poses, strict=True):
-        location, rotation, _ = Matrix(matrix).decompose()
-        actor.location, actor.rotation_quaternion = location, rotation
+def key_poses(studio: Studio, actors: list[bpy.types.Object], poses: Array) -> None:
+    """Key the stand-ins where their originals were: world matrices (n, k, 4, 4) of the frames from 1 on. Scale is in
+    their meshes."""
+    for number, actor in enumerate(actors):
+        parts = [Matrix(matrix).decompose() for matrix in poses[:, number]]
+        key_places(studio, actor, np.array([place for place, _, _ in parts]), [turn for _, turn, _ in parts])
+
+
+def key_places(studio: Studio, thing: bpy.types.Object, places: Array, turns: Sequence[Quaternion]) -> None:
+    """Key where an object is, (n, 3), and how it is turned in the frames from 1 on. What stands still is only put
+    there."""
+    thing.rotation_mode = "QUATERNION"
+    thing.location, thing.rotation_quaternion = places[0], turns[0]
+    tracks = {"location": places, "rotation_quaternion": np.array(turns, dtype=np.float64)}
+    moving = [(path, index) for path, part in tracks.items() for index in np.flatnonzero(np.ptp(part, axis=0)).tolist()]
+    if not moving:
+        return
+    action = studio.own(bpy.data.actions.new(thing.name))
+    use_action(thing, action)
+    curves, frames = action_curves(thing, action), np.arange(1.0, len(places) + 1.0)
+    for path, index in moving:
+        put_keys(new_curve(curves, path, index, thing.name), frames, tracks[path][:, index])
 
 
 def dress(
@@ -118,9 +138,15 @@ def only_viewport_color(material: bpy.types.Material) -> bool:
 
 def paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
     """Matt paint of a material's viewport colour."""
-    coat = studio.own(bpy.data.materials.new(f"Film {material.name}"))
-    shader: Any = next(node for node in give_nodes(coat).nodes if node.type == "BSDF_PRINCIPLED")
-    shader.inputs["Base Color"].default_value = (*material.diffuse_color[:3], 1.0)
+    return coat(studio, f"Film {material.name}", tuple(material.diffuse_color[:3]))
+
+
+def coat(studio: Studio, name: str, color: Sequence[float]) -> bpy.types.Material:
+    """Matt paint of a colour (linear), for every engine."""
+    material = studio.own(bpy.data.materials.new(name))
+    material.diffuse_color = (*color, 1.0)
+    shader: Any = next(node for node in give_nodes(material).nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = (*color, 1.0)
     shader.inputs["Roughness"].default_value = 0.45
     shader.inputs["Specular IOR Level"].default_value = 0.3
-    return coat
+    return material

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from .framing import Array
-from .options import Engine
+from .presets import Engine
 
 #: The engine that is rasterised without node materials, the one that needs no lamps of ours.
 WORKBENCH: Engine = "WORKBENCH"
@@ -20,23 +20,22 @@ def engine_id(engine: Engine) -> str:
     return {"WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
 
 
-def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array) -> None:
+def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array, shadow: float) -> None:
     """Choose the engine and its quality for a model of about ``size`` (length); ``key`` is the direction
-    in the world (3,) from which the main light comes."""
+    in the world (3,) from which the main light comes, ``shadow`` how dark it leaves what it does not reach."""
     scene.render.engine = engine_id(engine)  # type: ignore[assignment]
     if engine == "WORKBENCH":
-        set_up_workbench(scene, samples, size, key)
+        set_up_workbench(scene, samples, size, key, shadow)
     elif engine == "EEVEE":
         set_up_eevee(scene, samples)
     else:
         set_up_cycles(scene, samples)
 
 
-def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Array) -> None:
+def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Array, shadow: float) -> None:
     """Studio light, cavities and shadows, in the materials' viewport colours."""
     display: Any = scene.display
-    steps = [5, 8, 11, 16, 32]
-    display.render_aa = "FXAA" if samples == 1 else str(next((step for step in steps if step >= samples), steps[-1]))
+    set_samples(scene, samples)
     display.light_direction = (key[0], key[2], -key[1])  # Blender keeps it with Y up
     display.shadow_shift = 0.1
     display.shadow_focus = 0.25
@@ -49,7 +48,7 @@ def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Arr
     shading.use_world_space_lighting = False
     shading.color_type = "TEXTURE"  # the ground's palette; what has no texture keeps its material's colour
     shading.show_shadows = True
-    shading.shadow_intensity = 0.45
+    shading.shadow_intensity = shadow
     shading.show_cavity = True
     shading.cavity_type = "BOTH"
     shading.cavity_ridge_factor = 0.6
@@ -64,7 +63,7 @@ def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Arr
 def set_up_eevee(scene: bpy.types.Scene, samples: int) -> None:
     """Few samples with soft shadows; no ray tracing, which costs several times the picture."""
     eevee: Any = scene.eevee
-    eevee.taa_render_samples = samples
+    set_samples(scene, samples)
     eevee.use_shadows = True
     eevee.use_raytracing = False
     eevee.shadow_ray_count = 2
@@ -74,11 +73,25 @@ def set_up_eevee(scene: bpy.types.Scene, samples: int) -> None:
 def set_up_cycles(scene: bpy.types.Scene, samples: int) -> None:
     """Denoised, few bounces: everything here is matt and in the open."""
     cycles: Any = scene.cycles
-    cycles.samples = samples
+    set_samples(scene, samples)
     cycles.use_adaptive_sampling = False
     cycles.use_denoising = True
     cycles.max_bounces = 3
     scene.render.use_persistent_data = True
+
+
+def set_samples(scene: bpy.types.Scene, samples: int) -> int:
+    """Draw each pixel with so many samples, or the next number that its engine has; how many they were."""
+    display, eevee, cycles = (getattr(scene, name, None) for name in ("display", "eevee", "cycles"))
+    if scene.render.engine == "BLENDER_WORKBENCH":
+        steps = {"FXAA": 1, "5": 5, "8": 8, "11": 11, "16": 16, "32": 32}
+        was = steps.get(display.render_aa, 1)
+        display.render_aa = next((name for name, step in steps.items() if step >= samples), "32")
+    elif scene.render.engine == "CYCLES":
+        was, cycles.samples = cycles.samples, samples
+    else:
+        was, eevee.taa_render_samples = eevee.taa_render_samples, samples
+    return int(was)
 
 
 def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
@@ -112,16 +125,15 @@ def plain_colours(scene: bpy.types.Scene) -> None:
     view.gamma = 1.0
 
 
-def set_up_video(scene: bpy.types.Scene) -> None:
-    """H.264 in MP4, 8 bits, 4:2:0, no sound: what every browser plays."""
+def set_up_video(scene: bpy.types.Scene, ending: str) -> None:
+    """H.264 in MP4, 8 bits, 4:2:0, no sound, which every browser plays, or VP9 in WebM, which all new ones do."""
     settings: Any = scene.render.image_settings
     if hasattr(settings, "media_type"):  # from 5.0 a choice of its own that comes first
         settings.media_type = "VIDEO"
     settings.file_format = "FFMPEG"
     settings.color_mode = "RGB"
     ffmpeg: Any = scene.render.ffmpeg
-    ffmpeg.format = "MPEG4"
-    ffmpeg.codec = "H264"
+    ffmpeg.format, ffmpeg.codec = ("WEBM", "WEBM") if ending == ".webm" else ("MPEG4", "H264")
     ffmpeg.constant_rate_factor = "HIGH"
     ffmpeg.ffmpeg_preset = "GOOD"
     ffmpeg.gopsize = 12

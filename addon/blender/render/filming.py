@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 import time
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 
 import bpy
-import numpy as np
 
-from ...model.report import FormatError, Report
+from ...model.report import Report
 from ..access import record_of
 from ..properties import registered
-from .cast import hire, pose
-from .engines import WORKBENCH, set_up_engine, set_up_picture
-from .framing import Shot, plan_shot
+from .delivery import deliver, wants_poster
+from .folder import FrameFolder
 from .options import FilmOptions
-from .stage import add_camera, build_stage, floor_height, key_direction
-from .studio import Studio
-from .take import Schedule, Take, record, schedule
-from .video import encode
+from .pictures import save_sheet
+from .playing import models_of, play, takes_wanted
+from .reel import Reel, print_of, stages_of
+from .setting import burns, set_stage
+from .shooting import shoot, shoot_poster
+from .take import Schedule, schedule
+from .video import encode, pictures_in
 
-#: A model without any size is filmed as if it had this.
-LEAST_EXTENT = 1e-3
+Steps = Generator[tuple[int, int], None, Report]
 
 
 def film(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions | None = None
 ) -> Report:
     """Film ``objects`` (what hides from renders is left out, visible children come along) of the context's
-    scene into ``path``: .mp4 for a video of the frame range, .png for a poster of one frame.
+    scene into ``path``: .mp4, .webm or .gif for a video of the frame range, .png for a poster of one frame.
 
     The scene is played from its start, so physics and drives do what they do; it is otherwise only read.
     Raises FormatError for what cannot be filmed; whatever ``options.progress`` raises passes through."""
@@ -55,41 +53,72 @@ def film(
 
 def film_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
-) -> Generator[tuple[int, int], None, Report]:
+) -> Steps:
     """The same as a generator that pauses after every step with (done, total), for callers that want to
-    look after the user meanwhile. ``close()`` cancels it and leaves everything as it was."""
+    look after the user meanwhile. ``close()`` cancels it and leaves everything as it was, save the frames of a video
+    that are done: they stay beside it in a folder, and the same film with ``resume`` goes on with them."""
     options.check()
-    objects, options = _set_aside(objects, options)
-    report = Report()
     poster = wants_poster(path)
+    objects, options = set_aside(objects, options)
+    report = Report()
     size = options.size if poster else even(options.size, report)
-    plan = schedule(context.scene, options.frame_start, options.frame_end, options.fps, poster, options.poster_frame)
+    plan = schedule(context.scene, options, poster)
     began = time.perf_counter()
-    done, total = 0, plan.played + len(plan.filmed) + (not poster)
-    take = Take()
-    with closing(record(context, objects, options.scenery, plan, take, report)) as frames:
-        for _ in frames:
-            done += 1
-            yield done, total
-    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as folder:
-        pictures = []
-        with closing(shoot(context, take, size, options, folder)) as shots:
-            for picture in shots:
-                pictures.append(picture)
+    played = plan.played * len(takes_wanted(options))
+    extras = bool(options.sheet) + bool(options.poster) if not poster else 0
+    done, total = 0, played + len(plan.filmed) + (1 + extras if not poster else 0)
+    with ExitStack() as stack:
+        with closing(play(context, objects, plan, options, report)) as playing:
+            takes = []
+            for take in playing:
+                if take is not None:
+                    takes.append(take)
+                    continue
                 done += 1
                 yield done, total
-        result = pictures[0]
-        if not poster:
-            result = os.path.join(folder, "film.mp4")
-            encode(pictures, size, plan.fps, result)
-        deliver(result, path)
-    if not poster:
-        yield total, total
+        reel = reel_for(context, objects, plan, size, options)
+        scene = set_stage(stack, context, takes, reel, options, poster)[0]
+        if poster:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
+            deliver(next(shoot(scene, range(1, 2), folder)), path)
+            yield total, total
+        else:
+            frames = FrameFolder(path)
+            there = frames.begin(print_of(stages_of(scene)), reel.frames, size, reel.fps, options.resume)
+            if there:
+                report.info("film-resumed", f"{len(there)} of {reel.frames} frames were there already")
+            done += len(there)
+            for frame in range(1, reel.frames + 1):
+                if frame not in there:
+                    with closing(shoot(scene, range(frame, frame + 1), str(frames.path))) as shots:
+                        next(shots)
+                    done += 1
+                    yield done, total
+            for step in finish(scene, frames, path, reel, options):
+                done += step
+                yield done, total
     tell(report, path, size, plan, options, time.perf_counter() - began)
     return report
 
 
-def _set_aside(
+def finish(
+    scene: bpy.types.Scene, frames: FrameFolder, path: str, reel: Reel, options: FilmOptions
+) -> Generator[int, None, None]:
+    """Make of the frames all that is wished for; yields 1 after each thing that is done."""
+    pictures = pictures_in(str(frames.path))
+    if options.sheet:
+        save_sheet(pictures, options.sheet)
+        yield 1
+    if options.poster:
+        shoot_poster(scene, options.poster)
+        yield 1
+    encode(str(frames.path), path, reel.fps)
+    if not options.keep_frames:
+        frames.empty()
+    yield 1
+
+
+def set_aside(
     objects: Sequence[bpy.types.Object], options: FilmOptions
 ) -> tuple[Sequence[bpy.types.Object], FilmOptions]:
     """Count the floors and walls of a model with the scenery, unless it is nothing else."""
@@ -102,52 +131,30 @@ def _set_aside(
     return cast, replace(options, scenery=[*options.scenery, *aside])
 
 
-def shoot(
-    context: bpy.types.Context, take: Take, size: tuple[int, int], options: FilmOptions, folder: str
-) -> Generator[str, None, None]:
-    """The second pass: render the take with stand-ins on a stage; yields the picture files in order."""
-    shot = direct(take, size, options)
-    corners = take.corners()
-    extent = max(float(np.linalg.norm(np.ptp(corners, axis=1), axis=1).max()), LEAST_EXTENT)
-    ground = options.ground
-    if ground is None:
-        ground = floor_height(float(corners[..., 2].min()), extent)
-        floors = take.corners(scenery=True)[..., 2]
-        if floors.size:  # a model's own floor is not to flicker in ours
-            ground = min(ground, float(floors.min())) - 0.002 * extent
-    with Studio() as studio:
-        set_up_picture(studio.scene, size)
-        set_up_engine(
-            studio.scene, options.engine, options.samples_for(len(take.frames) == 1), extent, key_direction(shot)
-        )
-        build_stage(studio, shot, extent, ground, options.engine)
-        camera = add_camera(studio, shot)
-        actors = hire(studio, take, context.evaluated_depsgraph_get(), options.engine != WORKBENCH)
-        for index in range(len(take.frames)):
-            camera.location = shot.positions[index]
-            pose(actors, take.poses[index])
-            picture = os.path.join(folder, f"{index:06d}.png")
-            studio.render(picture)
-            yield picture
-
-
-def direct(take: Take, size: tuple[int, int], options: FilmOptions) -> Shot:
-    """The camera work for a take."""
-    corners = take.corners()
-    lows, highs = corners.min(axis=1), corners.max(axis=1)
-    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera == "FOLLOW")
-
-
-def wants_poster(path: str) -> bool:
-    """Whether the path asks for one picture."""
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix not in (".png", ".mp4"):
-        raise FormatError(
-            f"a film cannot be written as {suffix or 'a file without ending'}",
-            path=path,
-            remedy="Name it .mp4 for a video or .png for a poster.",
-        )
-    return suffix == ".png"
+def reel_for(
+    context: bpy.types.Context,
+    objects: Sequence[bpy.types.Object],
+    plan: Schedule,
+    size: tuple[int, int],
+    options: FilmOptions,
+) -> Reel:
+    """What the stage is to know of the film."""
+    scene = context.scene
+    rate = scene.render.fps / scene.render.fps_base
+    names = [record_of(rig).source_name or rig.name for rig in models_of(objects)]
+    middle = (plan.filmed[0] + plan.filmed[-1]) // 2 if options.poster_frame is None else options.poster_frame
+    nearest = min(range(len(plan.filmed)), key=lambda index: abs(plan.filmed[index] - middle))
+    return Reel(
+        frames=len(plan.filmed),
+        fps=plan.fps,
+        size=size,
+        start=(plan.filmed[0] - scene.frame_start) / rate,
+        name=", ".join(names),
+        burn=burns(options),
+        poster=nearest + 1,
+        poster_samples=options.samples_for(poster=True),
+        look=options.look(),
+    )
 
 
 def even(size: tuple[int, int], report: Report) -> tuple[int, int]:
@@ -156,19 +163,6 @@ def even(size: tuple[int, int], report: Report) -> tuple[int, int]:
     if width % 2 or height % 2:
         report.info("film-size", f"{width}x{height} made even for the video")
     return width - width % 2, height - height % 2
-
-
-def deliver(result: str, path: str) -> None:
-    """Move the finished file to its place, making the folder if needed: half a film is never seen there."""
-    if not os.path.isfile(result) or os.path.getsize(result) == 0:
-        raise FormatError("Blender wrote no picture", path=path, remedy="Look at its messages on the terminal.")
-    target = os.path.abspath(path)
-    try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copyfile(result, target + ".part")
-        os.replace(target + ".part", target)
-    except OSError as error:
-        raise FormatError(f"cannot be written: {error.strerror}", path=path, remedy="Choose another place.") from error
 
 
 def tell(

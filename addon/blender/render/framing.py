@@ -3,30 +3,70 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .presets import Camera
 
 Array = NDArray[np.float64]
 
 LENS = 50.0  # mm
 SENSOR = 36.0  # mm, along the longer side of the picture
-TURN = np.radians(48.0)  # from the model's heading to the camera: three quarters, rather from the side
-PITCH = np.radians(17.0)  # looking down: enough to keep the horizon out of a landscape picture
 FILL_WIDTH = 0.74  # of the picture's width that the model may take
 FILL_HEIGHT = 0.62  # of its height
+CLEARANCE = 1.5  # times as far away as the nearest that the model comes to the camera from where that looks
 STEADINESS = 0.5  # s, standard deviation of the camera's smoothing
+TRAVELS = 1.0  # a model that gets further than so many times its size is gone along with
+
+
+class Room(NamedTuple):
+    """What is kept free of the model: a share of the picture's width at its right, and of its height at its foot."""
+
+    right: float = 0.0
+    foot: float = 0.0
+
+
+NO_ROOM = Room()
+
+
+class View(NamedTuple):
+    """From where a camera looks: ``turn`` (rad) from the model's heading to the camera, ``pitch`` (rad) down."""
+
+    turn: float
+    pitch: float
+
+
+#: Three quarters, rather from the side, and looking down enough to keep the horizon out of a landscape picture.
+_QUARTER = View(float(np.radians(48.0)), float(np.radians(17.0)))
+VIEWS: dict[Camera, View] = {
+    "FOLLOW": _QUARTER,
+    "FIXED": _QUARTER,
+    "THREE_QUARTER": _QUARTER,
+    "TURNTABLE": _QUARTER,
+    "SIDE": View(float(np.radians(90.0)), float(np.radians(7.0))),
+    "FRONT": View(0.0, float(np.radians(9.0))),
+}
 
 
 @dataclass
 class Shot:
-    """A camera that looks in one direction and moves. ``rotation`` is 3x3 (columns: right, up, back),
-    ``positions`` (n, 3) per filmed frame, ``aims`` (n, 3) what it looks at, ``distance`` between the two."""
+    """A camera that looks in ``rotations`` (n, 3, 3; columns: right, up, back) from ``positions`` (n, 3) per filmed
+    frame; ``aims`` (n, 3) is what it looks at, ``distance`` what lies between the two. ``shift`` moves its lens, in
+    shares of the picture's longer side: to the right and up, where the model is seen further to the left and lower."""
 
-    rotation: Array
+    rotations: Array
     positions: Array
     aims: Array
     distance: float
+    shift: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def rotation(self) -> Array:
+        """How it looks in the first frame, (3, 3): what lights are set up for."""
+        first: Array = self.rotations[0]
+        return first
 
 
 def heading_of(centres: Array, size: float) -> float:
@@ -38,10 +78,10 @@ def heading_of(centres: Array, size: float) -> float:
     return float(np.arctan2(travel[1], travel[0]))
 
 
-def view_rotation(heading: float) -> Array:
-    """3x3 rotation of a camera that sees a model heading there from three quarters in front and above."""
-    azimuth = heading + TURN
-    back = np.array([np.cos(azimuth) * np.cos(PITCH), np.sin(azimuth) * np.cos(PITCH), np.sin(PITCH)])
+def view_rotation(heading: float, view: View = _QUARTER) -> Array:
+    """3x3 rotation of a camera that sees a model heading there from ``view``."""
+    azimuth, pitch = heading + view.turn, view.pitch
+    back = np.array([np.cos(azimuth) * np.cos(pitch), np.sin(azimuth) * np.cos(pitch), np.sin(pitch)])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
     return np.column_stack([right, np.cross(back, right), back])
 
@@ -67,36 +107,61 @@ def slopes(size: tuple[int, int]) -> tuple[float, float]:
     return along * width / max(size), along * height / max(size)
 
 
-def distance_for(offsets: Array, rotation: Array, size: tuple[int, int]) -> float:
-    """The least distance from which every point of ``offsets`` (..., 3; relative to the aim) falls within
-    the shares of the picture that a model may take."""
-    right, up, back = (offsets @ rotation).reshape(-1, 3).T
-    wide, high = slopes(size)
+def distance_for(offsets: Array, rotations: Array, size: tuple[int, int], room: Room = NO_ROOM) -> float:
+    """The least distance from which every point of ``offsets`` (n, m, 3; relative to the aim) falls within
+    the shares of the picture that a model may take, for a camera that looks in ``rotations`` (n, 3, 3)."""
+    right, up, back = np.moveaxis(offsets @ rotations, -1, 0)
+    wide, high = (slope * (1.0 - share) for slope, share in zip(slopes(size), room, strict=True))
     needed = np.maximum(np.abs(right) / (wide * FILL_WIDTH), np.abs(up) / (high * FILL_HEIGHT)) + back
-    return float(needed.max())
+    return max(float(needed.max()), CLEARANCE * float(back.max()))
 
 
 def plan_shot(
-    lows: Array, highs: Array, corners: Array, size: tuple[int, int], fps: float, heading: float | None, follow: bool
+    lows: Array,
+    highs: Array,
+    corners: Array,
+    size: tuple[int, int],
+    fps: float,
+    heading: float | None,
+    camera: Camera = "FOLLOW",
+    room: Room = NO_ROOM,
 ) -> Shot:
     """The shot for a model whose box is ``lows``..``highs`` (n, 3) and whose points are ``corners``
-    (n, m, 3) in the n filmed frames. No point leaves the picture in any of them."""
+    (n, m, 3) in the n filmed frames. No point leaves the picture in any of them, nor gets into ``room``."""
     centres = 0.5 * (lows + highs)
     extent = float(np.linalg.norm((highs - lows).max(axis=0)))
-    rotation = view_rotation(heading_of(centres, extent) if heading is None else heading)
-    if follow:
+    heading = heading_of(centres, extent) if heading is None else heading
+    view, count = VIEWS[camera], len(centres)
+    round_ = 2.0 * np.pi * np.arange(count) / count if camera == "TURNTABLE" else np.zeros(count)
+    rotations = np.array([view_rotation(heading + angle, view) for angle in round_])
+    if goes_along(camera, centres, extent):
         aims = smooth(centres, STEADINESS * fps)
     else:
-        aims = np.repeat(0.5 * (lows.min(axis=0) + highs.max(axis=0))[None], len(centres), axis=0)
-    aims = balance(aims, corners, rotation)
-    distance = max(distance_for(corners - aims[:, None], rotation, size), 1e-3)
-    return Shot(rotation, aims + distance * rotation[:, 2], aims, distance)
+        aims = np.repeat(0.5 * (lows.min(axis=0) + highs.max(axis=0))[None], count, axis=0)
+    aims = balance(aims, corners, rotations)
+    distance = max(distance_for(corners - aims[:, None], rotations, size, room), 1e-3)
+    shift = 0.5 * room.right * size[0] / max(size), -0.5 * room.foot * size[1] / max(size)
+    return shot_from(rotations, aims, distance, shift)
 
 
-def balance(aims: Array, corners: Array, rotation: Array) -> Array:
-    """``aims`` moved by one constant offset across the view, so that what is seen over the whole take
-    has equal room left and right, above and below."""
-    seen = ((corners - aims[:, None]) @ rotation).reshape(-1, 3)
+def shot_from(rotations: Array, aims: Array, distance: float, shift: tuple[float, float] = (0.0, 0.0)) -> Shot:
+    """A shot of ``aims`` (n, 3) from one distance."""
+    return Shot(rotations, aims + distance * rotations[:, :, 2], aims, distance, shift)
+
+
+def goes_along(camera: Camera, centres: Array, extent: float) -> bool:
+    """Whether the camera moves with a model of a size whose middle goes through ``centres`` (n, 3)."""
+    if camera in ("FOLLOW", "FIXED"):
+        return camera == "FOLLOW"
+    return bool(np.ptp(centres, axis=0).max() > TRAVELS * extent)
+
+
+def balance(aims: Array, corners: Array, rotations: Array) -> Array:
+    """``aims`` moved by one constant offset so that what is seen over the whole take has equal room above and below
+    and, for a camera that looks in one direction, left and right."""
+    seen = ((corners - aims[:, None]) @ rotations).reshape(-1, 3)
     offset = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+    if not np.allclose(rotations, rotations[:1]):
+        return aims + np.array([0.0, 0.0, offset[1] / rotations[0, 2, 1]])
     offset[2] = 0.0
-    return aims + rotation @ offset
+    return aims + rotations[0] @ offset

@@ -38,6 +38,14 @@ def hushed() -> Iterator[None]:
         os.close(nowhere)
 
 
+def render_still(scene: bpy.types.Scene, path: str) -> None:
+    """Render the present frame of a scene to ``path``. Frame handlers of add-ons are told of this scene only, since the
+    scene in context is this one."""
+    scene.render.filepath = path
+    with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
+        bpy.ops.render.render(write_still=True)
+
+
 class Studio:
     """Use as a context manager: on leaving, everything that was made or owned through it is gone."""
 
@@ -66,11 +74,8 @@ class Studio:
         return thing
 
     def render(self, path: str) -> None:
-        """Render one frame of the scene to ``path``. Frame handlers of add-ons are told of this scene
-        only, since the scene in context is this one."""
-        self.scene.render.filepath = path
-        with bpy.context.temp_override(scene=self.scene, view_layer=self.scene.view_layers[0]), hushed():
-            bpy.ops.render.render(write_still=True)
+        """Render one frame of the scene to ``path``."""
+        render_still(self.scene, path)
 
     def look(self) -> NDArray[np.float32]:
         """Render one frame; its pixels (height, width, 4), sRGB from 0 to 1, the lowest row first."""

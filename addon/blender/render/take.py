@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.report import FormatError, Report
+from .options import FilmOptions
+from .readings import Reader, Readings
 
 Array = NDArray[np.float64]
 SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "FONT"}
@@ -32,6 +34,7 @@ class Take:
     poses: Array = field(default_factory=lambda: np.empty((0, 0, 4, 4)))
     boxes: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
     fps: float = 0.0
+    readings: Readings | None = None
 
     def corners(self, scenery: bool = False) -> Array:
         """World points (n, 8 x cast, 3) that enclose the model, or the ``scenery``, in each frame."""
@@ -59,20 +62,20 @@ class Schedule:
         return self.last - self.first + 1
 
 
-def schedule(
-    scene: bpy.types.Scene, start: int | None, end: int | None, fps: float, poster: bool, poster_frame: int | None
-) -> Schedule:
+def schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Schedule:
     """The frames of a video, or the one of a poster. Playing begins at the scene's (and the physics
     cache's) first frame, wherever filming begins."""
-    start = scene.frame_start if start is None else start
-    end = scene.frame_end if end is None else end
+    rate = scene.render.fps / scene.render.fps_base
+    start = scene.frame_start if options.frame_start is None else options.frame_start
+    end = scene.frame_end if options.frame_end is None else options.frame_end
+    if options.seconds is not None:
+        end = start + max(1, round(options.seconds * rate)) - 1
     if end < start:
         raise FormatError(f"frames {start} to {end} are none", remedy="Let the last frame be after the first.")
-    rate = scene.render.fps / scene.render.fps_base
-    step = max(1, round(rate / fps))
+    step = max(1, round(rate / options.fps))
     filmed = range(start, end + 1, step)
     if poster:
-        frame = (start + end) // 2 if poster_frame is None else poster_frame
+        frame = (start + end) // 2 if options.poster_frame is None else options.poster_frame
         filmed = range(frame, frame + 1)
     first = min(filmed[0], scene.frame_start)
     if scene.rigidbody_world is not None:
@@ -116,9 +119,10 @@ def record(
     plan: Schedule,
     take: Take,
     report: Report,
+    rigs: Sequence[bpy.types.Object] = (),
 ) -> Generator[None, None, None]:
-    """Play the scene into ``take``, pausing after every frame. The scene's frame and the range of its
-    physics cache are put back, also when closed half-way."""
+    """Play the scene into ``take``, pausing after every frame; what the joints of ``rigs`` are at is noted too. The
+    scene's frame and the range of its physics cache are put back, also when closed half-way."""
     scene = context.scene
     cast = visible_solids(objects)
     if not cast:
@@ -126,6 +130,7 @@ def record(
     take.frames, take.fps, take.cast = list(plan.filmed), plan.fps, len(cast)
     take.objects = list(dict.fromkeys([*cast, *visible_solids(scenery)]))
     take.poses = np.empty((len(take.frames), len(take.objects), 4, 4))
+    reader = Reader(rigs)
     frame, subframe = scene.frame_current, scene.frame_subframe
     try:
         with long_enough_cache(scene, plan.last, report):
@@ -133,11 +138,13 @@ def record(
                 scene.frame_set(current)
                 if current in plan.filmed:
                     look(context, take, plan.filmed.index(current))
+                    reader.note()
                 yield
     finally:
         scene.frame_set(frame, subframe=subframe)
     if not np.isfinite(take.poses).all():
         raise FormatError("the simulation went out of all bounds", remedy="Film fewer frames or steady the simulation.")
+    take.readings = reader.readings()
 
 
 def look(context: bpy.types.Context, take: Take, index: int) -> None:

@@ -3,20 +3,56 @@
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from collections.abc import Sequence
 from fractions import Fraction
 
 import bpy
 
+from ...model.report import FormatError
+from .delivery import deliver, ending_of
 from .engines import plain_colours, set_up_video, strips_of
+from .pictures import picture_size, save_loop
+from .presets import VIDEOS
 from .studio import Studio
 
 
-def encode(pictures: Sequence[str], size: tuple[int, int], fps: float, path: str) -> None:
-    """Write ``pictures`` (PNG files of ``size``) as an H.264 .mp4 of ``fps`` frames per second to ``path``."""
+def encode(folder: str, out: str, fps: float) -> int:
+    """Make a video of ``fps`` frames per second of the pictures in ``folder`` (000001.png and so on, as
+    ``render_frames`` names them): H.264 in .mp4, VP9 in .webm, or a .gif that goes round; how many frames it has.
+
+    FormatError where there are none or some between are missing, and for another ending."""
+    pictures = pictures_in(folder)
+    ending = ending_of(out)
+    if ending not in VIDEOS:
+        raise FormatError("a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm or .gif.")
+    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
+        result = os.path.join(room, f"film{ending}")
+        if ending == ".gif":
+            save_loop(pictures, result, fps)
+        else:
+            splice(pictures, result, fps)
+        deliver(result, out)
+    return len(pictures)
+
+
+def pictures_in(folder: str) -> list[str]:
+    """The frames in a folder, in order, without gaps."""
+    names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"\d{6}\.png", name))
+    if not names:
+        raise FormatError("there are no frames", path=folder, remedy="Render some first.")
+    missing = sorted(set(range(1, int(names[-1][:6]) + 1)) - {int(name[:6]) for name in names})
+    if missing:
+        raise FormatError(f"frame {missing[0]} is missing", path=folder, remedy="Render it, then encode again.")
+    return [os.path.join(folder, name) for name in names]
+
+
+def splice(pictures: Sequence[str], path: str, fps: float) -> None:
+    """Write ``pictures``, all of one size, as a video to ``path``."""
     with Studio("Knuckle Cutting Room") as room:
         scene = room.scene
-        scene.render.resolution_x, scene.render.resolution_y = size
+        scene.render.resolution_x, scene.render.resolution_y = picture_size(pictures[0])
         scene.render.resolution_percentage = 100
         scene.render.pixel_aspect_x = scene.render.pixel_aspect_y = 1.0
         scene.render.use_sequencer = True
@@ -26,7 +62,7 @@ def encode(pictures: Sequence[str], size: tuple[int, int], fps: float, path: str
         scene.frame_start, scene.frame_end = 1, len(pictures)
         set_rate(scene, fps)
         plain_colours(scene)
-        set_up_video(scene)
+        set_up_video(scene, ending_of(path))
         strip = strips_of(scene.sequence_editor_create()).new_image("Pictures", pictures[0], 1, 1)
         for picture in pictures[1:]:
             strip.elements.append(os.path.basename(picture))

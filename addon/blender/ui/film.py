@@ -1,90 +1,139 @@
-"""The film: its settings on the scene, and the button."""
+"""The film: its settings on the scene, the button that makes it, and the one that shows a frame of it."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty, IntVectorProperty, PointerProperty, StringProperty
+from bpy.props import PointerProperty
 
 from ..access import record_of
 from ..model_parts import parts
-from ..render import FilmOptions, film_steps
-from .common import tell, with_extension
+from ..render import film_steps, frames_left, preview_steps
+from .common import say, tell
+from .film_wishes import FilmWishes, ending_from, file_property, format_property, options_from
 from .long_work import LongWork, Steps
 
-_ENGINES = [
-    ("WORKBENCH", "Workbench", "Plain and quick: some seconds for a short film"),
-    ("EEVEE", "EEVEE", "Soft light and shadows; needs a graphics card to be quick"),
-    ("CYCLES", "Cycles", "Path traced, the finest and the slowest"),
-]
-_SIZE = FilmOptions().size
+#: The picture that a preview leaves in the file.
+PREVIEW = "Film Preview"
 
 
-def _engine() -> Any:
-    return EnumProperty(name="Engine", description="What draws the film", items=_ENGINES)
-
-
-def _size() -> Any:
-    return IntVectorProperty(
-        name="Size", description="Width and height in pixels", size=2, default=_SIZE, min=16, max=8192
-    )
-
-
-class KnuckleFilm(bpy.types.PropertyGroup):
+class KnuckleFilm(FilmWishes, bpy.types.PropertyGroup):
     """How to film. Kept on the scene, ``Scene.knuckle_film``."""
 
-    filepath: StringProperty(
-        name="File",
-        description="A .mp4 for a video of the frame range, a .png for one picture. "
-        "Empty: a video named after the mechanism, beside the .blend",
-        subtype="FILE_PATH",
-    )
-    engine: _engine()
-    size: _size()
+    format: format_property("HD")
 
 
-class KNUCKLE_OT_render_film(LongWork):
-    bl_idname = "knuckle.render_film"
-    bl_label = "Film"
-    bl_description = "Film the mechanism over the scene's frame range, on a stage and with a camera of its own"
-    bl_options = {"REGISTER"}
+class _Filming(FilmWishes, LongWork):
+    """Base of what films."""
 
-    filepath: StringProperty(
-        name="File",
-        description="A .mp4 for a video, a .png for one picture",
-        subtype="FILE_PATH",
-        options={"SKIP_SAVE"},
-    )
-    engine: _engine()
-    size: _size()
+    filepath: file_property(options={"SKIP_SAVE"})
+    format: format_property("OWN")
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if parts(rig, "BODY") else "The mechanism has no bodies to film"
 
+
+class KNUCKLE_OT_render_film(_Filming):
+    bl_idname = "knuckle.render_film"
+    bl_label = "Film"
+    bl_description = "Film the mechanism over the scene's frame range, on a stage and with a camera of its own"
+    bl_options = {"REGISTER"}
+
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
-        self.filepath = film_path(rig, self.filepath)
-        options = FilmOptions(engine=self.engine, size=tuple(self.size))
+        self.filepath = film_path(rig, self.filepath, ending_from(self))
+        beside = Path(self.filepath)
+        options = replace(
+            options_from(self),
+            sheet=str(beside.with_name(f"{beside.stem}_sheet.png")) if self.sheet else "",
+            poster=str(beside.with_name(f"{beside.stem}_poster.png")) if self.poster else "",
+        )
         return film_steps(context, parts(rig, "BODY"), self.filepath, options)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         tell(self, f"Film made: {self.filepath}", result)
 
+    def told_when_stopped(self) -> str:
+        left = frames_left(self.filepath)
+        if not left:
+            return super().told_when_stopped()
+        return f"{self.bl_label}: stopped; made again it goes on after frame {left}"
 
-def film_path(rig: bpy.types.Object, wanted: str) -> str:
+
+class KNUCKLE_OT_preview_film(_Filming):
+    bl_idname = "knuckle.preview_film"
+    bl_label = "Preview"
+    bl_description = "Show the present frame as it will be in the film"
+    bl_options = {"REGISTER"}
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+        folder = tempfile.mkdtemp(prefix="knuckle-film-")
+        picture = os.path.join(folder, "preview.png")
+        try:
+            report = yield from preview_steps(context, parts(rig, "BODY"), picture, options_from(self))
+            keep_preview(picture)
+        finally:
+            if os.path.exists(picture):
+                os.remove(picture)
+            os.rmdir(folder)
+        return report
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        if not bpy.app.background and context.window is not None:
+            show_preview(context)
+        say(self, {"INFO"}, f"Preview: the image {PREVIEW!r}")
+
+
+def keep_preview(picture: str) -> bpy.types.Image:
+    """Have the picture in the file, in place of the preview before."""
+    fresh = bpy.data.images.load(picture)
+    fresh.pack()
+    before: Any = bpy.data.images.get(PREVIEW)
+    if before is not None:
+        before.user_remap(fresh)
+        bpy.data.images.remove(before)
+    fresh.name = PREVIEW
+    return fresh
+
+
+def show_preview(context: bpy.types.Context) -> None:
+    """Open a window with the preview, unless one shows it."""
+    image = bpy.data.images[PREVIEW]
+    manager: Any = context.window_manager
+    for area in (area for window in manager.windows for area in window.screen.areas):
+        if area.type == "IMAGE_EDITOR" and area.spaces.active.image == image:
+            area.tag_redraw()
+            return
+    bpy.ops.wm.window_new()
+    area = manager.windows[-1].screen.areas[0]
+    area.type = "IMAGE_EDITOR"
+    area.spaces.active.image = image
+
+
+def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
     """Where the film goes: as wished, else beside the .blend. ValueError where neither says."""
-    if not wanted:
-        if not bpy.data.filepath:
-            raise ValueError("Choose a file for the film, or save the .blend first: the film then goes beside it")
-        wanted = "//" + bpy.path.clean_name(record_of(rig).source_name or rig.name)
-    if wanted.startswith("//") and not bpy.data.filepath:
-        raise ValueError("The film's file is beside the .blend, which was never saved: save it, or choose another file")
-    path = bpy.path.abspath(wanted)
+    name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
+    reason = why_no_place(wanted)
+    if reason:
+        raise ValueError(reason)
+    path = bpy.path.abspath(wanted or f"//{name}")
     if Path(path).is_dir():
-        path = str(Path(path) / bpy.path.clean_name(record_of(rig).source_name or rig.name))
-    return path if Path(path).suffix else with_extension(path, (".mp4", ".png"))
+        path = str(Path(path) / name)
+    return path if Path(path).suffix else path + ending
+
+
+def why_no_place(wanted: str) -> str:
+    """Why a film cannot go where it is wished; empty where it can."""
+    if bpy.data.filepath or (wanted and not wanted.startswith("//")):
+        return ""
+    if not wanted:
+        return "Choose a file for the film, or save the .blend first: the film then goes beside it"
+    return "The film's file is beside the .blend, which was never saved: save it, or choose another file"
 
 
 def register() -> None:
@@ -97,4 +146,4 @@ def unregister() -> None:
     del bpy.types.Scene.knuckle_film  # type: ignore[attr-defined]
 
 
-CLASSES = (KnuckleFilm, KNUCKLE_OT_render_film)
+CLASSES = (KnuckleFilm, KNUCKLE_OT_render_film, KNUCKLE_OT_preview_film)

@@ -36,6 +36,10 @@ class LongWork(NeedsModel):
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         """What follows when all is done: tell the user."""
 
+    def told_when_stopped(self) -> str:
+        """What the user is told who ended it."""
+        return f"{self.bl_label}: stopped, nothing was changed"
+
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         steps = self.steps(context, rig)
         while True:
@@ -68,7 +72,7 @@ class LongWork(NeedsModel):
         """Nothing else is let through meanwhile: an edit or an undo would pull the scene from under the work."""
         if event.type == "ESC" and event.value == "PRESS":
             self._leave(context)
-            say(self, {"INFO"}, f"{self.bl_label}: stopped, nothing was changed")
+            say(self, {"INFO"}, self.told_when_stopped())
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}

@@ -242,21 +242,6 @@ class VIEW3D_PT_knuckle_motion(ModelPanel, bpy.types.Panel):
         row.operator("export_anim.servo_motion", text="Export…", icon="EXPORT")
 
 
-class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
-    bl_label = "Film"
-    bl_order = ORDER["film"]
-    bl_options = {"DEFAULT_CLOSED"}
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout = split(self.layout)
-        film = context.scene.knuckle_film  # type: ignore[attr-defined]
-        layout.prop(film, "engine")
-        layout.prop(film, "size")
-        layout.prop(film, "filepath", placeholder="Beside the .blend")
-        button = layout.operator("knuckle.render_film", text="Make Film", icon="RENDER_ANIMATION")
-        button.filepath, button.engine, button.size = film.filepath, film.engine, film.size
-
-
 class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
     bl_label = "Report"
     bl_order = ORDER["report"]
@@ -290,6 +275,5 @@ CLASSES = (
     VIEW3D_PT_knuckle_controls,
     VIEW3D_PT_knuckle_servos,
     VIEW3D_PT_knuckle_motion,
-    VIEW3D_PT_knuckle_film,
     VIEW3D_PT_knuckle_report,
 )

@@ -110,15 +110,13 @@ def rushes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
     from addon.blender.render import studio
 
     kept: list[dict[str, Any]] = []
-    plain = studio.Studio.render
+    plain = studio.render_still
 
-    def render(self: Any, path: str) -> None:
-        plain(self, path)
-        if path.endswith("look.png"):  # the studio's own look at its floor
-            return
+    def render(scene: Any, path: str) -> None:
+        plain(scene, path)
         copy = tmp_path / f"rush{len(kept)}.png"
         shutil.copyfile(path, copy)
-        scene, camera = self.scene, self.scene.camera
+        camera = scene.camera
         scene.view_layers[0].update()
         frame = 1 + 2 * len(kept)
         middle = np.array(position(frame))
@@ -126,7 +124,7 @@ def rushes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
         seen = np.array([tuple(world_to_camera_view(scene, camera, _vector(corner))) for corner in corners])
         kept.append({"picture": copy, "corners": seen})
 
-    monkeypatch.setattr(studio.Studio, "render", render)
+    monkeypatch.setattr("addon.blender.render.shooting.render_still", render)
     return kept
 
 
@@ -234,13 +232,15 @@ def test_physics_is_played_frame_by_frame_from_the_scenes_start(
     from addon.blender.render import FilmOptions, cast, film
 
     heights: list[float] = []
-    plain = cast.pose
+    plain = cast.key_poses
 
-    def pose(actors: list[Any], poses: np.ndarray) -> None:
-        plain(actors, poses)
-        heights.append(actors[0].location.z)
+    def key_poses(studio: Any, actors: list[Any], poses: np.ndarray) -> None:
+        plain(studio, actors, poses)
+        for frame in range(1, len(poses) + 1):
+            studio.scene.frame_set(frame)
+            heights.append(actors[0].location.z)
 
-    monkeypatch.setattr("addon.blender.render.filming.pose", pose)
+    monkeypatch.setattr("addon.blender.render.setting.key_poses", key_poses)
     model = falling(empty.scene)
     film(empty, model, str(tmp_path / "drop.mp4"), FilmOptions(size=(64, 36), samples=1, frame_start=11))
     times = (np.arange(11, 31, 2) - 1) / 60.0
@@ -335,7 +335,10 @@ def test_cancelling_leaves_everything_as_it_was(empty: Any, tmp_path: Path, at: 
     with pytest.raises(Escape):
         film(empty, model, str(tmp_path / "walk.mp4"), FilmOptions(progress=progress, **SMALL))
     assert snapshot(empty) == before
-    assert at == 36 or not list(tmp_path.iterdir()), "half a film was left"
+    done = [f"{frame:06d}.png" for frame in range(1, max(0, at - 23) + 1)]
+    left = sorted(path.name for path in tmp_path.glob("*_frames/*"))
+    assert left == ([] if at == 36 or not done else [*done, "film.json"]), "only the frames that are done are left"
+    assert (at == 36) == (tmp_path / "walk.mp4").exists(), "half a film was left"
 
 
 def test_progress_counts_every_step_to_the_end(empty: Any, tmp_path: Path) -> None:
@@ -408,6 +411,10 @@ def test_every_engine_shows_the_models_colours_on_a_bright_floor(empty: Any, tmp
     ("path", "changes", "words"),
     [
         ("film.avi", {}, "mp4"),
+        ("film.mp4", {"stage": "MOON"}, "MOON"),
+        ("film.mp4", {"burn": ["SUBTITLES"]}, "SUBTITLES"),
+        ("film.mp4", {"seconds": 0.0}, "seconds"),
+        ("film.mp4", {"sheet": "sheet.jpg"}, "png"),
         ("film", {}, "mp4"),
         ("film.mp4", {"frame_start": 9, "frame_end": 3}, "9 to 3"),
         ("film.mp4", {"size": (3, 3)}, "3x3"),

@@ -33,9 +33,14 @@ def test_the_model_is_inside_in_every_frame_and_fills_the_picture(size: tuple[in
     from addon.blender.render.framing import plan_shot
 
     corners = walk()
-    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, size, 30.0, None, follow)
+    shot = plan_shot(
+        corners.min(axis=1), corners.max(axis=1), corners, size, 30.0, None, "FOLLOW" if follow else "FIXED"
+    )
     seen = np.array(
-        [projected(points, shot.rotation, at, size) for points, at in zip(corners, shot.positions, strict=True)]
+        [
+            projected(points, turn, at, size)
+            for points, turn, at in zip(corners, shot.rotations, shot.positions, strict=True)
+        ]
     )
     assert np.abs(seen).max() < 0.8
     reach = np.abs(seen).max(axis=(0, 2))
@@ -75,5 +80,5 @@ def test_short_takes_are_framed_too(count: int) -> None:
     from addon.blender.render.framing import plan_shot
 
     corners = walk(count)
-    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (160, 90), 30.0, None, True)
+    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (160, 90), 30.0, None, "FOLLOW")
     assert shot.positions.shape == (count, 3) and np.isfinite(shot.positions).all()

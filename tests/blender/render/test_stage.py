@@ -8,10 +8,11 @@ import pytest
 pytest.importorskip("bpy", reason="Blender is not here")
 
 
-def test_tiles_lie_on_the_grid_and_alternate() -> None:
-    from addon.blender.render.stage import tiles_along
+def test_tiles_lie_on_the_grid() -> None:
+    from addon.blender.render.floor import tiles_along
 
-    points, faces, fade, light = tiles_along(np.array([[3.3, -1.2], [9.1, 4.0]]), 2.0, 0.5)
+    grid = tiles_along(np.array([[3.3, -1.2], [9.1, 4.0]]), 2.0, 0.5)
+    points, faces = grid.points, grid.faces
     assert np.allclose(points / 0.5, np.round(points / 0.5))
     squares = points[faces]
     sides = squares - np.roll(squares, 1, axis=1)
@@ -20,15 +21,16 @@ def test_tiles_lie_on_the_grid_and_alternate() -> None:
     area = ax * by - ay * bx
     assert (area > 0.0).all(), "all face up"
     column, row = np.round(squares.min(axis=1) / 0.5).astype(int).T
-    assert (light == ((column + row) % 2 == 0)).all()
+    assert (grid.cells == np.column_stack([column, row])).all() and grid.tile == 0.5
     assert len(np.unique(np.column_stack([column, row]), axis=0)) == len(faces), "no tile lies twice"
 
 
 def test_the_floor_is_strong_under_the_model_and_gone_at_its_edge() -> None:
-    from addon.blender.render.stage import FADE_FROM, FADE_TO, tiles_along
+    from addon.blender.render.floor import FADE_FROM, FADE_TO, tiles_along
 
     path = np.linspace([0.0, 0.0], [30.0, 10.0], 200)
-    points, faces, fade, _ = tiles_along(path, 4.0, 0.5)
+    grid = tiles_along(path, 4.0, 0.5)
+    points, fade = grid.points, grid.fade
     away = np.sqrt(((points[:, None] - path[None]) ** 2).sum(axis=2)).min(axis=1)
     assert (fade[away < 0.9 * FADE_FROM * 4.0] == 0.0).all()
     assert (fade[away > 1.1 * FADE_TO * 4.0] == 1.0).all()
@@ -37,16 +39,16 @@ def test_the_floor_is_strong_under_the_model_and_gone_at_its_edge() -> None:
 
 
 def test_a_very_long_way_gets_larger_tiles_instead_of_endless_ones() -> None:
-    from addon.blender.render.stage import tiles_along
+    from addon.blender.render.floor import tiles_along
 
-    points, faces, _, _ = tiles_along(np.linspace([0.0, 0.0], [5000.0, 5000.0], 500), 4.0, 0.5)
-    assert len(faces) < 300_000
-    assert points.max() > 5000.0
+    grid = tiles_along(np.linspace([0.0, 0.0], [5000.0, 5000.0], 500), 4.0, 0.5)
+    assert len(grid.faces) < 300_000
+    assert grid.points.max() > 5000.0 and grid.tile > 0.5
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.9, 1.0), (1.3, 1.0), (0.017, 0.02), (430.0, 500.0), (8.0, 10.0)])
 def test_tile_sizes_are_round_numbers(value: float, expected: float) -> None:
-    from addon.blender.render.stage import nice
+    from addon.blender.render.floor import nice
 
     assert np.isclose(nice(value), expected)
 
@@ -56,3 +58,35 @@ def test_the_floor_is_at_zero_unless_the_model_is_elsewhere(lowest: float, heigh
     from addon.blender.render.stage import floor_height
 
     assert floor_height(lowest, 2.0) == height
+
+
+@pytest.mark.parametrize("tile", [0.5, 20.0])
+def test_a_ruled_floor_is_whole_and_has_its_lines_on_the_grid(tile: float) -> None:
+    from addon.blender.render.floor import BOLD, FIFTH, FINE, band, ruled, tiles_along
+    from addon.blender.render.looks import LOOKS
+
+    look = LOOKS["SCIENTIFIC"]
+    grid = tiles_along(np.array([[0.3, 0.2]]) * tile, 4.0 * tile, tile)
+    quads = ruled(look, grid, 0.25)
+    corners = quads.points[quads.faces]
+    assert (corners[..., 2] == 0.25).all()
+    low, high = corners.min(axis=1)[:, :2], corners.max(axis=1)[:, :2]
+    assert (high > low).all()
+    area = np.prod(high - low, axis=1)
+    assert np.isclose(area.sum(), len(grid.faces) * tile * tile), "no holes, nothing twice"
+    middle = 0.5 * (low + high) / tile
+    away = np.abs(middle - np.round(middle))  # from the nearest line, in tiles
+    bold = np.round(middle).astype(int) % FIFTH == 0
+    on_line = away < np.where(bold, BOLD, FINE)
+    shade = np.where(on_line & bold, 2, np.where(on_line, 1, 0)).max(axis=1)
+    assert np.allclose(quads.coordinates.reshape(-1, 4, 2)[:, 0, 1], band(look, shade))
+    assert {0, 1, 2} == set(shade.tolist())
+
+
+def test_numbers_of_a_scale_say_where_their_lines_are() -> None:
+    from addon.blender.render.labels import number, steps
+
+    assert [number(step * 0.2, 0.2) for step in (-1, 0, 3)] == ["-0.2 m", "0.0 m", "0.6 m"]
+    assert number(40.0, 20.0) == "40 m" and number(0.015, 0.005) == "0.015 m"
+    assert list(steps(-3, 4)) == [*range(-3, 5)]
+    assert list(steps(-97, 203)) == [*range(-95, 201, 5)], "of many lines every fifth"

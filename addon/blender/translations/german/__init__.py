@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import editing, models, motions, overlays, physics, servos, stops
+from . import editing, films, models, motions, overlays, physics, servos, stops
 
 #: The rooms, each with its texts.
-PARTS = (models, editing, stops, motions, servos, physics, overlays)
+PARTS = (models, editing, stops, motions, servos, physics, overlays, films)
 #: The English texts with the German ones. Which are missing, the tests tell.
 WORDS: dict[str, str] = {text: other for part in PARTS for text, other in part.WORDS.items()}

@@ -119,10 +119,6 @@ WORDS: dict[str, str] = {
     "What draws the film": "Was den Film zeichnet",
     "Size": "Größe",
     "Width and height in pixels": "Breite und Höhe in Pixeln",
-    "A .mp4 for a video of the frame range, a .png for one picture. Empty: a video named after the mechanism, beside the .blend": (
-        ".mp4 für ein Video des Framebereichs, .png für ein Bild. Leer: ein Video mit dem Namen des Mechanismus neben der .blend-Datei"
-    ),
-    "A .mp4 for a video, a .png for one picture": ".mp4 für ein Video, .png für ein Bild",
     "Film made: {}": "Film fertig: {}",
     "The film's file is beside the .blend, which was never saved: save it, or choose another file": (
         "Die Filmdatei liegt neben der .blend-Datei, die nie gespeichert wurde: speichern oder eine andere Datei wählen"

@@ -1,0 +1,63 @@
+"""The folder of a film's frames, beside the film until it is done: with it an interrupted film can be gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+from .pictures import picture_size
+from .shooting import frame_name
+
+_RECORD = "film.json"
+_OURS = re.compile(r"\d{6}\.png(\.\d\.part)?")
+
+
+class FrameFolder:
+    """The frames of a film that goes to ``path``: in a folder named after it."""
+
+    def __init__(self, path: str) -> None:
+        out = Path(path).absolute()
+        self.path = out.with_name(f"{out.stem}_frames")
+
+    def begin(self, print_: str, frames: int, size: tuple[int, int], fps: float, resume: bool) -> set[int]:
+        """Make the folder ready for a film that is known by its print: which of its frames are there already.
+
+        Those of another film, or of this one unless ``resume``, are deleted; nothing else in the folder is."""
+        record = {"film": print_, "frames": frames, "size": list(size), "fps": fps}
+        if not resume or self.record() != record:
+            self.empty()
+        self.path.mkdir(parents=True, exist_ok=True)
+        (self.path / _RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+        return {frame for frame in range(1, frames + 1) if self._is_whole(frame, size)}
+
+    def record(self) -> object:
+        """What the frames belong to; None where nothing says."""
+        try:
+            return json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def _is_whole(self, frame: int, size: tuple[int, int]) -> bool:
+        picture = self.path / frame_name(frame)
+        return picture.is_file() and picture_size(str(picture)) == size
+
+    def empty(self) -> None:
+        """Delete the frames and what is known of them, and the folder if nothing else is in it."""
+        if not self.path.is_dir():
+            return
+        for thing in self.path.iterdir():
+            if thing.name == _RECORD or _OURS.fullmatch(thing.name):
+                thing.unlink()
+        if not any(self.path.iterdir()):
+            shutil.rmtree(self.path)
+
+
+def frames_left(path: str) -> int:
+    """How many frames of an interrupted film are there to go on with."""
+    folder = FrameFolder(path).path
+    if not os.path.isfile(folder / _RECORD):
+        return 0
+    return sum(bool(re.fullmatch(r"\d{6}\.png", name)) for name in os.listdir(folder))

@@ -1,0 +1,140 @@
+"""Words and numbers over a picture: the film's name, the time, what its servos are at. Pillow draws them, in the fonts
+that come with Blender."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...model.marks import Degrees
+from .readings import Readings
+
+INK, PALE, ACCENT, BEYOND = (255, 255, 255, 255), (255, 255, 255, 150), (255, 184, 40, 255), (255, 70, 60, 255)
+_GROUND = (16, 20, 28, 150)
+_LEAST_LETTER = 10  # pixels
+_LONGEST_NAME = 22
+#: The share of the picture's width, or of its height where it is high, that the table of servos may take.
+TABLE_SHARE = 0.28
+_TABLE_HEIGHT = 0.66  # of a wide picture
+
+
+def is_wide(size: tuple[int, int]) -> bool:
+    """Whether there is room for a table beside the model rather than beneath it."""
+    return size[0] > 1.2 * size[1]
+
+
+class Lettering:
+    """Writes into a transparent layer of a size, to be laid over a picture."""
+
+    def __init__(self, width: int, height: int) -> None:
+        from PIL import Image, ImageDraw
+
+        self.layer: Any = Image.new("RGBA", (width, height), (0, 0, 0, 0))
+        self._draw: Any = ImageDraw.Draw(self.layer)
+        self.size = width, height
+        self.letter = max(_LEAST_LETTER, round(0.030 * min(width, height)))
+        self.margin = round(0.9 * self.letter)
+
+    def write(self, text: str, corner: str, scale: float = 1.0, left: int = 0, right: int | None = None) -> None:
+        """Write a line into a corner ("top left" and so on, or "top" for the middle) of the part from ``left`` to
+        ``right``."""
+        font = _font(round(scale * self.letter))
+        right = self.size[0] if right is None else right
+        text = self._fitting(text, font, right - left - 4 * self.margin)
+        wide, high = self._draw.textlength(text, font=font), round(1.25 * scale * self.letter)
+        pad = round(0.45 * self.letter)
+        room = right - left - wide
+        x = left + (
+            self.margin + pad if "left" in corner else room - self.margin - pad if "right" in corner else room / 2
+        )
+        y = self.margin + pad if "top" in corner else self.size[1] - self.margin - pad - high
+        self._panel(x - pad, y - pad, x + wide + pad, y + high + pad)
+        self._draw.text((x, y + high / 2), text, font=font, fill=INK, anchor="lm")
+
+    def tabulate(self, readings: Readings, now: Degrees, left: int, right: int) -> None:
+        """Write what servos are at, each with a bar from stop to stop, at the right of the part from ``left`` to
+        ``right``, or at its foot where it is high. Where not all have room, those that move most have."""
+        letter = max(_LEAST_LETTER, round(0.72 * self.letter))
+        line = round(1.55 * letter)
+        beside = is_wide((right - left, self.size[1]))
+        rows = chosen_rows(readings, max(1, int((_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1] / line)))
+        if not len(rows):
+            return
+        font, mono = _font(letter), _font(letter, mono=True)
+        names = [shortened(readings.names[row]) for row in rows]
+        left_out = len(readings.names) - len(rows)
+        name_wide = max(self._draw.textlength(name, font=font) for name in names)
+        value_wide, bar, gap = self._draw.textlength("-000.0 mm", font=mono), round(4.0 * letter), round(0.6 * letter)
+        wide, high = name_wide + value_wide + bar + 2 * gap, line * (len(rows) + bool(left_out))
+        x = right - self.margin - gap - wide
+        y = round(0.5 * (self.size[1] - high)) if beside else self.size[1] - high - self.margin - gap
+        self._panel(x - gap, y - gap, x + wide + gap, y + high + gap)
+        beyond = now.beyond != 0.0
+        for number, (row, name) in enumerate(zip(rows, names, strict=True)):
+            middle = y + (number + 0.5) * line
+            self._draw.text((x, middle), name, font=font, fill=INK, anchor="lm")
+            colour = BEYOND if beyond[row] else INK
+            end = x + name_wide + gap + value_wide
+            self._draw.text((end, middle), value_text(now, row), font=mono, fill=colour, anchor="rm")
+            self._bar(end + gap, middle, bar, 0.22 * letter, now, row, bool(beyond[row]))
+        if left_out:
+            middle = y + (len(rows) + 0.5) * line
+            self._draw.text((x, middle), f"+ {left_out}", font=font, fill=PALE, anchor="lm")
+
+    def _bar(self, x: float, y: float, wide: float, half: float, now: Degrees, row: int, beyond: bool) -> None:
+        """A line from stop to stop with the present value on it."""
+        lower, upper, value = now.lower[row], now.upper[row], now.value[row]
+        if not np.isfinite([lower, upper, value]).all() or upper <= lower:
+            return
+        self._draw.rectangle((x, y - half / 3, x + wide, y + half / 3), fill=PALE)
+        at = x + wide * float(np.clip((value - lower) / (upper - lower), 0.0, 1.0))
+        self._draw.rectangle((at - half, y - 2 * half, at + half, y + 2 * half), fill=BEYOND if beyond else ACCENT)
+
+    def _panel(self, left: float, top: float, right: float, bottom: float) -> None:
+        self._draw.rounded_rectangle((left, top, right, bottom), radius=0.35 * self.letter, fill=_GROUND)
+
+    def _fitting(self, text: str, font: Any, wide: float) -> str:
+        """As much of a text as there is room for."""
+        while len(text) > 2 and self._draw.textlength(text, font=font) > wide:
+            text = text[:-2].rstrip() + "…"
+        return text
+
+
+def chosen_rows(readings: Readings, most: int) -> list[int]:
+    """Which degrees are told of, in their order: all, or as many as there is room for, of those that move most."""
+    values = np.nan_to_num(readings.moving["value"])
+    count = values.shape[1] if values.ndim == 2 else 0
+    if count <= most:
+        return list(range(count))
+    reach = np.ptp(values, axis=0)
+    return sorted(np.argsort(-reach, kind="stable")[: max(1, most - 1)].tolist())
+
+
+def value_text(now: Degrees, row: int) -> str:
+    """What a degree is at: degrees, or the model's lengths."""
+    value = float(now.value[row])
+    if not np.isfinite(value):
+        return "–"
+    return f"{np.degrees(value):.1f}°" if now.turns[row] else f"{value:.3f}"
+
+
+def shortened(name: str) -> str:
+    """A name that is not too long for a table."""
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+@lru_cache(maxsize=16)
+def _font(size: int, mono: bool = False) -> Any:
+    from PIL import ImageFont
+
+    utils: Any = bpy.utils  # its stubs lack this
+    folder = os.path.join(utils.system_resource("DATAFILES"), "fonts")
+    path = os.path.join(folder, "DejaVuSansMono.woff2" if mono else "Inter.woff2")
+    try:
+        return ImageFont.truetype(path, size)
+    except OSError:  # a Blender without its fonts, or a Pillow that cannot read them
+        return ImageFont.load_default(size)

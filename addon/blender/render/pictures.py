@@ -1,0 +1,80 @@
+"""Pictures as files: their size, loops and overviews of them. Pillow does the work and is loaded only for that."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...model.report import FormatError
+
+_SHADES = 255  # of a loop's palette; one is left for what stays as it is
+#: The least time between pictures of a loop that browsers keep to (s).
+_LEAST = 0.02
+
+
+def pillow() -> Any:
+    """Pillow's ``Image`` module. FormatError where it is missing."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise FormatError("this needs Pillow", remedy="Install it: pip install pillow.") from None
+    return Image
+
+
+def picture_size(path: str) -> tuple[int, int]:
+    """Width and height of a .png, from its head."""
+    with open(path, "rb") as file:
+        head = file.read(24)
+    if head[:8] != b"\x89PNG\r\n\x1a\n" or len(head) < 24:
+        raise FormatError("this is no .png picture", path=path, remedy="Render it anew.")
+    width, height = struct.unpack(">II", head[16:24])
+    return width, height
+
+
+def save_loop(pictures: Sequence[str], path: str, fps: float) -> None:
+    """Write pictures as a .gif that goes round for ever, in the colours that most of them have in common.
+
+    A .gif counts in hundredths of a second: each picture is shown until the one that is nearest to its time."""
+    image = pillow()
+    frames = [image.open(picture).convert("RGB") for picture in pictures]
+    palette = _common_palette(image, frames)
+    flat = [frame.quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for frame in frames]
+    ends = [round(100.0 * (number + 1) / fps) for number in range(len(frames))]
+    times = [10 * (end - start) for start, end in zip([0, *ends], ends, strict=False)]
+    if min(times) < 1000.0 * _LEAST:
+        raise FormatError(f"a .gif cannot show {fps:g} pictures per second", path=path, remedy="Choose 50 or fewer.")
+    flat[0].save(path, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=False, disposal=1)
+
+
+def _common_palette(image: Any, frames: Sequence[Any]) -> Any:
+    """The colours of some frames all through the film, side by side."""
+    some = frames[:: max(1, len(frames) // 12)]
+    strip = image.new("RGB", (160 * len(some), 160))
+    for number, frame in enumerate(some):
+        strip.paste(frame.resize((160, 160)), (160 * number, 0))
+    return strip.quantize(colors=_SHADES, method=image.Quantize.MEDIANCUT)
+
+
+def save_sheet(pictures: Sequence[str], path: str, columns: int = 4, rows: int = 4, width: int = 480) -> None:
+    """Write an overview of a film to a .png: up to ``columns`` x ``rows`` of its frames, evenly from the first to the
+    last, each ``width`` pixels wide."""
+    image = pillow()
+    count = min(len(pictures), columns * rows)
+    chosen = [pictures[round(number * (len(pictures) - 1) / max(count - 1, 1))] for number in range(count)]
+    wide, high = picture_size(chosen[0])
+    cell = width, max(1, round(width * high / wide))
+    columns = min(columns, count)
+    gap = 4
+    sheet = image.new(
+        "RGB",
+        (columns * (cell[0] + gap) + gap, -(-count // columns) * (cell[1] + gap) + gap),
+        (255, 255, 255),
+    )
+    for number, picture in enumerate(chosen):
+        row, column = divmod(number, columns)
+        small = image.open(picture).convert("RGB").resize(cell, image.Resampling.LANCZOS)
+        sheet.paste(small, (gap + column * (cell[0] + gap), gap + row * (cell[1] + gap)))
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(path)

@@ -1,0 +1,82 @@
+"""The first pass of filming: a scene played once, or once on keys and once under physics."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+
+import bpy
+
+from ...model.report import FormatError, Report
+from ..access import record_of, settings
+from ..physics.homes import is_simulated
+from ..physics.simulation import clear_physics
+from ..properties import registered
+from .options import FilmOptions
+from .take import Schedule, Take, record
+
+#: A take and what is written over it.
+Labelled = tuple[str, Take]
+
+
+def play(
+    context: bpy.types.Context,
+    objects: Sequence[bpy.types.Object],
+    plan: Schedule,
+    options: FilmOptions,
+    report: Report,
+) -> Generator[Labelled | None, None, None]:
+    """Play the scene for each take that is wanted, pausing with None after every frame and with the take at its end."""
+    rigs = models_of(objects)
+    noted = rigs if options.burn else []
+    for label, physics in takes_wanted(options):
+        take = Take()
+        with (
+            driven(context.scene, rigs, physics, plan.first),
+            closing(record(context, objects, options.scenery, plan, take, report, noted)) as frames,
+        ):
+            for _ in frames:
+                yield None
+        yield label, take
+
+
+def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
+    """What is written over each take, and whether physics is to drive the models: None leaves that to them."""
+    return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
+
+
+def models_of(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
+    """The armatures of the models that objects belong to, each once."""
+    if not registered():
+        return []
+    found = (record_of(obj).model for obj in objects)
+    return list(dict.fromkeys(rig for rig in found if rig is not None))
+
+
+@contextmanager
+def driven(
+    scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], physics: bool | None, first: int
+) -> Iterator[None]:
+    """Have models driven by their keys, or by physics, while the scene is played; then as they were before."""
+    if physics is None:
+        yield
+        return
+    if not rigs:
+        raise FormatError("only mechanisms can be shown on their keys and under physics side by side")
+    before = [(rig, settings(rig).drive, is_simulated(rig)) for rig in rigs]
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    scene.frame_set(first)
+    try:
+        for rig, drive, _ in before:
+            wanted = ("SERVO" if drive == "KEYS" else drive) if physics else "KEYS"
+            if drive != wanted:
+                settings(rig).drive = wanted
+        yield
+    finally:
+        scene.frame_set(first)
+        for rig, drive, simulated in before:
+            if settings(rig).drive != drive:
+                settings(rig).drive = drive
+            if is_simulated(rig) and not simulated:
+                clear_physics(scene, rig)
+        scene.frame_set(frame, subframe=subframe)

@@ -1,0 +1,93 @@
+"""Film in the sidebar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import bpy
+
+from ...model.report import FormatError
+from ..render import FilmOptions, frames_left, frames_of, wants_poster
+from ..translations import told
+from .common import counted, model_in
+from .film import film_path, why_no_place
+from .film_wishes import copy_wishes, ending_from, film_wishes, options_from
+from .sidebar import ORDER, ModelPanel, paragraph, split
+
+
+class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
+    bl_label = "Film"
+    bl_order = ORDER["film"]
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        wishes = film_wishes(context.scene)
+        column = split(layout.column())
+        column.prop(wishes, "stage")
+        column.prop(wishes, "camera")
+        column.prop(wishes, "engine")
+        column.prop(wishes, "format")
+        if wishes.format == "OWN":
+            column.prop(wishes, "size")
+        column.prop(wishes, "length")
+        if wishes.length == "OWN":
+            column.prop(wishes, "seconds")
+        column.prop(wishes, "filepath", placeholder="Beside the .blend")
+        reason = tell_what(context, layout, wishes)
+        row = layout.row(align=True)
+        row.scale_y = 1.3
+        copy_wishes(wishes, row.operator("knuckle.preview_film", icon="IMAGE_DATA"))
+        button = row.row(align=True)
+        button.enabled = not reason
+        copy_wishes(wishes, button.operator("knuckle.render_film", text="Make Film", icon="RENDER_ANIMATION"))
+
+
+class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
+    bl_label = "Titles and Extras"
+    bl_parent_id = "VIEW3D_PT_knuckle_film"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        wishes = film_wishes(context.scene)
+        split(layout.column()).prop(wishes, "title")
+        layout.row(align=True).prop(wishes, "burn")
+        column = layout.column()
+        column.prop(wishes, "side_by_side")
+        column.prop(wishes, "sheet")
+        column.prop(wishes, "poster")
+        column.prop(wishes, "keep_frames")
+        split(layout.column()).prop(wishes, "samples")
+
+
+def tell_what(context: bpy.types.Context, layout: bpy.types.UILayout, wishes: Any) -> str:
+    """Say what will be made; why it cannot, where it cannot."""
+    rig = model_in(context)
+    reason = why_no_place(wishes.filepath)
+    if not reason:
+        path = film_path(rig, wishes.filepath, ending_from(wishes))
+        try:
+            paragraph(context, layout, summary(context.scene, path, options_from(wishes)), "INFO")
+        except FormatError as error:
+            reason = str(error)
+        else:
+            left = frames_left(path)
+            if left:
+                paragraph(context, layout, f"An interrupted film left {counted(left, 'frame')} to go on with")
+    if reason:
+        paragraph(context, layout, reason, "ERROR")
+    return reason
+
+
+def summary(scene: bpy.types.Scene, path: str, options: FilmOptions) -> str:
+    """What will be made. FormatError where that cannot be."""
+    size = f"{options.size[0]} x {options.size[1]}"
+    if wants_poster(path):
+        return told(f"{size}, one picture")
+    frames, fps = frames_of(scene, replace(options, poster_frame=None))
+    return told(f"{size}, {frames / fps:.1f} s, {counted(frames, 'frame')} at {fps:g} per second")
+
+
+CLASSES = (VIEW3D_PT_knuckle_film, VIEW3D_PT_knuckle_film_overlays)
