@@ -315,7 +315,7 @@ def functions() -> str:
 def function(name: str, node: ast.FunctionDef | ast.ClassDef) -> str:
     text = inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
     words, _, example = text.partition("\n>>> ")
-    parts = [f"### {name}\n", f"```text\n{signature(node)}\n```\n", words.strip().replace("``", "`") + "\n"]
+    parts = [f"## {name}\n", f"```text\n{signature(node)}\n```\n", words.strip().replace("``", "`") + "\n"]
     if example:
         parts.append(f"```pycon\n>>> {example.rstrip()}\n```\n")
     return "\n".join(parts)
@@ -365,7 +365,7 @@ def physics() -> str:
             if not found:
                 raise ValueError(f"docs/figure_rows.py: no figure is called {pattern}")
             told += [figure_row(words, bar, found) for bar in dict.fromkeys(figure["bar"] for figure in found)]
-        out.append(f"### {section}\n\n{rows(('what', 'worst', 'bar', 'figures'), told)}")
+        out.append(f"## {section}\n\n{rows(('what', 'worst', 'bar', 'figures'), told)}")
     lost = [what for what, figure in left.items() if figure["bar"] is not None]
     if lost:
         raise ValueError(f"docs/figure_rows.py has no line for: {lost}")
