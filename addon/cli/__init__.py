@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _check_folders(args: argparse.Namespace) -> None:
     """Refuse what could not be written before any work is done."""
-    for name in ("out", "plot", "blend", "target"):
+    for name in ("out", "plot", "blend", "target", "sheet", "poster"):
         path = getattr(args, name, None)
         if path is not None and args.verb != "demo" and not path.parent.is_dir():
             raise FormatError(

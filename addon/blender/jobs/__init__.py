@@ -4,7 +4,7 @@ Knuckle has to be registered."""
 
 from ..animation import Units
 from .demo import demo
-from .films import RenderJob, render_to_file
+from .films import RenderJob, frames_left, render_to_file
 from .runs import simulate_to_file
 from .scenes import animate_to_blend, import_to_blend
 
@@ -13,6 +13,7 @@ __all__ = [
     "Units",
     "animate_to_blend",
     "demo",
+    "frames_left",
     "import_to_blend",
     "render_to_file",
     "simulate_to_file",

@@ -18,7 +18,6 @@ from ..physics.bake import bake, recorded_motion
 from ..physics.simulation import build_physics
 from ..physics.world import frame_rate
 from ..render import FilmOptions, film
-from .films import facing
 from .runs import describe_run
 from .scenes import Inputs, fresh_scene, key_motion, load_into, save_blend, set_inputs
 from .ticker import Ticker
@@ -73,7 +72,7 @@ def demo(
             bpy.context,
             bodies,
             str(folder / f"{stem}.png"),
-            FilmOptions(engine="EEVEE", size=(1280, 720), heading=facing(rig), progress=Ticker("filming")),
+            FilmOptions(engine="EEVEE", size=(1280, 720), progress=Ticker("filming")),
         )
     )
     step("filming the video")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import bpy
 
@@ -14,17 +14,16 @@ from ..access import settings
 from ..animation.gait import bake_gait, live_gait, plays_own_gait
 from ..model_parts import parts, rigs_in
 from ..physics.world import frame_rate
-from ..render import FilmOptions, film
+from ..render import FilmOptions, film, frames_left
 from .scenes import Inputs, fresh_scene, key_motion, load_into, set_inputs
 from .ticker import Ticker
 
 
 @dataclass
 class RenderJob:
-    """What ``render`` was asked for; None leaves the choice to us."""
+    """What ``render`` was asked for; None leaves the choice to us. ``film`` is what ``FilmOptions`` is made of."""
 
-    engine: str | None = None
-    size: tuple[int, int] | None = None
+    film: Mapping[str, Any] = field(default_factory=dict)
     seconds: float | None = None
     drive: str | None = None
     motion: Path | None = None
@@ -33,10 +32,7 @@ class RenderJob:
 
     def options(self) -> FilmOptions:
         """The film's options."""
-        options = FilmOptions(progress=Ticker("filming"))
-        options.engine = self.engine or options.engine  # type: ignore[assignment]
-        options.size = self.size or options.size
-        return options
+        return FilmOptions(progress=Ticker("filming"), **self.film)
 
 
 def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
@@ -49,9 +45,7 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
     direct(scene, rig, job, drive, report)
-    options = job.options()
-    options.heading = facing(rig) if out.suffix.lower() == ".png" else None
-    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), options))
+    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), job.options()))
     return report
 
 
@@ -64,11 +58,6 @@ def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive:
         settings(rig).drive = drive
     if settings(rig).drive == "KEYS" and job.inputs and plays_own_gait(rig):
         bake_gait(scene, rig, scene.frame_start, scene.frame_end)
-
-
-def facing(rig: bpy.types.Object) -> float | None:
-    """Where a model that does not travel looks (rad about Z); None where its format does not say."""
-    return math.pi / 2 if settings(rig).format == "juice" else None
 
 
 def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
@@ -92,3 +81,6 @@ def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
     bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
     report.extend(film(bpy.context, bodies, str(out), job.options()))
     return report
+
+
+__all__ = ["RenderJob", "frames_left", "render_to_file"]

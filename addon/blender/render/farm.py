@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -46,11 +47,16 @@ def prepare(
             takes = [take for take in playing if take is not None]
         reel = reel_for(context, objects, plan, size, options)
         scenes = set_stage(stack, context, takes, reel, options, poster=False)
-        with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
-            result = os.path.join(room, "stage.blend")
-            bpy.data.libraries.write(result, set(scenes), path_remap="ABSOLUTE", compress=True)
-            deliver(result, blend)
+        save_stage(scenes, blend)
         return reel
+
+
+def save_stage(scenes: Sequence[bpy.types.Scene], blend: str) -> None:
+    """Save stages, and nothing else of the open file, to the file ``blend``."""
+    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
+        result = os.path.join(room, "stage.blend")
+        bpy.data.libraries.write(result, set(scenes), path_remap="ABSOLUTE", compress=True)
+        deliver(result, blend)
 
 
 def open_stage(blend: str) -> bpy.types.Scene:

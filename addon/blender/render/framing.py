@@ -69,12 +69,12 @@ class Shot:
         return first
 
 
-def heading_of(centres: Array, size: float) -> float:
-    """Angle (rad) about +Z of the travel from the first to the last of ``centres`` (n, 3); the front of
-    Blender's scenes, -Y, for a model that stays within half its size."""
+def heading_of(centres: Array, size: float, front: float = -0.5 * np.pi) -> float:
+    """Angle (rad) about +Z of the travel from the first to the last of ``centres`` (n, 3); ``front``, which is that
+    of Blender's scenes, -Y, for a model that stays within half its size."""
     travel = centres[-1, :2] - centres[0, :2]
     if np.hypot(*travel) < 0.5 * size:
-        return -0.5 * float(np.pi)
+        return front
     return float(np.arctan2(travel[1], travel[0]))
 
 
@@ -125,12 +125,13 @@ def plan_shot(
     heading: float | None,
     camera: Camera = "FOLLOW",
     room: Room = NO_ROOM,
+    front: float = -0.5 * np.pi,
 ) -> Shot:
     """The shot for a model whose box is ``lows``..``highs`` (n, 3) and whose points are ``corners``
     (n, m, 3) in the n filmed frames. No point leaves the picture in any of them, nor gets into ``room``."""
     centres = 0.5 * (lows + highs)
     extent = float(np.linalg.norm((highs - lows).max(axis=0)))
-    heading = heading_of(centres, extent) if heading is None else heading
+    heading = heading_of(centres, extent, front) if heading is None else heading
     view, count = VIEWS[camera], len(centres)
     round_ = 2.0 * np.pi * np.arange(count) / count if camera == "TURNTABLE" else np.zeros(count)
     rotations = np.array([view_rotation(heading + angle, view) for angle in round_])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -30,7 +31,7 @@ def play(
     rigs = models_of(objects)
     noted = rigs if options.burn else []
     for label, physics in takes_wanted(options):
-        take = Take()
+        take = Take(front=front_of(rigs))
         with (
             driven(context.scene, rigs, physics, plan.first),
             closing(record(context, objects, options.scenery, plan, take, report, noted)) as frames,
@@ -43,6 +44,11 @@ def play(
 def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
     """What is written over each take, and whether physics is to drive the models: None leaves that to them."""
     return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
+
+
+def front_of(rigs: Sequence[bpy.types.Object]) -> float:
+    """Where models that do not travel look (rad about Z): as their format has it, or to Blender's front, -Y."""
+    return 0.5 * math.pi * (1.0 if rigs and settings(rigs[0]).format == "juice" else -1.0)
 
 
 def models_of(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:

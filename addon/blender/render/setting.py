@@ -86,7 +86,8 @@ def direct(take: Take, size: tuple[int, int], options: FilmOptions) -> Shot:
     """The camera work for a take."""
     corners = take.corners()
     lows, highs = corners.min(axis=1), corners.max(axis=1)
-    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room_for(size, options))
+    room = room_for(size, options)
+    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room, take.front)
 
 
 def room_for(size: tuple[int, int], options: FilmOptions) -> Room:

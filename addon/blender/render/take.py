@@ -26,7 +26,8 @@ SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "FONT"}
 class Take:
     """``frames`` are the n filmed frames of the scene, ``poses`` (n, k, 4, 4) the world matrices of the k
     ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``cast`` how many of the objects (the first) are
-    the model; the others are scenery. ``fps`` is the rate of the filmed frames."""
+    the model; the others are scenery. ``fps`` is the rate of the filmed frames, ``readings`` what the joints
+    were at where that is noted, ``front`` (rad about Z) where the model looks while it does not travel."""
 
     frames: list[int] = field(default_factory=list)
     objects: list[bpy.types.Object] = field(default_factory=list)
@@ -35,6 +36,7 @@ class Take:
     boxes: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
     fps: float = 0.0
     readings: Readings | None = None
+    front: float = -0.5 * np.pi
 
     def corners(self, scenery: bool = False) -> Array:
         """World points (n, 8 x cast, 3) that enclose the model, or the ``scenery``, in each frame."""

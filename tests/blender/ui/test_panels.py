@@ -140,8 +140,8 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
 #: The panels, and those inside them.
 ORDER = [
     "Model", "Parts", "Servos", "Poses", "Controls", "Joints and Stops", "Twins", "Motion", "Motions",
-    "Range and Stops", "Velocity and Acceleration", "Servo Names", "Physics", "World", "Truth Report", "Film", "Titles and Extras",
-    "Report", "Checks",
+    "Range and Stops", "Velocity and Acceleration", "Servo Names", "Physics", "World", "Truth Report", "Film",
+    "Titles and Extras", "Report", "Checks",
 ]  # fmt: skip
 
 

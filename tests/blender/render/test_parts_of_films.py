@@ -1,0 +1,316 @@
+"""Films in parts: interrupted and gone on with, prepared here and rendered there, with words over them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+bpy = pytest.importorskip("bpy", reason="Blender is not here")
+
+from tests.blender.render.test_filming import SMALL, pixels_of, set_up_oddly, snapshot, video_facts, walker  # noqa: E402
+
+
+class Escape(Exception):
+    """The user's Esc."""
+
+
+@pytest.fixture
+def empty() -> Iterator[Any]:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    yield bpy.context
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+@pytest.fixture
+def pendulum() -> Iterator[Any]:
+    """A hinge that is keyed from -45 to 45 degrees in 24 frames, its stops at 60 degrees: its armature."""
+    import addon
+    from addon import formats
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    addon.register()
+    rig = rig_in(build(formats.loads(PENDULUM.encode(), "pendulum.skel"), bpy.context, BuildOptions()))
+    bone = rig.pose.bones["arm joint"]
+    for frame, angle in ((1, -45.0), (24, 45.0)):
+        bone.rotation_euler.z = np.radians(angle)
+        bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    bpy.context.scene.frame_end = 24
+    yield rig
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+PENDULUM = """<skel version="1.0"><world name="w"><physics><gravity>0 0 -9.81</gravity></physics>
+<skeleton name="pendulum">
+<body name="base"><transformation>0 0 1 0 0 0</transformation><inertia><mass>1</mass></inertia>
+<visualization_shape><geometry><box><size>0.3 0.3 0.2</size></box></geometry></visualization_shape></body>
+<body name="arm"><transformation>0 0 0.6 0 0 0</transformation><inertia><mass>1</mass></inertia>
+<visualization_shape><geometry><box><size>0.1 0.1 0.7</size></box></geometry></visualization_shape></body>
+<joint type="weld" name="base joint"><parent>world</parent><child>base</child></joint>
+<joint type="revolute" name="arm joint"><transformation>0 0 0.35 0 0 0</transformation>
+<parent>base</parent><child>arm</child>
+<axis><xyz>1 0 0</xyz><limit><lower>-1.0471976</lower><upper>1.0471976</upper></limit></axis></joint>
+</skeleton></world></skel>"""
+
+
+def frames_in(folder: Path) -> dict[str, bytes]:
+    """The pictures of a folder."""
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.png"))}
+
+
+def film_until(context: Any, model: Any, path: Path, at: int, **options: Any) -> None:
+    """Film, and press Esc after so many steps."""
+    from addon.blender.render import FilmOptions, film
+
+    def progress(done: int, _total: int) -> None:
+        if done == at:
+            raise Escape
+
+    with pytest.raises(Escape):
+        film(context, model, str(path), FilmOptions(progress=progress, **SMALL, **options))
+
+
+def test_a_film_that_was_interrupted_at_a_third_is_the_same_as_one_that_was_not(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film, frames_left
+
+    model = walker(empty.scene)
+    whole, parts = tmp_path / "whole.mp4", tmp_path / "parts.mp4"
+    film(empty, model, str(whole), FilmOptions(keep_frames=True, **SMALL))
+    film_until(empty, model, parts, 23 + 4)
+    left = frames_in(tmp_path / "parts_frames")
+    assert list(left) == [f"{frame:06d}.png" for frame in (1, 2, 3, 4)] and frames_left(str(parts)) == 4
+    stamps = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts_frames").glob("*.png")}
+    report = film(empty, model, str(parts), FilmOptions(keep_frames=True, resume=True, **SMALL))
+    assert "4 of 12 frames were there already" in str(report.entries[0])
+    again = {name: (tmp_path / "parts_frames" / name).stat().st_mtime_ns for name in stamps}
+    assert again == stamps, "what is there is not rendered again"
+    assert frames_in(tmp_path / "parts_frames") == frames_in(tmp_path / "whole_frames")
+    assert video_facts(parts) == video_facts(whole)
+
+
+@pytest.mark.parametrize("change", ["motion", "model", "colour", "stage", "words", "not resumed", "cut off"])
+def test_frames_of_another_film_are_not_gone_on_with(empty: Any, tmp_path: Path, change: str) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    model, path = walker(empty.scene), tmp_path / "walk.mp4"
+    (tmp_path / "walk_frames").mkdir()
+    (tmp_path / "walk_frames" / "notes.txt").write_text("mine")
+    film_until(empty, model, path, 23 + 3)
+    options: dict[str, Any] = {"resume": True}
+    if change == "motion":
+        model[1].location.x += 0.01
+    elif change == "model":
+        model[0].data.vertices[0].co.x += 0.01
+    elif change == "colour":
+        model[0].data.materials[0].diffuse_color[1] += 0.1
+    elif change == "stage":
+        options["stage"] = "BLUEPRINT"
+    elif change == "words":
+        options["title"] = "Another"
+    elif change == "not resumed":
+        options["resume"] = False
+    else:
+        picture = tmp_path / "walk_frames" / "000002.png"
+        picture.write_bytes(picture.read_bytes()[:10])
+    told = film(empty, model, str(path), FilmOptions(**SMALL, **options))
+    resumed = [str(entry) for entry in told.entries if entry.code == "film-resumed"]
+    assert [re.search(r"\d+ of \d+", line)[0] for line in resumed] == (["2 of 12"] if change == "cut off" else [])
+    assert video_facts(path)[1] == 12
+    assert [thing.name for thing in (tmp_path / "walk_frames").iterdir()] == ["notes.txt"], "only ours go"
+
+
+def test_a_prepared_stage_gives_the_same_frames_as_filming_at_once(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, encode, film, open_stage, reel_of, render_frames
+
+    film(empty, walker(empty.scene), str(tmp_path / "once.mp4"), FilmOptions(keep_frames=True, **SMALL))
+    # render in a fresh file, the last frames first
+    blend = tmp_path / "farm" / "stage.blend"
+    reel = prepared(empty, blend)
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = open_stage(str(blend))
+    assert reel_of(scene) == reel and (reel.frames, reel.fps, reel.size) == (12, 30.0, (160, 90))
+    for first, last in ((7, 12), (1, 6)):
+        render_frames(scene, first, last, str(tmp_path / "chunks"))
+    assert frames_in(tmp_path / "chunks") == frames_in(tmp_path / "once_frames")
+    assert encode(str(tmp_path / "chunks"), str(tmp_path / "farm.mp4"), reel.fps) == 12
+    assert video_facts(tmp_path / "farm.mp4") == video_facts(tmp_path / "once.mp4") == ((160, 90), 12, 30.0)
+    with pytest.raises(ValueError, match="frames 1 to 12"):
+        render_frames(scene, 12, 13, str(tmp_path / "chunks"))
+
+
+def prepared(context: Any, blend: Path) -> Any:
+    """The stage of the scene's walker in a file. (It is no mechanism: ``prepare`` takes only those.)"""
+    from contextlib import ExitStack
+
+    from addon.blender.render import FilmOptions
+    from addon.blender.render.farm import save_stage
+    from addon.blender.render.filming import reel_for
+    from addon.blender.render.playing import play
+    from addon.blender.render.setting import set_stage
+    from addon.blender.render.take import schedule
+    from addon.model.report import Report
+
+    options, model = FilmOptions(**SMALL), [obj for obj in context.scene.objects if obj.type == "MESH"]
+    plan = schedule(context.scene, options, poster=False)
+    takes = [take for take in play(context, model, plan, options, Report()) if take is not None]
+    with ExitStack() as stack:
+        reel = reel_for(context, model, plan, options.size, options)
+        save_stage(set_stage(stack, context, takes, reel, options, poster=False), str(blend))
+    return reel
+
+
+def test_preparing_leaves_the_file_as_it_was(pendulum: Any, tmp_path: Path) -> None:
+    from addon.blender.access import settings
+    from addon.blender.render import FilmOptions, open_stage, prepare
+    from addon.blender.render.reel import readings_of, stages_of
+
+    set_up_oddly(bpy.context.scene)
+    before = snapshot(bpy.context)
+    options = FilmOptions(burn=("SERVOS",), side_by_side=True, **{**SMALL, "frame_end": 8})
+    reel = prepare(settings(pendulum).collection, bpy.context, options, str(tmp_path / "stage.blend"))
+    assert snapshot(bpy.context) == before
+    scenes = stages_of(open_stage(str(tmp_path / "stage.blend")))
+    assert len(scenes) == 2 and reel.frames == 4
+    keys, physics = (readings_of(scene) for scene in scenes)
+    assert keys.names == physics.names == ["arm joint"]
+    assert not np.allclose(keys.moving["value"][-1], physics.moving["value"][-1], atol=0.01), "physics is no keys"
+
+
+@pytest.mark.parametrize("drive", ["KEYS", "SERVO"])
+def test_side_by_side_leaves_the_scene_and_its_drive_as_they_were(pendulum: Any, tmp_path: Path, drive: str) -> None:
+    from addon.blender.model_parts import parts
+    from addon.blender.render import FilmOptions, film
+
+    pendulum.data.knuckle.drive = drive
+    bpy.context.scene.frame_set(1)
+    set_up_oddly(bpy.context.scene)
+    bpy.context.scene.frame_set(1)
+    before = snapshot(bpy.context)
+    options = FilmOptions(side_by_side=True, **{**SMALL, "frame_end": 8})
+    film(bpy.context, parts(pendulum, "BODY"), str(tmp_path / "both.mp4"), options)
+    assert snapshot(bpy.context) == before and pendulum.data.knuckle.drive == drive
+    film_until(bpy.context, parts(pendulum, "BODY"), tmp_path / "both.mp4", 11, side_by_side=True)
+    assert snapshot(bpy.context) == before and pendulum.data.knuckle.drive == drive
+
+
+def test_words_and_marks_are_where_they_belong(pendulum: Any, tmp_path: Path) -> None:
+    from addon.blender.model_parts import parts
+    from addon.blender.render import FilmOptions, film
+
+    def frame(*burn: Any, **more: Any) -> np.ndarray:
+        options = FilmOptions(size=(640, 360), samples=1, burn=burn, frame_end=3, keep_frames=True, **more)
+        film(bpy.context, parts(pendulum, "BODY"), str(tmp_path / "a.mp4"), options)
+        return pixels_of(tmp_path / "a_frames" / "000002.png")
+
+    plain = frame()
+    for where, changed in {
+        "top left": np.abs(frame("NAME") - plain),
+        "bottom left": np.abs(frame("TIME") - plain),
+        "title": np.abs(frame(title="A pendulum") - plain),
+    }.items():
+        rows, columns = np.nonzero(changed.max(axis=2) > 0.05)
+        assert len(rows) > 200 and columns.max() < 320
+        assert rows.min() > 240 if "bottom" in where else rows.max() < 120
+    table = frame("SERVOS")
+    assert (np.abs(table - plain)[120:240, 480:].max(axis=2) > 0.05).any(), "a table at the right"
+
+
+def test_stops_are_drawn_where_the_joint_is_seen(
+    pendulum: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bpy_extras.object_utils import world_to_camera_view
+    from mathutils import Vector
+
+    from addon.blender.model_parts import parts
+    from addon.blender.render import FilmOptions, burning, film
+
+    kept: list[tuple[Any, Any]] = []
+    plain = burning.seen_by
+
+    def seen_by(scene: Any, strokes: Any, corners: int, size: tuple[int, int]) -> Any:
+        places, colours = plain(scene, strokes, corners, size)
+        points = strokes.arrays()[0]
+        known = [world_to_camera_view(scene, scene.camera, Vector(point.tolist())) for point in points]
+        pixels = [(seen.x * size[0], (1.0 - seen.y) * size[1]) for seen in known]
+        kept.append((np.sort(np.reshape(places, (-1, 2)), axis=0), np.sort(np.reshape(pixels, (-1, 2)), axis=0)))
+        return places, colours
+
+    monkeypatch.setattr(burning, "seen_by", seen_by)
+    options = FilmOptions(size=(320, 180), samples=1, burn=("AXES", "STOPS", "SERVOS"), camera="SIDE", frame_end=5)
+    film(bpy.context, parts(pendulum, "BODY"), str(tmp_path / "a.mp4"), options)
+    assert sum(len(ours) for ours, _ in kept) > 100
+    assert all(np.allclose(ours, theirs, atol=0.1) for ours, theirs in kept), "Blender's own projection agrees"
+
+
+def test_a_loop_goes_round_for_ever_at_its_rate(empty: Any, tmp_path: Path) -> None:
+    from PIL import Image
+
+    from addon.blender.render import FilmOptions, film
+
+    film(empty, walker(empty.scene), str(tmp_path / "walk.gif"), FilmOptions(fps=15.0, **SMALL))
+    with Image.open(tmp_path / "walk.gif") as loop:
+        assert (loop.size, loop.n_frames, loop.info["loop"]) == ((160, 90), 6, 0)
+        times = []
+        for frame in range(loop.n_frames):
+            loop.seek(frame)
+            times.append(loop.info["duration"])
+    assert sum(times) == 400 and set(times) <= {60, 70}, "6 frames at 15 per second, in hundredths"
+
+
+def test_webm_is_made_too_with_its_sheet_and_poster(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    extras = {"sheet": str(tmp_path / "sheet.png"), "poster": str(tmp_path / "poster.png")}
+    film(empty, walker(empty.scene), str(tmp_path / "walk.webm"), FilmOptions(**SMALL, **extras))
+    assert (tmp_path / "walk.webm").read_bytes()[:4] == b"\x1aE\xdf\xa3"
+    assert video_facts(tmp_path / "walk.webm") == ((160, 90), 12, 30.0)
+    assert pixels_of(tmp_path / "poster.png").shape == (90, 160, 3)
+    sheet = pixels_of(tmp_path / "sheet.png")
+    assert sheet.shape == (3 * 274 + 4, 4 * 484 + 4, 3), "twelve frames in rows of four"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["poster.png", "sheet.png", "walk.webm"]
+
+
+def test_frames_that_lack_some_are_not_put_together(tmp_path: Path) -> None:
+    from addon.blender.render import encode
+    from addon.model.report import FormatError
+
+    with pytest.raises(FormatError, match="no frames"):
+        encode(str(tmp_path), str(tmp_path / "a.mp4"), 30.0)
+    for frame in (1, 2, 4):
+        (tmp_path / f"{frame:06d}.png").write_bytes(b"")
+    with pytest.raises(FormatError, match="frame 3 is missing"):
+        encode(str(tmp_path), str(tmp_path / "a.mp4"), 30.0)
+
+
+@pytest.mark.parametrize("stage", ["STUDIO", "OUTDOOR", "BLUEPRINT", "SCIENTIFIC"])
+@pytest.mark.parametrize("camera", ["THREE_QUARTER", "SIDE", "FRONT", "TURNTABLE"])
+def test_no_frame_is_black_or_empty_and_none_cuts_the_model_off(
+    empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Any, camera: Any
+) -> None:
+    """Each frame is rendered again without the model: what differs is the model and its shadow."""
+    from addon.blender.render import FilmOptions, film, shooting
+    from tests.bench.film_measures import faults, without_model
+
+    plain, found = shooting.render_still, []
+
+    def render_still(scene: Any, path: str) -> None:
+        plain(scene, path)
+        found.append(faults(scene, pixels_of(Path(path)), without_model(scene, plain, tmp_path / "bare.png")))
+
+    monkeypatch.setattr(shooting, "render_still", render_still)
+    options = FilmOptions(stage=stage, camera=camera, **{**SMALL, "fps": 6.0, "frame_end": 120})
+    film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), options)
+    assert found == [[]] * 12
+
+
+def test_the_record_of_frames_says_what_they_belong_to(empty: Any, tmp_path: Path) -> None:
+    film_until(empty, walker(empty.scene), tmp_path / "walk.mp4", 24)
+    record = json.loads((tmp_path / "walk_frames" / "film.json").read_text())
+    assert (record["frames"], record["size"], record["fps"]) == (12, [160, 90], 30.0) and len(record["film"]) == 64
