@@ -106,6 +106,9 @@ def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
     render.use_sequencer = False
     render.film_transparent = False
     render.dither_intensity = 1.0
+    for prop in render.bl_rna.properties:  # when, where and in how long: it differs in equal pictures
+        if prop.identifier.startswith("use_stamp"):
+            setattr(render, prop.identifier, False)
     settings: Any = render.image_settings
     settings.file_format = "PNG"
     settings.color_mode = "RGB"

@@ -22,6 +22,7 @@ MOST_CELLS = 4_000_000
 FADES, BAND = 128, 3  # texels of the palette: along the fade, and across each shade
 FINE, BOLD = 0.011, 0.022  # half the width of a grid's lines, in tiles
 FIFTH = 5
+LINE_FADE = 1.8  # lines are gone before the ground is: afar they would sparkle
 _RISE = 24  # rings of the sky's dome
 _ROUND = 48
 
@@ -140,7 +141,8 @@ def ruled(look: Look, grid: Grid, ground: float) -> Quads:
     faces = (16 * np.arange(count)[:, None, None] + one).reshape(-1, 4)
     along = np.stack([1 + bold[:, 0], np.zeros_like(bold[:, 0], dtype=np.int64), 1 + bold[:, 1]], axis=1)  # (n, 3, 2)
     shade = np.maximum(along[:, :, None, 0], along[:, None, :, 1]).reshape(-1)
-    return Quads(points, faces, np.column_stack([fade[faces.ravel()], np.repeat(band(look, shade), 4)]))
+    fades = fade[faces.ravel()] * np.repeat(np.where(shade > 0, LINE_FADE, 1.0), 4)
+    return Quads(points, faces, np.column_stack([np.minimum(fades, 1.0), np.repeat(band(look, shade), 4)]))
 
 
 def far_floor(look: Look, shot: Shot, ground: float) -> Quads:

@@ -8,6 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
+from ...model.report import FormatError
 from .pictures import picture_size
 from .shooting import frame_name
 
@@ -41,8 +42,10 @@ class FrameFolder:
             return None
 
     def _is_whole(self, frame: int, size: tuple[int, int]) -> bool:
-        picture = self.path / frame_name(frame)
-        return picture.is_file() and picture_size(str(picture)) == size
+        try:
+            return picture_size(str(self.path / frame_name(frame))) == size
+        except (OSError, FormatError):
+            return False
 
     def empty(self) -> None:
         """Delete the frames and what is known of them, and the folder if nothing else is in it."""

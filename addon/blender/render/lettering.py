@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -15,7 +15,8 @@ from .readings import Readings
 
 INK, PALE, ACCENT, BEYOND = (255, 255, 255, 255), (255, 255, 255, 150), (255, 184, 40, 255), (255, 70, 60, 255)
 _GROUND = (16, 20, 28, 150)
-_LEAST_LETTER = 10  # pixels
+_LEAST_LETTER = 9  # pixels
+_LINE = 1.55  # letters
 _LONGEST_NAME = 22
 #: The share of the picture's width, or of its height where it is high, that the table of servos may take.
 TABLE_SHARE = 0.28
@@ -25,6 +26,16 @@ _TABLE_HEIGHT = 0.66  # of a wide picture
 def is_wide(size: tuple[int, int]) -> bool:
     """Whether there is room for a table beside the model rather than beneath it."""
     return size[0] > 1.2 * size[1]
+
+
+class _Table(NamedTuple):
+    """Which rows a table has, their names, its letters' height and the width of its bars (0 has none) and of it all."""
+
+    rows: list[int]
+    names: list[str]
+    letter: int
+    bar: float
+    wide: float
 
 
 class Lettering:
@@ -58,32 +69,54 @@ class Lettering:
     def tabulate(self, readings: Readings, now: Degrees, left: int, right: int) -> None:
         """Write what servos are at, each with a bar from stop to stop, at the right of the part from ``left`` to
         ``right``, or at its foot where it is high. Where not all have room, those that move most have."""
-        letter = max(_LEAST_LETTER, round(0.72 * self.letter))
-        line = round(1.55 * letter)
         beside = is_wide((right - left, self.size[1]))
-        rows = chosen_rows(readings, max(1, int((_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1] / line)))
-        if not len(rows):
+        room = (TABLE_SHARE if beside else 0.9) * (right - left) - 2 * self.margin
+        table = self._plan(readings, now, room, (_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1])
+        if not table.rows:
             return
-        font, mono = _font(letter), _font(letter, mono=True)
-        names = [shortened(readings.names[row]) for row in rows]
-        left_out = len(readings.names) - len(rows)
-        name_wide = max(self._draw.textlength(name, font=font) for name in names)
-        value_wide, bar, gap = self._draw.textlength("-000.0 mm", font=mono), round(4.0 * letter), round(0.6 * letter)
-        wide, high = name_wide + value_wide + bar + 2 * gap, line * (len(rows) + bool(left_out))
-        x = right - self.margin - gap - wide
+        letter, line = table.letter, _LINE * table.letter
+        font, mono, gap = _font(letter), _font(letter, mono=True), 0.6 * letter
+        left_out = len(readings.names) - len(table.rows)
+        high = line * (len(table.rows) + bool(left_out))
+        x = right - self.margin - gap - table.wide
         y = round(0.5 * (self.size[1] - high)) if beside else self.size[1] - high - self.margin - gap
-        self._panel(x - gap, y - gap, x + wide + gap, y + high + gap)
+        self._panel(x - gap, y - gap, x + table.wide + gap, y + high + gap)
         beyond = now.beyond != 0.0
-        for number, (row, name) in enumerate(zip(rows, names, strict=True)):
+        end = x + table.wide - (table.bar + gap if table.bar else 0.0)
+        for number, (row, name) in enumerate(zip(table.rows, table.names, strict=True)):
             middle = y + (number + 0.5) * line
             self._draw.text((x, middle), name, font=font, fill=INK, anchor="lm")
             colour = BEYOND if beyond[row] else INK
-            end = x + name_wide + gap + value_wide
             self._draw.text((end, middle), value_text(now, row), font=mono, fill=colour, anchor="rm")
-            self._bar(end + gap, middle, bar, 0.22 * letter, now, row, bool(beyond[row]))
+            if table.bar:
+                self._bar(end + gap, middle, table.bar, 0.22 * letter, now, row, bool(beyond[row]))
         if left_out:
-            middle = y + (len(rows) + 0.5) * line
+            middle = y + (len(table.rows) + 0.5) * line
             self._draw.text((x, middle), f"+ {left_out}", font=font, fill=PALE, anchor="lm")
+
+    def _plan(self, readings: Readings, now: Degrees, room: float, high: float) -> _Table:
+        """A table for so much room in pixels: smaller letters first, then no bars, then shorter names."""
+        stopped = bool(np.isfinite(now.lower + now.upper).any())
+        letter = max(_LEAST_LETTER, round(0.72 * self.letter))
+        while True:
+            rows = chosen_rows(readings, max(1, int(high / (_LINE * letter))))
+            names = [shortened(readings.names[row]) for row in rows]
+            font, gap, bar = _font(letter), 0.6 * letter, 4.0 * letter if stopped else 0.0
+            value = self._draw.textlength("-000.0°", font=_font(letter, mono=True))
+            widest = max((self._draw.textlength(name, font=font) for name in names), default=0.0)
+            wide = widest + gap + value + (bar + gap if bar else 0.0) + 2 * gap
+            if wide <= room:
+                break
+            if letter > _LEAST_LETTER:
+                letter -= 1
+                continue
+            if bar:
+                wide, bar = wide - bar - gap, 0.0
+            if wide > room:
+                names = [self._fitting(name, font, max(room - value - 3 * gap, 3.0 * letter)) for name in names]
+                wide = max(self._draw.textlength(name, font=font) for name in names) + value + 3 * gap
+            break
+        return _Table(rows, names, letter, bar, wide - 2 * gap)
 
     def _bar(self, x: float, y: float, wide: float, half: float, now: Degrees, row: int, beyond: bool) -> None:
         """A line from stop to stop with the present value on it."""
@@ -119,7 +152,9 @@ def value_text(now: Degrees, row: int) -> str:
     value = float(now.value[row])
     if not np.isfinite(value):
         return "–"
-    return f"{np.degrees(value):.1f}°" if now.turns[row] else f"{value:.3f}"
+    if now.turns[row]:
+        return f"{round(float(np.degrees(value)), 1) + 0.0:.1f}°"
+    return f"{round(value, 3) + 0.0:.3f}"
 
 
 def shortened(name: str) -> str:

@@ -11,6 +11,7 @@ import bpy
 from ...model.report import FormatError, Report
 from ..access import record_of, settings
 from ..physics.homes import is_simulated
+from ..physics.shedding import motors_in, shed_motors
 from ..physics.simulation import clear_physics
 from ..properties import registered
 from .options import FilmOptions
@@ -69,20 +70,22 @@ def driven(
         return
     if not rigs:
         raise FormatError("only mechanisms can be shown on their keys and under physics side by side")
-    before = [(rig, settings(rig).drive, is_simulated(rig)) for rig in rigs]
+    before = [(rig, settings(rig).drive, is_simulated(rig), motors_in(scene, rig)) for rig in rigs]
     frame, subframe = scene.frame_current, scene.frame_subframe
     scene.frame_set(first)
     try:
-        for rig, drive, _ in before:
+        for rig, drive, *_ in before:
             wanted = ("SERVO" if drive == "KEYS" else drive) if physics else "KEYS"
             if drive != wanted:
                 settings(rig).drive = wanted
         yield
     finally:
         scene.frame_set(first)
-        for rig, drive, simulated in before:
+        for rig, drive, simulated, motors in before:
             if settings(rig).drive != drive:
                 settings(rig).drive = drive
             if is_simulated(rig) and not simulated:
                 clear_physics(scene, rig)
+            elif drive == "KEYS":
+                shed_motors(scene, rig, motors)
         scene.frame_set(frame, subframe=subframe)

@@ -171,7 +171,9 @@ def test_preparing_leaves_the_file_as_it_was(pendulum: Any, tmp_path: Path) -> N
     from addon.blender.render import FilmOptions, open_stage, prepare
     from addon.blender.render.reel import readings_of, stages_of
 
+    pendulum.data.knuckle.drive = "LIMP"
     set_up_oddly(bpy.context.scene)
+    bpy.context.scene.frame_set(1)
     before = snapshot(bpy.context)
     options = FilmOptions(burn=("SERVOS",), side_by_side=True, **{**SMALL, "frame_end": 8})
     reel = prepare(settings(pendulum).collection, bpy.context, options, str(tmp_path / "stage.blend"))
