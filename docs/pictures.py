@@ -19,18 +19,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
-import bpy  # noqa: E402
-from mathutils import Euler  # noqa: E402
-from PIL import Image, ImageChops  # noqa: E402
+import bpy
+from mathutils import Euler
+from PIL import Image, ImageChops
 
-import addon  # noqa: E402
-from addon import formats  # noqa: E402
-from addon.blender.build import build  # noqa: E402
-from addon.blender.compat import ready_gpu  # noqa: E402
-from addon.blender.model_parts import parts, rig_in  # noqa: E402
-from addon.blender.physics.bake import bake  # noqa: E402
-from addon.blender.render import FilmOptions, film  # noqa: E402
-from addon.blender.ui.overlay_picture import pixels_of_view, save_picture  # noqa: E402
+import addon
+from addon import formats
+from addon.blender.build import build
+from addon.blender.compat import ready_gpu
+from addon.blender.model_parts import parts, rig_in
+from addon.blender.physics.bake import bake
+from addon.blender.render import FilmOptions, film
+from addon.blender.ui.overlay_picture import pixels_of_view, save_picture
 
 OUT = HERE / "pictures"
 SAMPLES = ROOT / "sample_models"

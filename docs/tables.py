@@ -24,15 +24,17 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
-import figure_rows  # noqa: E402
-import meanings  # noqa: E402
+import figure_rows
+import meanings
 
-from addon import formats  # noqa: E402
-from addon.cli import _parser  # noqa: E402
-from addon.formats.juice import gait_table, table as juice  # noqa: E402
-from addon.formats.shift import table as shift  # noqa: E402
-from addon.formats.skel import joints as skel_joints, table as skel  # noqa: E402
-from addon.formats.x_xy import table as x_xy  # noqa: E402
+from addon import formats
+from addon.cli import _parser
+from addon.formats.juice import gait_table
+from addon.formats.juice import table as juice
+from addon.formats.shift import table as shift
+from addon.formats.skel import joints as skel_joints
+from addon.formats.skel import table as skel
+from addon.formats.x_xy import table as x_xy
 
 PLACE = re.compile(r"(<!-- table: (?P<name>[^>]+?) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
 
@@ -74,14 +76,19 @@ def field_rows(known: Mapping[str, tuple[str, str]], meaning: meanings.Meanings,
             raise ValueError(f"{where} has no field {', '.join(lost)}")
         left = [name for name in left if name not in found]
         units, defaults = (dict.fromkeys(known[name][k] for name in found) for k in (0, 1))
-        yield [code(found if len(found) <= 3 else [pattern]), ", ".join(filter(None, units)), " or ".join(filter(None, defaults)), words]
+        yield [
+            code(found if len(found) <= 3 else [pattern]),
+            ", ".join(filter(None, units)),
+            " or ".join(filter(None, defaults)),
+            words,
+        ]
     if left:
         raise ValueError(f"docs/meanings.py says nothing of these fields of {where}: {', '.join(left)}")
 
 
 def spelt(value: Any) -> str:
     """A default, for people."""
-    if value is None or value == "" or value == []:
+    if value is None or value in ("", []):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -102,7 +109,9 @@ def sections(parts: Mapping[str, Mapping[str, tuple[str, str]]], meaning: dict[s
     if parts.keys() != meaning.keys():
         raise ValueError(f"docs/meanings.py: {parts.keys() ^ meaning.keys()}")
     head = ("in the file", "unit", "default", "in Blender")
-    return "\n".join(f"**{part}**\n\n{rows(head, field_rows(known, meaning[part], part))}" for part, known in parts.items())
+    return "\n".join(
+        f"**{part}**\n\n{rows(head, field_rows(known, meaning[part], part))}" for part, known in parts.items()
+    )
 
 
 def juice_fields() -> str:
@@ -130,9 +139,7 @@ def skel_fields() -> str:
 def x_xy_fields() -> str:
     defaults = {"gravity": spelt(x_xy.DEFAULT_GRAVITY), "dt": spelt(x_xy.DEFAULT_DT)}
     known = {
-        tag: {name: ("", defaults.get(name, "")) for name in names}
-        for tag, names in x_xy.ATTRIBUTES.items()
-        if names
+        tag: {name: ("", defaults.get(name, "")) for name in names} for tag, names in x_xy.ATTRIBUTES.items() if names
     }
     return sections(known, meanings.X_XY)
 
@@ -148,7 +155,10 @@ def shift_joints() -> str:
 
 
 def skel_joint_types() -> str:
-    names = {type_: [type_, *(alias for alias, of in skel_joints.ALIASES.items() if of == type_)] for type_ in skel_joints.SIZES}
+    names = {
+        type_: [type_, *(alias for alias, of in skel_joints.ALIASES.items() if of == type_)]
+        for type_ in skel_joints.SIZES
+    }
     dart = {type_: "no" if type_ in skel_joints._NEVER_BUILT else "yes" for type_ in names}
     lines = ([code(words), str(skel_joints.SIZES[type_]), dart[type_]] for type_, words in names.items())
     return rows(("in the file", "coordinates", "DART builds it"), lines)
@@ -217,7 +227,9 @@ def losses(format: str) -> str:
         for code_, message in told(ROOT / f"addon/formats/{format}/{module}.py"):
             found.setdefault(OUTCOMES.get(code_) or OUTCOMES[code_.partition("-")[0]], []).append(message)
     order = list(dict.fromkeys(OUTCOMES.values()))
-    lines = ([outcome, message] for outcome in sorted(found, key=order.index) for message in dict.fromkeys(found[outcome]))
+    lines = (
+        [outcome, message] for outcome in sorted(found, key=order.index) for message in dict.fromkeys(found[outcome])
+    )
     return rows(("", "what the report says"), lines)
 
 
@@ -228,7 +240,9 @@ def told(path: Path) -> Iterator[tuple[str, str]]:
     for function in functions:
         for node in ast.walk(function):
             words = node.args if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else []
-            strings = [k for k, word in enumerate(words[:2]) if isinstance(word, ast.Constant) and isinstance(word.value, str)]
+            strings = [
+                k for k, word in enumerate(words[:2]) if isinstance(word, ast.Constant) and isinstance(word.value, str)
+            ]
             at = next((k for k in strings if _CODE.fullmatch(words[k].value) and words[k].value != "info"), None)
             if at is None or len(words) < at + 2 or node.func.attr not in {"add", "warn", "info"}:
                 continue
@@ -281,7 +295,12 @@ def options() -> str:
         for action in parser._actions:
             if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
                 continue
-            value = parser._get_formatter()._format_args(action, argparse.ArgumentParser()._get_formatter()._get_default_metavar_for_optional(action) if action.option_strings else action.dest.upper())
+            value = parser._get_formatter()._format_args(
+                action,
+                argparse.ArgumentParser()._get_formatter()._get_default_metavar_for_optional(action)
+                if action.option_strings
+                else action.dest.upper(),
+            )
             label = " ".join(filter(None, (", ".join(action.option_strings), value)))
             help_ = (action.help or "") % {**vars(action), "prog": parser.prog} if action.help else ""
             lines.append([f"`{label}`", help_])
@@ -306,7 +325,9 @@ def functions() -> str:
     out = []
     for module, (path, names) in FUNCTIONS.items():
         source = (ROOT / path).read_text(encoding="utf-8")
-        found = {node.name: node for node in ast.parse(source).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        found = {
+            node.name: node for node in ast.parse(source).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        }
         for name in names:
             out.append(function(f"{module.strip()}.{name}", found[name]))
     return "\n".join(out)

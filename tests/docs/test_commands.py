@@ -73,7 +73,12 @@ def test_few_blocks_do_not_run_and_say_why() -> None:
 
 def test_every_block_has_a_language() -> None:
     known = {"sh", "python", "pycon", "text", "xml", "json", "toctree", "csv"}
-    odd = [f"{name_of(page)}:{block.line}" for page in PAGES for block in blocks(page) if block.language.strip("{}") not in known]
+    odd = [
+        f"{name_of(page)}:{block.line}"
+        for page in PAGES
+        for block in blocks(page)
+        if block.language.strip("{}") not in known
+    ]
     assert odd == []
 
 

@@ -1,5 +1,5 @@
-"""What a new user does first, in the manual's order and with its words: each step by the operator behind the button that
-the page names, and by nothing that it does not."""
+"""What a new user does first, in the manual's order and with its words: each step by the operator behind the button
+that the page names, and by nothing that it does not."""
 
 from __future__ import annotations
 

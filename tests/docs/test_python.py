@@ -58,11 +58,17 @@ def test_every_example_script_is_in_the_manual() -> None:
     assert [path.name for path in (ROOT / "examples").glob("*.py") if f"examples/{path.name}" not in words] == []
 
 
-def test_the_walk_of_the_example_is_a_walk(blank: Any, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_the_walk_of_the_example_is_a_walk(
+    blank: Any, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     words = ["walk.py", "sample_models/hexapod/hexapod.jm", "--seconds", "1", "--size", "64x48", "--out", "out/walk"]
     monkeypatch.setattr(sys, "argv", words)
     told = runpy.run_path("examples/walk.py", run_name="__main__")
-    assert sorted(path.name for path in (here / "out/walk").iterdir()) == ["hexapod.blend", "hexapod.png", "hexapod.xmdi"]
+    assert sorted(path.name for path in (here / "out/walk").iterdir()) == [
+        "hexapod.blend",
+        "hexapod.png",
+        "hexapod.xmdi",
+    ]
     assert told["main"] is not None
     assert "travelled" in capsys.readouterr().out
 

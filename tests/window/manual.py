@@ -14,6 +14,8 @@ SIZE = "1280x1000"
 MODEL = "hexapod.jm"
 KNEE = "Left Front Knee"
 KINDS = ("axes", "stops", "twins", "centres", "inertia")
+#: The panels that are in no other, and those in each.
+TOPS, FAMILIES = [], {}
 cuts = {}
 
 
@@ -77,12 +79,11 @@ def alone(chosen):
 
 @step()
 def dropped():
-    global TOPS, FAMILIES
     for name in ("Cube", "Light", "Camera"):
         bpy.data.objects.remove(bpy.data.objects[name])
     bpy.context.preferences.system.use_region_overlap = False
-    TOPS = top_panels()
-    FAMILIES = {top.__name__: family(top) for top in TOPS}
+    TOPS.extend(top_panels())
+    FAMILIES.update({top.__name__: family(top) for top in TOPS})
     alone(None)
     open_sidebar("Knuckle")
     yield
