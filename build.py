@@ -530,7 +530,8 @@ def docs(options: argparse.Namespace) -> int:
     if options.tables or options.pictures:
         python = blender_python(options.blender)
         renewed = [call(python, "docs/tables.py")] if options.tables else []
-        renewed += [call(python, "docs/pictures.py")] if options.pictures else []
+        shots = ["--window", str(Path(options.window).resolve())] if options.window else []
+        renewed += [call(python, "docs/pictures.py", *shots)] if options.pictures else []
         if any(renewed):
             return 1
     out = Path(options.out).resolve() if options.out else ROOT / "out/docs"
@@ -621,6 +622,7 @@ def parser() -> argparse.ArgumentParser:
     words = verb("docs", docs, "the manual as HTML, into out/docs")
     words.add_argument("--tables", action="store_true", help="first write its tables anew from the code")
     words.add_argument("--pictures", action="store_true", help="first render its pictures anew (some minutes)")
+    words.add_argument("--window", metavar="DIR", help="and cut those of a window out of this run of tests/window")
     words.add_argument("--out", metavar="DIR", help="default: out/docs in the tree")
     verb("check", check, "ruff, mypy, the layering test and the manual with its links")
     return top

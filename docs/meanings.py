@@ -47,7 +47,7 @@ JUICE: dict[str, Meanings] = {
         "Name": "kept",
         "Enabled": "whether it moves anything",
         "Gain": "size of the whole motion",
-        "{MotionSource,AmpModSource}": "which control it follows, and which scales it",
+        "{MotionSource,AmpModSource}": "what drives it, the engine or a control, and which control scales it",
         "AbsoluteValue": "kept; its own program does not use it either",
         "FeedbackSource": "the body whose tilt it feels",
     },
@@ -55,7 +55,7 @@ JUICE: dict[str, Meanings] = {
         "JointID": "the servo that it moves",
         "Enabled": "whether it does",
         "{Offset,Phase,Amplitude}": "its swing",
-        "MotionType": "sine, sawtooth and so on",
+        "MotionType": "none, sine, double sine, step or continuous",
     },
 }
 
@@ -73,9 +73,8 @@ SHIFT: dict[str, Meanings] = {
     "body": {
         "name": "name of object",
         "active": "whether it takes part",
-        "definition": "the mesh file",
-        "geometry": "the mesh file, with its scale and place",
-        "collision_geometry": "Collision Shapes",
+        "{definition,geometry}": "the mesh files",
+        "collision_geometry": "whether its meshes collide",
         "center_of_mass": "origin of the object",
         "mass": "Mass",
         "{Ixx,Iyy,Izz,Ixy,Iyz,Izx}": "moments of inertia; what Blender's shape has otherwise, a hidden flywheel makes up",
@@ -96,7 +95,7 @@ SHIFT: dict[str, Meanings] = {
         "name": "name of the light",
         "type": "kind of light",
         "parent": "the frame that it hangs on",
-        "{Ka,Ks}": "kept",
+        "{Ka,Ks}": "kept: Blender has no such light",
         "Kd": "colour",
     },
     "restraint": {

@@ -71,6 +71,16 @@ def test_few_blocks_do_not_run_and_say_why() -> None:
     assert len(still) <= 8, still
 
 
+def test_what_the_manual_installs_is_what_we_test_with() -> None:
+    told = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("knuckle_build_pins", ROOT / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pins = {word for line in told.splitlines() if "pip install" in line for word in line.split() if "==" in word}
+    assert len(pins) == 6
+    assert pins <= set(module.BLENDERS["5.0"].requirements)
+
+
 def test_every_block_has_a_language() -> None:
     known = {"sh", "python", "pycon", "text", "xml", "json", "toctree", "csv"}
     odd = [
