@@ -23,6 +23,7 @@ _JOINT = {
     "MaxForce": "Maximum Force; 0 is no force",
     "{LoStopValue,HiStopValue}": "lower and upper stop",
     "{LoStopFlag,HiStopFlag}": "whether each stop is on",
+    "{SourceGain,SourceMaxForce}": "notes of ours, which Juice passes over: what they were in the format that the model came from",
     "Diameter": "kept in the file",
 }
 

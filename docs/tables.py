@@ -207,7 +207,7 @@ OUTCOMES = {
 }
 #: The modules that write each format's documents anew.
 WRITING = {
-    "juice": ("lower", "write"),
+    "juice": ("lower", "strength", "write"),
     "shift": ("lower", "write"),
     "skel": ("plan", "rows"),
     "x_xy": ("links", "geoms"),
@@ -223,6 +223,10 @@ _NOT_LOSSES = {"document-kept", "document-patched", "document-lost", "interpolat
 def losses(format: str) -> str:
     """What is said of what a format cannot hold, as its writing says it, what is worst first."""
     found: dict[str, list[str]] = {}
+    telling = (path for path in (ROOT / f"addon/formats/{format}").glob("*.py") if "osses.add(" in path.read_text())
+    unread = {path.stem for path in telling} - set(WRITING[format])
+    if unread:
+        raise ValueError(f"docs/tables.py does not read what these of {format} say is lost: {', '.join(unread)}")
     for module in WRITING[format]:
         for code_, message in told(ROOT / f"addon/formats/{format}/{module}.py"):
             found.setdefault(OUTCOMES.get(code_) or OUTCOMES[code_.partition("-")[0]], []).append(message)

@@ -158,6 +158,28 @@ def test_info_and_convert_do_without_blender_and_the_others_say_that_they_cannot
 # ---------------------------------------------------------------- convert
 
 
+def test_meshes_are_copied_when_asked_for(tmp_path: Path, capsys: Any) -> None:
+    """Into the folder of the new file, where the model is complete without the old one."""
+    for name in ("from", "to", "bare"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "from/link.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    source = tmp_path / "from/a.skel"
+    source.write_text(
+        '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>1</mass></inertia>'
+        "<visualization_shape><geometry><mesh><file_name>link.obj</file_name><scale>1 1 1</scale></mesh></geometry>"
+        "</visualization_shape></body></skeleton></world></skel>"
+    )
+    assert run("convert", source, tmp_path / "to/a.json", "--copy-meshes") == 0
+    assert (tmp_path / "to/link.obj").read_bytes() == (tmp_path / "from/link.obj").read_bytes()
+    assert formats.load(tmp_path / "to/a.json").bodies[0].shapes[0].mesh == "link.obj"
+    assert "copy them" not in capsys.readouterr().out
+    assert run("convert", source, tmp_path / "bare/a.json") == 0
+    assert not (tmp_path / "bare/link.obj").exists() and "copy them" in capsys.readouterr().out
+    motion = tmp_path / "m.xmdi"
+    motion.write_text("<xmdi><motions/></xmdi>")
+    assert run("convert", motion, tmp_path / "n.csv", "--copy-meshes") != 0
+
+
 def test_converting_to_its_own_format_keeps_the_file(walker: Path, tmp_path: Path, capsys: Any) -> None:
     target = tmp_path / "again.jm"
     assert run("convert", walker, target) == 0
@@ -441,6 +463,31 @@ def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path,
     assert film(blend, "--motion", wave, "--out", out, "--seconds", 0.2) == 0
     assert clip(out)[1] == (160, 90)
     assert blend.read_bytes() == before
+
+
+def test_render_with_a_stage_words_and_pictures_beside_it(
+    blank: Any, walker: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out, sheet, poster = (tmp_path / name for name in ("walk.webm", "sheet.png", "poster.png"))
+    words = ["--stage", "blueprint", "--camera", "three-quarter", "--burn", "name,time,servos", "--title", "Walk"]
+    extras = ["--sheet", sheet, "--poster", poster, "--keep-frames", "--samples", 1, "--fps", 30]
+    assert film(walker, "--drive", "keys", "--seconds", 0.1, "--out", out, *words, *extras) == 0
+    assert out.read_bytes()[:4] == b"\x1aE\xdf\xa3" and len(shades(poster)) == 160 * 90 and sheet.is_file()
+    frames = list((tmp_path / "walk_frames").glob("*.png"))
+    assert film(walker, "--drive", "keys", "--seconds", 0.1, "--out", out, *words, *extras, "--resume") == 0
+    assert f"{len(frames)} of {len(frames)} frames were there already" in capsys.readouterr().out
+
+
+def test_the_words_of_render_are_those_of_the_films() -> None:
+    from addon.blender.render import BURNS, CAMERAS, FORMATS, STAGES
+    from addon.cli import film as words
+
+    assert [word.upper().replace("-", "_") for word in words.CAMERAS] == list(CAMERAS)
+    assert [word.upper() for word in words.STAGES] == list(STAGES)
+    assert [word.upper() for word in words.BURNS] == list(BURNS)
+    assert {name.upper().replace("-", "_"): row for name, row in words.PRESETS.items()} == {
+        name: (*row.size, row.fps) for name, row in FORMATS.items()
+    }
 
 
 # ---------------------------------------------------------------- what goes wrong

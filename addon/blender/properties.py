@@ -150,6 +150,7 @@ class KnuckleFinding(bpy.types.PropertyGroup):
     parts: StringProperty()
     ids: StringProperty()
     fix: StringProperty(description="What would mend it safely")
+    or_fix: StringProperty(description="Another way, where there are two")
 
 
 class KnuckleAssembly(bpy.types.PropertyGroup):

@@ -52,6 +52,10 @@ def add_convert(verbs: Verbs) -> None:
         "--to", metavar="FORMAT", choices=known, help=f"{', '.join(known)} (default: by OUT's ending, or IN's own)"
     )
     convert.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
+    convert.add_argument(
+        "--copy-meshes", action="store_true",
+        help="copy the mesh files that the model names, with their materials and pictures, into OUT's folder",
+    )  # fmt: skip
     mesh_option(convert)
 
 
@@ -59,6 +63,8 @@ def _convert(args: argparse.Namespace) -> None:
     if formats.is_motion(args.source):
         if args.upright:
             raise FormatError("this is servo motion, which --upright has nothing to turn in", path=str(args.source))
+        if args.copy_meshes:
+            raise FormatError("this is servo motion, of which --copy-meshes has nothing to copy", path=str(args.source))
         motions, report = formats.read_motions(args.source)
         report.extend(formats.save_motion(chosen(motions, args.only, args.source), args.target, args.to))
         label = ""
@@ -69,7 +75,7 @@ def _convert(args: argparse.Namespace) -> None:
         report = Report(list(mechanism.report.entries))
         if args.upright:
             mechanism = turned(mechanism, upright_turn(mechanism))
-        report.extend(formats.save(mechanism, args.target, args.to, args.meshes))
+        report.extend(formats.save(mechanism, args.target, args.to, args.meshes, with_meshes=args.copy_meshes))
         label = f"{formats.FORMATS[formats.format_id(mechanism, args.target, args.to)].label}, "
     say_report(report)
     say(f"{args.target}: {label}{args.target.stat().st_size} bytes")

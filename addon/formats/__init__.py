@@ -15,6 +15,7 @@ from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .files import encode, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
+from .mesh_copies import copy_meshes
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
 from .xml import line_of
 
@@ -31,6 +32,7 @@ class Format:
     load: Callable[[Opened], Mechanism]
     dump: Callable[[Mechanism, str, Report], str]
     texts: tuple[str, ...] = field(default=())  # elements that hold only text, where a bare < can be repaired
+    names_meshes: bool = True  # False: it has no shapes that are in files of their own
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class MotionFormat:
 
 FORMATS: dict[str, Format] = {
     "juice": Format(
-        "juice", "Juice", (".jm", ".jm3", ".jpm", ".xml"), juice.detect, juice.load, juice.dump, juice.TEXTS
+        "juice", "Juice", (".jm", ".jm3", ".jpm", ".xml"), juice.detect, juice.load, juice.dump, juice.TEXTS, False
     ),
     "skel": Format("skel", "SKEL (DART)", (".skel",), skel.detect, skel.load, skel.dump),
     "x_xy": Format("x_xy", "x_xy (ring)", (".xml",), x_xy.detect, x_xy.load, x_xy.dump),
@@ -116,12 +118,14 @@ def save(
     format: str | None = None,
     mesh_folders: Sequence[str] = (),
     ignore_unit: bool = True,
+    with_meshes: bool = False,
 ) -> Report:
     """Write a model, in the format given, or that of the path's extension, or that which it was read in. A file that
     is there already stays whole until the new one is.
 
     For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
-    moments of inertia that a model leaves to the size of meshes.
+    moments of inertia that a model leaves to the size of meshes. ``with_meshes``: the mesh files that it names are
+    copied into the folder that it is written into; see ``copy_meshes``.
 
     >>> lamp = load("sample_models/desk_lamp/desk_lamp.skel")
     >>> report = save(lamp, "out/lamp.jm")
@@ -132,10 +136,15 @@ def save(
     suffix = PurePath(name).suffix.lower()
     report = Report()
     row = _row(format_id(mechanism, name, format))
-    text = _dumped(row, mechanism, suffix, report, mesh_folders, ignore_unit)
+    _complete(row, mechanism, report, mesh_folders, ignore_unit)
+    written = _for(row, mechanism)
+    if with_meshes and row.names_meshes:
+        written = copy_meshes(written, name, report, mesh_folders)
+    text = row.dump(written, suffix, report)
     # another format's code page is not this one's
     write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
-    _tell_of_meshes(mechanism, name, report)
+    if row.names_meshes and not with_meshes:
+        _tell_of_meshes(mechanism, name, report)
     return report
 
 
@@ -154,16 +163,23 @@ def dumps(
     """The text of a model in a format (its own, if None is given), and what was lost in it. See ``save``."""
     report = Report()
     row = _row(format_id(mechanism, "", format))
-    return _dumped(row, mechanism, "", report, mesh_folders, ignore_unit), report
+    _complete(row, mechanism, report, mesh_folders, ignore_unit)
+    return row.dump(_for(row, mechanism), "", report), report
 
 
-def _dumped(
-    row: Format, mechanism: Mechanism, suffix: str, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
-) -> str:
+def _for(row: Format, mechanism: Mechanism) -> Mechanism:
+    """A model as another format is to have it: without what was chosen for the one that it came from."""
+    if row.id == mechanism.source.format or mechanism.source.format != "juice":
+        return mechanism
+    return juice.as_at_source(mechanism)
+
+
+def _complete(
+    row: Format, mechanism: Mechanism, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
+) -> None:
     anew = row.id != mechanism.source.format or not mechanism.source.text
     if anew and lacks_masses(mechanism):
         complete_masses(mechanism, report, mesh_folders, ignore_unit)
-    return row.dump(mechanism, suffix, report)
 
 
 def load_motion(path: str | os.PathLike[str]) -> Motion:

@@ -55,7 +55,7 @@ def harmless(
     files to take where the .obj names none; ``names``: what pictures are called in the made .mtl, to be added to."""
     data = read_bytes(path)
     gathered = _Materials([*folders], names)
-    named = _libraries(data) or [path.with_suffix(".mtl").name, *materials]
+    named = libraries(data) or [path.with_suffix(".mtl").name, *materials]
     for name in [*dict.fromkeys(named)][:_MOST_LIBRARIES]:
         gathered.add(name, path)
     head = f"mtllib {LIBRARY}\n".encode()
@@ -63,7 +63,7 @@ def harmless(
     return Harmless(head + _HARMFUL.sub(b"#", data), made, [*gathered.pictures])
 
 
-def _libraries(data: bytes) -> list[str]:
+def libraries(data: bytes) -> list[str]:
     """The .mtl files that an .obj names, a name with spaces in it whole and in its parts."""
     names = []
     for found in re.finditer(rb"^[ \t]*mtllib[ \t]+(.*)$", data, re.MULTILINE):
@@ -125,6 +125,12 @@ def _picture(name: str, library: Path, folders: Sequence[Path | str]) -> Path | 
         return None
     fits = picture.suffix.lower() in _PICTURE_KINDS and len(os.fsencode(picture)) <= LONGEST_PATH
     return picture if fits else None
+
+
+def picture_name(line: bytes) -> str:
+    """The picture that a line of an .mtl names; empty where it names none."""
+    words = line.decode("utf-8", "replace").rstrip(string.whitespace + "\\").split()
+    return _options(words[1:])[1] if words and words[0] in _PICTURES else ""
 
 
 def _options(words: Sequence[str]) -> tuple[list[str], str]:

@@ -11,11 +11,11 @@ import numpy as np
 
 from .kinematics import spanning_tree
 from .loops import chord_errors
-from .records import DOF_SIZE, Body, Dof, Joint, Mechanism
+from .records import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
 from .sides import name_list, sides_of
 from .symmetry import asymmetries
 
-Kind = Literal["body", "joint", "model"]
+Kind = Literal["body", "joint", "model", "object"]
 #: Beyond this ratio of masses between jointed bodies, solvers have a hard time.
 _MASS_RATIO = 100.0
 #: Loops that are open by less (length units, rad) count as closed.
@@ -26,7 +26,8 @@ _NO_MASS = 1e-9
 @dataclass(frozen=True)
 class Finding:
     """Something to look at: its code, how bad it is, the sentence, and the parts (their kind and ids) that it is about.
-    ``fix`` is what would mend it safely, in a person's words; empty where nobody can know."""
+    ``fix`` is what would mend it safely, in a person's words; empty where nobody can know; ``or_fix`` is another way
+    where there are two. Of the kind ``object`` are Blender's, by their names."""
 
     code: str
     severity: Literal["error", "warning", "info"]
@@ -34,6 +35,7 @@ class Finding:
     kind: Kind
     parts: tuple[str, ...] = ()
     fix: str = ""
+    or_fix: str = ""
 
 
 def validate(mechanism: Mechanism) -> list[Finding]:
@@ -71,6 +73,25 @@ def _ratios(mechanism: Mechanism) -> Iterator[Finding]:
             f"{count} joints hold masses of more than 1 to {_MASS_RATIO:.0f} together; {worst[1].name!r} of 1 to "
             f"{worst[0]:.0f}", "joint", (worst[1].id,),
         )  # fmt: skip
+
+
+def _untouchable(mechanism: Mechanism) -> Iterator[Finding]:
+    """Bodies that nothing can touch, where others can be: they fall through the ground."""
+    can = {body.id for body in mechanism.bodies if any(map(_is_solid, body.shapes))}
+    none = [
+        body for body in mechanism.bodies
+        if body.active and body.collidable and not body.immobile and body.id not in can
+    ]  # fmt: skip
+    if can and none:
+        names = name_list(body.name for body in none)
+        yield Finding(
+            "no-collision", "info", f"Nothing can touch {names}: no shape to collide with", "body",
+            tuple(body.id for body in none),
+        )  # fmt: skip
+
+
+def _is_solid(shape: Shape) -> bool:
+    return shape.collision and bool(shape.extra.get("collidable", True)) and shape.type not in {"axes", "none"}
 
 
 def _ends(mechanism: Mechanism) -> Iterator[Finding]:
@@ -186,5 +207,5 @@ def _loops(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 _CHECKS: tuple[Callable[[Mechanism], Iterator[Finding]], ...] = (
-    _masses, _ratios, _ends, _doubles, _islands, _stops, _names, _twins, _loops,
+    _masses, _ratios, _untouchable, _ends, _doubles, _islands, _stops, _names, _twins, _loops,
 )  # fmt: skip

@@ -17,7 +17,7 @@ DARK, FLAT = 0.04, 0.01
 #: A model takes at least so much of the picture.
 SEEN = 0.002
 #: Objects of the stage that are no model.
-STAGE = ("Film floor", "Film label", "Film key", "Film fill", "Film camera")
+STAGE = ("Film floor", "Film label", "Film key", "Film fill", "Film camera", "Film scenery")
 
 Picture = NDArray[np.float32]
 

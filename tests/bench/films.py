@@ -19,11 +19,15 @@ import numpy as np
 import addon
 from addon import formats
 from addon.blender.access import settings
+from addon.blender.animation import apply
 from addon.blender.animation.gait import live_gait
 from addon.blender.build import BuildOptions, build
+from addon.blender.channels import servo_channels
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.physics.world import frame_rate
 from addon.blender.render import FilmOptions, film, open_stage, prepare, render_frames, shooting
+from addon.blender.render.studio import hushed
+from addon.model.records import Motion, Trajectory
 from tests.bench.film_measures import faults, without_model
 
 CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", "corpus"))
@@ -31,12 +35,12 @@ CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", "corpus"))
 FILMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("juice/models/SimpleHex.jm", {"drive": "SERVO", "camera": "FOLLOW"}),
     ("juice/models/Trebuchet.jm", {"drive": "SERVO", "stage": "OUTDOOR", "camera": "FIXED"}),
-    ("skel/dart-6.13.1/data/skel/biped.skel", {"drive": "LIMP", "stage": "SCIENTIFIC", "camera": "SIDE"}),
+    ("skel/dart-6.13.1/data/skel/biped.skel", {"drive": "WAVE", "stage": "SCIENTIFIC", "camera": "SIDE"}),
     (
         "skel/dart-6.13.1/data/skel/fullbody1.skel",
         {"drive": "LIMP", "stage": "OUTDOOR", "camera": "FRONT", "engine": "CYCLES"},
     ),
-    ("shift/kuka_lbr_iiwa_14_r820/kuka_iiwa.json", {"drive": "LIMP", "stage": "BLUEPRINT", "camera": "TURNTABLE"}),
+    ("shift/kuka_lbr_iiwa_14_r820/kuka_iiwa.json", {"drive": "WAVE", "stage": "BLUEPRINT", "camera": "TURNTABLE"}),
     ("shift/slider_crank", {"drive": "LIMP", "stage": "SCIENTIFIC", "camera": "THREE_QUARTER", "engine": "EEVEE"}),
     (
         "x_xy/imt_diodem-1.0.1/diodem/benchmark/xmls/gait.xml",
@@ -44,7 +48,7 @@ FILMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     (
         "x_xy/imt-ring-1.7.1/ring/io/examples/test_morph_system/four_seg_seg3.xml",
-        {"drive": "LIMP", "stage": "BLUEPRINT", "camera": "SIDE"},
+        {"drive": "WAVE", "stage": "BLUEPRINT", "camera": "SIDE"},
     ),
 )
 BURN = ("NAME", "TIME", "SERVOS", "AXES", "STOPS")
@@ -77,8 +81,19 @@ def load(path: Path, drive: str, seconds: float) -> bpy.types.Object:
     assert rig is not None
     scene = bpy.context.scene
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene)) - 1
-    settings(rig).drive = "SERVO" if drive == "SERVO" and live_gait(rig) is not None else "LIMP"
+    if drive == "WAVE":
+        wave(rig, seconds)
+    else:
+        settings(rig).drive = "SERVO" if drive == "SERVO" and live_gait(rig) is not None else "LIMP"
     return rig
+
+
+def wave(rig: bpy.types.Object, seconds: float) -> None:
+    """Key every servo to and fro, each a little later than the one before."""
+    times = np.linspace(0.0, seconds, 41)
+    names = [channel.name for channels in servo_channels(rig).values() for channel in channels if channel.is_single]
+    tracks = [Trajectory(name, times, 0.35 * np.sin(5.0 * times - 0.6 * k)) for k, name in enumerate(names)]
+    apply(Motion("wave", trajectories=tracks), settings(rig).collection, bpy.context.scene)
 
 
 def shoot(path: Path, out: Path, size: tuple[int, int], seconds: float, wish: dict[str, Any]) -> list[str]:
@@ -124,7 +139,7 @@ def overhead(path: Path, engine: Any, size: tuple[int, int], folder: Path) -> li
             scene.render.filepath = str(folder / "blender") + "/"
             scene.render.use_file_extension = True
             began = time.perf_counter()
-            with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), shooting.hushed():
+            with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
                 bpy.ops.render.render(animation=True)
             blenders.append((time.perf_counter() - began) / reel.frames)
             scene.render.use_file_extension = False

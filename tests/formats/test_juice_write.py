@@ -456,7 +456,7 @@ def pendulum() -> Mechanism:
 
 def test_a_model_from_elsewhere_has_every_field_in_order() -> None:
     text, report = formats.dumps(pendulum(), "juice")
-    assert [entry.code for entry in report.entries] == ["no-force"]
+    assert [entry.code for entry in report.entries] == ["approximated-servo"]
     assert text.startswith('<Model FileVersion="1">\n\t<Gravity>9.81</Gravity>\n\t<Friction>10</Friction>\n')
     body = ET.fromstring(text).find("Bodies/Body")
     component = ["ID", "Name", "Position", "Rotation", "Twin"]
@@ -465,7 +465,8 @@ def test_a_model_from_elsewhere_has_every_field_in_order() -> None:
     joint = ET.fromstring(text).find("RevoluteJoints/RevoluteJoint")
     stops = ["LoStopValue", "HiStopValue", "LoStopFlag", "HiStopFlag"]
     ends = ["Body1", "Body2", "Gain", "MaxForce"]
-    assert [child.tag for child in joint] == [*component, *ends, *stops, "Length", "Diameter"]
+    sources = ["SourceGain", "SourceMaxForce"]
+    assert [child.tag for child in joint] == [*component, *ends, *stops, *sources, "Length", "Diameter"]
     lists = [child.tag for child in ET.fromstring(text)][8:]
     assert lists == ["Bodies", "RevoluteJoints", "PrismaticJoints", "SphericalJoints", "Behaviors"]
     assert [element.tag for element in ET.fromstring(text).iter("ID")] == ["ID"] * 3
@@ -507,7 +508,7 @@ def test_what_juice_cannot_hold_is_approximated_or_left_out_and_told() -> None:
     assert (again.joints[1].dofs[0].lower, again.joints[1].dofs[0].upper) == (0.0, 0.0)
     assert {entry.code for entry in report.entries} == {
         "approximated-shape", "dropped-shape", "moved-com", "dropped-inertia", "approximated-joint", "dropped-joint",
-        "dropped-joint-property", "joint-to-world", "moved-frame", "no-force",
+        "dropped-joint-property", "joint-to-world", "moved-frame", "approximated-servo",
     }  # fmt: skip
 
 
@@ -646,13 +647,56 @@ def test_behaviours_may_be_absent() -> None:
     assert "Clockwork" not in formats.dumps(mechanism)[0]
 
 
-def test_servos_that_do_nothing_in_juice_are_told() -> None:
-    """No limit is 0 in other formats, and 0 is no force in Juice."""
-    dofs = [Dof("rotation"), Dof("rotation", gain=3.0, max_force=7.0), Dof("rotation", actuator="passive")]
-    bodies = [Body("trunk", "Trunk")] + [Body(f"b{k}", f"b{k}") for k in range(len(dofs))]
-    joints = [
-        Joint(f"j{k}", f"j{k}", "revolute", "trunk", f"b{k}", np.eye(4), np.eye(4), [dof]) for k, dof in enumerate(dofs)
-    ]
-    _text, report = formats.dumps(Mechanism("m", bodies=bodies, joints=joints), "juice")
-    told = [entry for entry in report.entries if entry.code == "no-force"]
-    assert len(told) == 1 and "'j0'" in told[0].message and "more" not in told[0].message
+def arm(*dofs: Dof, base: bool = True) -> Mechanism:
+    """Links of 1 m and 2 kg from a joint at the origin outwards, their masses in their middles; held by a base."""
+    bodies, joints = [Body("base", "base", mass=10.0, immobile=base)], []
+    for k, dof in enumerate(dofs):
+        place, middle, back = np.eye(4), np.eye(4), np.eye(4)
+        place[0, 3] = 0.0 if k == 0 else 0.5
+        middle[0, 3], back[0, 3] = k + 0.5, -0.5
+        bodies.append(Body(f"b{k}", f"b{k}", middle, mass=2.0))
+        joints.append(Joint(f"j{k}", f"j{k}", "revolute", bodies[k].id, f"b{k}", place, back, [dof]))
+    return Mechanism("m", bodies=bodies, joints=joints)
+
+
+def strengths(mechanism: Mechanism) -> list[tuple[float, float]]:
+    back = formats.loads(formats.dumps(mechanism, "juice")[0].encode())
+    return [(joint.dofs[0].gain, joint.dofs[0].max_force) for joint in back.joints]
+
+
+def test_servos_without_strength_are_given_what_holds_what_they_carry() -> None:
+    """Three times the weight's torque with everything stretched out: at the shoulder 2 kg at 0.5 m and at 1.5 m."""
+    g = 9.81
+    shoulder, elbow = (10, pytest.approx(12 * g, 5e-3)), (10, pytest.approx(3 * g, 5e-3))
+    assert strengths(arm(Dof("rotation"), Dof("rotation"))) == [shoulder, elbow]
+    slider = (573, pytest.approx(12 * g, 5e-3))
+    assert sorted(strengths(arm(Dof("translation"), Dof("rotation")))) == [elbow, slider]
+    standing = strengths(arm(Dof("rotation"), Dof("rotation"), base=False))
+    assert [force for _gain, force in standing] == pytest.approx([14 * g * 1.5, 14 * g * 0.5], rel=5e-3)
+    weightless = arm(Dof("rotation"))
+    weightless.world.gravity[:] = 0.0
+    assert strengths(weightless) == [(10, pytest.approx(3 * g, 5e-3))]
+
+
+def test_strengths_that_are_given_stay() -> None:
+    given = arm(Dof("rotation", gain=3.0, max_force=7.0), Dof("rotation", max_force=5.0), Dof("rotation", gain=4.0))
+    assert strengths(given)[:2] == [(3, 7), (10, 5)] and strengths(given)[2][0] == 4
+    passive = arm(Dof("rotation", actuator="passive"))
+    assert strengths(passive) == [(0, 0)]
+    report = formats.dumps(given, "juice")[1]
+    (told,) = [entry for entry in report.entries if entry.code == "approximated-servo"]
+    assert "'j1' and 1 more" in told.message
+
+
+def test_what_the_source_had_goes_back_unless_it_was_edited() -> None:
+    """Through a Juice file, saved again, and into another format; an edited gain or force is the user's own."""
+    text = formats.dumps(arm(Dof("rotation"), Dof("rotation", max_force=5.0)), "juice")[0]
+    again = formats.loads(text.encode())
+    assert formats.dumps(again)[0] == text
+    dofs = [joint.dofs[0] for joint in formats.loads(formats.dumps(again, "shift")[0].encode()).joints]
+    assert [(dof.gain, dof.max_force) for dof in dofs] == [(0, 0), (0, 5)]
+    again.joints[0].dofs[0].max_force = 77.0
+    edited = formats.loads(formats.dumps(again)[0].encode())
+    for each in (again, edited, formats.loads(formats.dumps(edited)[0].encode())):
+        dofs = [joint.dofs[0] for joint in formats.loads(formats.dumps(each, "shift")[0].encode()).joints]
+        assert [(dof.gain, dof.max_force) for dof in dofs] == [(0, 77), (0, 5)]

@@ -175,7 +175,7 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
     obj.modifiers.clear()
     for constraint in list(obj.constraints):
         obj.constraints.remove(constraint)
-    _put_mesh(obj, mesh)
+    put_mesh(obj, mesh)
     for folder in list(obj.users_collection):
         folder.objects.unlink(obj)
     child_collection(rig, "Bodies").objects.link(obj)
@@ -193,7 +193,7 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
     write_shape(record.shapes.add(), solid.shape)
 
 
-def _put_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
+def put_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
     """Give an object another mesh of the same name; the one that it had goes unless somebody else has it."""
     old = obj.data
     obj.data = mesh

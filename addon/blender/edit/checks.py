@@ -1,38 +1,131 @@
-"""What is wrong with a model as it stands in Blender, and the mends that are safe."""
+"""What is wrong with a model as it stands in Blender: of its mechanism, and of the objects that stand for it. The one
+list behind the sidebar and the export; ``mends`` has the mends that are safe."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 
 import bpy
 import numpy as np
 
-from ...model.inertia import shape_volume
+from ...model.records import Mechanism
+from ...model.report import Report
+from ...model.sides import name_list
 from ...model.validate import Finding, validate
 from ..access import record_of, settings
 from ..extract import extract
-from ..listeners import quiet
 from ..model_parts import file_name, parts
-from ..records import read_shape
-from .authoring import DENSITY
-from .joints import delete_parts
+from .fitting import is_gone, loose_shapes, lost_joints, misfit
 from .overlapping import overlapping
-from .refit import give_ids, refit
-from .twins import by_id, unlink_twin
+from .refit import give_ids, moved_joints
+from .twins import by_id
 
 #: How far (as a share) the scales of a body may differ, and how far from a right angle (as a cosine) its axes be.
 _UNEVEN, _SHEARED = 1e-4, 1e-4
 _ROUND = {"sphere", "cylinder", "capsule", "cone", "hemisphere"}
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+#: What the reading of a model says already: the same findings in other words.
+_TOLD_BY_READING = {"mesh-edited", "stranger", "model-scaled", "body-uneven"}
+_MOST_NAMES = 3
 
 
 def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Everything that is to be said of a model, errors first: of its mechanism, and of its objects."""
+    if is_gone(rig, rig):
+        name = record_of(rig).source_name
+        told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
+        return [Finding("armature-gone", "error", told, "model", fix="Take it back")]
     give_ids(rig)
-    mechanism = extract(settings(rig).collection)
-    found = [*validate(mechanism), *overlapping(mechanism), *_scales(rig)]
-    order = {"error": 0, "warning": 1, "info": 2}
-    return sorted(found, key=lambda finding: order[finding.severity])
+    return findings(rig, extract(settings(rig).collection))
+
+
+def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
+    """The same of a model that was read: ``mechanism`` is what it is now, with the report of that reading."""
+    lost = list(_lost(rig))
+    known = {part for finding in lost for part in finding.parts}
+    found = [
+        *lost,
+        *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
+        *overlapping(mechanism), *_scales(rig), *_misfits(rig, mechanism), *_edited(rig, mechanism.report),
+        *_moved(rig), *_loose(rig),
+    ]  # fmt: skip
+    return sorted(found, key=lambda finding: _ORDER[finding.severity])
+
+
+def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
+    """What a check finds as lines of a report: what is wrong as warnings, without what the reading has said already."""
+    report = Report()
+    for finding in findings(rig, mechanism):
+        where = finding.parts[0] if len(finding.parts) == 1 else ""
+        if finding.code not in _TOLD_BY_READING:
+            (report.info if finding.severity == "info" else report.warn)(finding.code, finding.message, where=where)
+    return report
+
+
+def _lost(rig: bpy.types.Object) -> Iterator[Finding]:
+    """Joints whose bodies were deleted by hand. They hold nothing, and most files leave them out."""
+    for empty, gone in lost_joints(rig):
+        names = name_list(file_name(end) for end in gone)
+        told = f"Joint {file_name(empty)!r} lacks a body" + (f": {names} was deleted" if gone else ", and does nothing")
+        yield Finding(
+            "joint-lost", "error", told, "joint", (record_of(empty).source_id,), "Delete the joint",
+            f"Take {names} back" if gone else "",
+        )  # fmt: skip
+
+
+def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
+    found = misfit(rig, mechanism)
+    bodies, joints = by_id(rig, "BODY"), by_id(rig, "JOINT")
+    for known, kind in ((joints, "joint"), (bodies, "body")):
+        ids = tuple(part for part in found.missing if part in known)
+        if ids:
+            names = name_list((file_name(known[part]) for part in ids), _MOST_NAMES)
+            yield Finding(
+                "bones-gone", "error", f"The armature has no bone for {names}", kind, ids,  # type: ignore[arg-type]
+                "Make the bones again",
+            )  # fmt: skip
+    if found.left:
+        told = f"The armature has bones of what is gone: {name_list(found.left, _MOST_NAMES)}"
+        yield Finding("bones-left", "warning", told, "model", fix="Take the bones away")
+    for obj in found.elsewhere:
+        is_body = record_of(obj).role == "BODY"
+        told = f"{'Body' if is_body else 'Joint'} {file_name(obj)!r} does not hang on the bone that moves it"
+        yield Finding(
+            "off-bone", "error", told, "body" if is_body else "joint", (record_of(obj).source_id,),
+            "Hang it there again",
+        )  # fmt: skip
+
+
+def _loose(rig: bpy.types.Object) -> Iterator[Finding]:
+    """Collision shapes that hang on no body of the model, of which one is theirs."""
+    for obj, body in loose_shapes(rig):
+        told = f"The collision shape {obj.name!r} does not hang on its body {file_name(body)!r}, which lacks it"
+        yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Hang it on its body again")
+
+
+def _moved(rig: bpy.types.Object) -> Iterator[Finding]:
+    """Joints that were moved by hand: their bones turn where they were."""
+    moved = moved_joints(rig)
+    if moved:
+        names = name_list(map(file_name, moved), _MOST_NAMES)
+        told = f"Moved since their bones were made, and posed where they were: {names}"
+        ids = tuple(record_of(empty).source_id for empty in moved)
+        yield Finding("joint-moved", "warning", told, "joint", ids, "Update the armature")
+
+
+def _edited(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
+    """What the reading of the model said of meshes and of what is no part of it."""
+    for entry in report.entries:
+        if entry.code == "mesh-edited":
+            yield Finding(
+                "mesh-edited", "warning", entry.message, "body", (entry.where,), "Take the mesh as its shape",
+                "Take the mesh of its shape back",
+            )  # fmt: skip
+        elif entry.code == "stranger" and entry.where in bpy.data.objects:
+            is_shape = record_of(bpy.data.objects[entry.where]).role == "SHAPE"
+            fix = "Delete it" if is_shape else ""
+            yield Finding("stranger", "info", entry.message, "object", (entry.where,), fix)
 
 
 def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
@@ -54,84 +147,3 @@ def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
         elif np.ptp(scale) > _UNEVEN * scale.max() and any(shape.type in _ROUND for shape in record_of(obj).shapes):
             told = f"Body {name!r} is round and scaled unevenly: files keep the larger side"
             yield Finding("body-uneven", "warning", told, "body", own)
-
-
-# ---------------------------------------------------------------- mends
-
-
-def fix(rig: bpy.types.Object, finding: Finding) -> str:
-    """Mend what a finding tells of, and say what was done. ValueError where there is no safe mend."""
-    mend = _MENDS.get(finding.code)
-    if mend is None:
-        raise ValueError(f"Nobody but you can know how to mend this: {finding.message}")
-    return mend(rig, finding)
-
-
-def _objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.Object]:
-    known = by_id(rig, "BODY" if finding.kind == "body" else "JOINT")
-    return [known[part] for part in finding.parts if part in known]
-
-
-def _weigh(rig: bpy.types.Object, finding: Finding) -> str:
-    told = []
-    for obj in _objects(rig, finding):
-        volume = sum(shape_volume(read_shape(shape)) for shape in record_of(obj).shapes)
-        record_of(obj).mass = DENSITY * volume if volume > 0.0 else 1.0
-        told.append(f"{file_name(obj)!r} weighs {record_of(obj).mass:.3g} now")
-    return ", ".join(told)
-
-
-def _exchange_stops(rig: bpy.types.Object, finding: Finding) -> str:
-    for empty in _objects(rig, finding):
-        for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
-            if dof.use_lower and dof.use_upper and dof.lower > dof.upper:
-                with quiet():
-                    low, high = dof.upper, dof.lower
-                    dof.lower = low
-                dof.upper = high  # tells what follows from it
-    return "The stops were exchanged"
-
-
-def _begin_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
-    for empty in _objects(rig, finding):
-        for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
-            low = dof.lower if dof.use_lower else -np.inf
-            high = dof.upper if dof.use_upper else np.inf
-            dof.position = float(np.clip(dof.position, low, high))
-    return "It begins at its stop"
-
-
-def _delete(rig: bpy.types.Object, finding: Finding) -> str:
-    delete_parts(rig, _objects(rig, finding))
-    return "The joint was deleted"
-
-
-def _unlink(rig: bpy.types.Object, finding: Finding) -> str:
-    for obj in _objects(rig, finding):
-        unlink_twin(obj)
-    return "It is nobody's twin now"
-
-
-def _number(rig: bpy.types.Object, finding: Finding) -> str:
-    """Give all but the first of several parts of one name a number behind it."""
-    chosen = _objects(rig, finding)
-    taken = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
-    for obj in chosen[1:]:
-        number, name = 2, ""
-        while not name or name in taken:
-            name, number = f"{file_name(chosen[0])} {number}", number + 1
-        obj.name = name
-        taken.add(name)
-        record_of(obj).source_name, record_of(obj).built_name = name, obj.name
-    refit(rig)
-    return f"{len(chosen) - 1} parts were numbered"
-
-
-_MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
-    "no-mass": _weigh,
-    "stops-inverted": _exchange_stops,
-    "start-beyond-stop": _begin_at_stop,
-    "joint-lost": _delete,
-    "twin-one-sided": _unlink,
-    "name-twice": _number,
-}

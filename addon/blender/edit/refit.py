@@ -65,7 +65,7 @@ def refit(rig: bpy.types.Object) -> Report:
         retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
         channels = servo_channels(rig)
         pose = pose_of(rig, channels)
-        present = _present(rig, decided)
+        present = present_bones(rig, decided)
         _let_go(rig, own_bones(rig).difference(present))
         names = edit_bones(rig, decided.bones, present)
         with quiet():
@@ -147,7 +147,7 @@ def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
             settings(rig).drive = drive
 
 
-def _present(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
+def present_bones(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
     """The names of the bones that there are already for those of the plan, None for new ones."""
     chains, roots = joint_bones(rig), root_bones(rig)
     out: list[str | None] = []

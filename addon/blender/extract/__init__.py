@@ -120,7 +120,7 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
         report.warn("scaled-model", f"{rig.name!r} is scaled as a whole; the file keeps its own size")
     for obj in collection.all_objects:
         if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
-            report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out")
+            report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out", where=obj.name)
         if record_of(obj).role == "MODEL" and obj != rig:
             report.warn(
                 "copied-model",
@@ -222,7 +222,8 @@ class _Reading:
         if obj.type == "MESH" and mesh_was_edited(obj):
             self.report.warn(
                 "mesh-edited",
-                f"The mesh of {obj.name!r} was edited; the file keeps the shape. Scale the object instead.",
+                f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",
+                where=own,
             )
         self._weigh(obj, body)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)

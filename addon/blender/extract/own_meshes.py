@@ -10,9 +10,11 @@ import bpy
 import numpy as np
 
 from ...formats.files import write_whole
+from ...formats.losses import Losses
 from ...formats.obj_write import obj_text
 from ...model.records import Array, Body, Mechanism, Shape
 from ...model.report import Report
+from ..build.meshes import file_of
 from ..model_parts import parts, require_rig
 from . import own_ids
 
@@ -28,6 +30,8 @@ def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, pat
     objects = {own: obj for obj, own in own_ids(parts(require_rig(collection), "BODY")).items()}
     folder = os.path.splitext(os.path.basename(path))[0] + "_meshes"
     written: dict[tuple[object, ...], str] = {}
+    losses = Losses()
+    named_elsewhere = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
     for body in mechanism.bodies:
         obj = objects.get(body.id)
         own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]
@@ -38,15 +42,17 @@ def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, pat
             shape = body.shapes[number]
             if format_ in _WITHOUT:
                 body.shapes[number] = _box(shape, points)
+                losses.add("approximated-shape", "a mesh is written as the box that holds it", body.name)
                 continue
             key = points.tobytes(), tuple(polygons)
             if key not in written:
-                written[key] = _free(_file_name(body.name), set(written.values()))
+                written[key] = _free(_file_name(body.name), {*written.values(), *named_elsewhere})
                 text = obj_text(body.name, points, polygons)
                 os.makedirs(os.path.join(os.path.dirname(path), folder), exist_ok=True)
                 write_whole(os.path.join(os.path.dirname(path), folder, written[key]), text.encode())
             named = f"{folder}/{written[key]}"
             body.shapes[number] = replace(shape, mesh=named, pose=np.eye(4), size=dict.fromkeys("xyz", 1.0))
+    losses.tell(report)
     if written:
         report.info("meshes-written", f"{len(written)} meshes were written into {folder}")
     return report

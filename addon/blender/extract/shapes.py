@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 import bpy
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ...model.extents import half_extent
 from ...model.records import Array, Shape
 from ...model.report import Report
+from ...model.surfaces import is_measured, is_surface_of
 from ..access import record_of
 from ..records import UNIT_SIZE, read_shape
 from .numbers import edited, edited_pose, plain, was_moved
@@ -31,7 +33,8 @@ def shape_children(objects: Iterable[bpy.types.Object], report: Report) -> Child
         if own and key not in out:
             out[key] = obj
         else:
-            report.warn("stranger", f"{obj.name!r} is a copy, or another body's collision shape, and was left out")
+            told = f"{obj.name!r} is a copy, or another body's collision shape, and was left out"
+            report.warn("stranger", told, where=obj.name)
     return out
 
 
@@ -70,16 +73,32 @@ def _followed(shape: Shape, child: bpy.types.Object, com: Array) -> Shape:
 
 
 def mesh_was_edited(obj: bpy.types.Object) -> bool:
-    """Whether the mesh no longer has the extent of the shapes that it was made for."""
+    """Whether the mesh no longer is the surface of the shapes that it was made for."""
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    if not shapes or any(shape.type in _UNMEASURED for shape in shapes):
+    if not shapes or not all(map(is_measured, shapes)):
         return False
+    if not len(obj.data.polygons):  # type: ignore[union-attr]
+        return True
+    com = np.array(record_of(obj).com)
+    for shape in shapes:
+        shape.pose[:3, 3] -= com
     halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
     low = np.min([at - half for at, half in halves], axis=0)
     high = np.max([at + half for at, half in halves], axis=0)
     corners = np.array(obj.bound_box)
     size = float(np.linalg.norm(high - low)) or 1.0
-    return bool(np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size)
+    if np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size:
+        return True
+    return not is_surface_of(shapes, *_corners_and_middles(cast(bpy.types.Mesh, obj.data)))
+
+
+def _corners_and_middles(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
+    """The points (n, 3) of a mesh, and the middles (m, 3) of its polygons."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    middles = np.empty(3 * len(mesh.polygons), dtype=np.float32)
+    mesh.polygons.foreach_get("center", middles)  # type: ignore[arg-type]
+    return points.reshape(-1, 3).astype(np.float64), middles.reshape(-1, 3).astype(np.float64)
 
 
 def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
@@ -133,5 +152,3 @@ def _resized(shape: Shape, along: Array) -> Shape:
 _BALLS = {"sphere", "hemisphere"}
 #: What is not the same upside down.
 _TIPPED = {"cone", "pyramid", "hemisphere"}
-#: Kinds whose mesh tells nothing by its size.
-_UNMEASURED = {"mesh", "plane", "axes", "multi_sphere", "hemisphere"}

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...model.marks import Drawing, Strokes, draw_axes, draw_balls, draw_stops
 from ...model.records import Array
-from .lettering import Lettering
+from .lettering import Lettering, is_wide
 from .pictures import pillow
 from .readings import Readings
 from .reel import Reel
@@ -59,16 +59,21 @@ def finish_picture(
 def letter(reel: Reel, title: str, halves: Sequence[Half], frame: int, step: int) -> Any:
     """All words of a frame as a transparent layer."""
     page = Lettering(*reel.size)
+    most = halves[-1].readings  # both halves tell of the same servos
     name = " – ".join(filter(None, [title, reel.name if "NAME" in reel.burn else ""]))
     if name:
         page.write(name, "top left", 1.25 if len(halves) == 1 else 1.0)
     if "TIME" in reel.burn:
-        page.write(f"{reel.start + (frame - 1) / reel.fps:.2f} s", "bottom left")
+        time = f"{reel.start + (frame - 1) / reel.fps:.2f} s"
+        if "SERVOS" in reel.burn and not is_wide((step, reel.size[1])):  # the foot is the table's
+            page.write(time, "top left", row=1)
+        else:
+            page.write(time, "bottom left")
     for half in halves:
         if half.reel.label:
             page.write(half.reel.label, "top right", left=half.left, right=half.left + step)
         if "SERVOS" in reel.burn and half.readings is not None:
-            page.tabulate(half.readings, half.readings.at(frame - 1), half.left, half.left + step)
+            page.tabulate(half.readings, half.readings.at(frame - 1), half.left, half.left + step, most)
     return page.layer
 
 

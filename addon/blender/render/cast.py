@@ -33,7 +33,8 @@ def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: b
         key = (source if deformed else source.data, scale)
         if key not in meshes:
             meshes[key] = studio.own(finished_mesh(source, graph, scale, deformed))
-        actor = studio.place(f"Film {source.name}", meshes[key])
+        kind = "Film" if index < take.cast else "Film scenery"
+        actor = studio.place(f"{kind} {source.name}", meshes[key])
         actor.color = source.color
         actor.rotation_mode = "QUATERNION"
         for slot, original in zip(actor.material_slots, source.material_slots, strict=False):

@@ -50,9 +50,11 @@ class Lettering:
         self.letter = max(_LEAST_LETTER, round(0.030 * min(width, height)))
         self.margin = round(0.9 * self.letter)
 
-    def write(self, text: str, corner: str, scale: float = 1.0, left: int = 0, right: int | None = None) -> None:
+    def write(
+        self, text: str, corner: str, scale: float = 1.0, left: int = 0, right: int | None = None, row: int = 0
+    ) -> None:
         """Write a line into a corner ("top left" and so on, or "top" for the middle) of the part from ``left`` to
-        ``right``."""
+        ``right``, so many rows further down."""
         font = _font(round(scale * self.letter))
         right = self.size[0] if right is None else right
         text = self._fitting(text, font, right - left - 4 * self.margin)
@@ -63,15 +65,16 @@ class Lettering:
             self.margin + pad if "left" in corner else room - self.margin - pad if "right" in corner else room / 2
         )
         y = self.margin + pad if "top" in corner else self.size[1] - self.margin - pad - high
+        y += round(2.5 * self.letter) * row
         self._panel(x - pad, y - pad, x + wide + pad, y + high + pad)
         self._draw.text((x, y + high / 2), text, font=font, fill=INK, anchor="lm")
 
-    def tabulate(self, readings: Readings, now: Degrees, left: int, right: int) -> None:
+    def tabulate(self, readings: Readings, now: Degrees, left: int, right: int, most: Readings | None = None) -> None:
         """Write what servos are at, each with a bar from stop to stop, at the right of the part from ``left`` to
-        ``right``, or at its foot where it is high. Where not all have room, those that move most have."""
+        ``right``, or at its foot where it is high. Where not all have room, those that move most have, in ``most``."""
         beside = is_wide((right - left, self.size[1]))
         room = (TABLE_SHARE if beside else 0.9) * (right - left) - 2 * self.margin
-        table = self._plan(readings, now, room, (_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1])
+        table = self._plan(most or readings, now, room, (_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1])
         if not table.rows:
             return
         letter, line = table.letter, _LINE * table.letter

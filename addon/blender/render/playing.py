@@ -19,6 +19,8 @@ from .take import Schedule, Take, record
 
 #: A take and what is written over it.
 Labelled = tuple[str, Take]
+#: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
+_FRONTS = {"juice": 0.5 * math.pi, "skel": 0.0}
 
 
 def play(
@@ -48,8 +50,8 @@ def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
 
 
 def front_of(rigs: Sequence[bpy.types.Object]) -> float:
-    """Where models that do not travel look (rad about Z): as their format has it, or to Blender's front, -Y."""
-    return 0.5 * math.pi * (1.0 if rigs and settings(rigs[0]).format == "juice" else -1.0)
+    """Where models that do not travel look (rad about Z): as those of their format do, or to Blender's front, -Y."""
+    return _FRONTS.get(settings(rigs[0]).format, -0.5 * math.pi) if rigs else -0.5 * math.pi
 
 
 def models_of(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:

@@ -37,10 +37,12 @@ def set_stage(
     and shows the others beside it. On leaving ``stack`` they and all that is in them are gone."""
     size = reel.size[0] // len(takes), reel.size[1]
     shots = in_step([direct(take, size, options) for _, take in takes])
+    extent = max(extent_of(take) for _, take in takes)
+    ground = min(ground_of(take, extent) for _, take in takes) if options.ground is None else options.ground
     scenes: list[bpy.types.Scene] = []
     for (label, take), shot in zip(reversed(takes), reversed(shots), strict=True):
         studio = stack.enter_context(Studio())
-        dress_stage(studio, context, take, shot, size, options, poster)
+        dress_stage(studio, context, take, shot, (size, extent, ground), options, poster)
         keep(studio.scene, replace(reel, label=label), take.readings, scenes[0] if scenes else None)
         scenes.insert(0, studio.scene)
     return scenes
@@ -51,14 +53,14 @@ def dress_stage(
     context: bpy.types.Context,
     take: Take,
     shot: Shot,
-    size: tuple[int, int],
+    measures: tuple[tuple[int, int], float, float],
     options: FilmOptions,
     poster: bool,
 ) -> None:
-    """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on."""
+    """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on. ``measures`` are the picture's
+    size, that of the model and the height of the floor: stages beside each other have them in common."""
     scene, look = studio.scene, LOOKS[options.stage]
-    extent = extent_of(take)
-    ground = ground_of(take, extent) if options.ground is None else options.ground
+    size, extent, ground = measures
     scene.frame_start, scene.frame_end = 1, len(take.frames)
     set_up_picture(scene, size)
     set_up_engine(scene, options.engine, options.samples_for(poster), extent, key_direction(shot), look.shadow)

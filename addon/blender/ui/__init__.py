@@ -89,6 +89,7 @@ def register() -> None:
     motion_panel.register()
     servos.register()
     poses.register()
+    checks.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
@@ -105,6 +106,7 @@ def unregister() -> None:
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
+    checks.unregister()
     poses.unregister()
     servos.unregister()
     motion_panel.unregister()

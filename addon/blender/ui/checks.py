@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import IntProperty
+from bpy.props import BoolProperty, IntProperty
 
 from ...model.validate import Finding
-from ..access import settings
-from ..edit.checks import check_model, fix
+from ..access import armature_settings, settings
+from ..edit.checks import check_model
+from ..edit.mends import fix
 from ..edit.twins import by_id
 from .common import NeedsModel, Result, counted, model_in, say
 from .lists import SEVERITY_ICONS
+from .selection import select_part
 from .sidebar import ModelPanel, paragraph
 
 
@@ -24,8 +26,8 @@ def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
     for finding in found:
         row = model.findings.add()
         row.code, row.severity, row.message, row.kind = finding.code, finding.severity, finding.message, finding.kind
-        row.fix, row.ids = finding.fix, "\n".join(finding.parts)
-        objects = known.get(finding.kind, {})
+        row.fix, row.or_fix, row.ids = finding.fix, finding.or_fix, "\n".join(finding.parts)
+        objects = known.get(finding.kind, dict(bpy.data.objects) if finding.kind == "object" else {})
         row.parts = "\n".join(objects[part].name for part in finding.parts if part in objects)
 
 
@@ -42,7 +44,8 @@ class KNUCKLE_OT_check_model(NeedsModel):
     bl_idname = "knuckle.check_model"
     bl_label = "Check Mechanism"
     bl_description = (
-        "List what is wrong with the mechanism, or likely to be: masses, stops, names, twins, loops, scales"
+        "List what is wrong with the mechanism, or likely to be: masses, stops, names, twins, loops, scales, meshes "
+        "edited by hand, and what was deleted or hung elsewhere"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -61,6 +64,8 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
 
     index: IntProperty(name="Row", description="Which row of the list; the one that is active if below 0", default=-1)
 
+    other: BoolProperty(name="Other Way", description="Mend it in the second of two ways", default=False)
+
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if len(settings(rig).findings) else "Check Mechanism first"
@@ -71,10 +76,44 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
         if not 0 <= number < len(model.findings):
             raise ValueError("Click a row of the list first")
         row = model.findings[number]
-        told = fix(rig, Finding(row.code, row.severity, row.message, row.kind, tuple(row.ids.split("\n")), row.fix))
+        parts = tuple(row.ids.split("\n"))
+        finding = Finding(row.code, row.severity, row.message, row.kind, parts, row.fix, row.or_fix)
+        told = fix(rig, finding, self.other)
         _keep(rig, check_model(rig))
         say(self, {"INFO"}, told)
         return {"FINISHED"}
+
+
+def _row(armature: Any) -> int:
+    return int(armature_settings(armature).finding_index)
+
+
+def _click(armature: Any, row: int) -> None:
+    """A row was clicked: show it, and select what it is about."""
+    model = armature_settings(armature)
+    model.finding_index = row
+    rig = model.rig
+    if rig is None or not 0 <= row < len(model.findings):
+        return
+    names = [name for name in model.findings[row].parts.split("\n") if name in bpy.data.objects]
+    for number, name in enumerate(reversed(names)):  # the first last: that one is active
+        select_part(bpy.context, rig, bpy.data.objects[name], extend=number > 0)
+
+
+def register() -> None:
+    """Make the row of the list that selects."""
+    bpy.types.Armature.knuckle_finding = IntProperty(  # type: ignore[attr-defined]
+        name="Finding",
+        description="What is shown; click one to select its parts",
+        get=_row,
+        set=_click,
+        options={"SKIP_SAVE"},
+    )
+
+
+def unregister() -> None:
+    """Take it away again."""
+    del bpy.types.Armature.knuckle_finding  # type: ignore[attr-defined]
 
 
 class KNUCKLE_UL_findings(bpy.types.UIList):
@@ -101,7 +140,7 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
             if model.checked:
                 layout.label(text="Nothing is wrong", icon="CHECKMARK")
             return
-        layout.template_list("KNUCKLE_UL_findings", "", model, "findings", model, "finding_index", rows=4)
+        layout.template_list("KNUCKLE_UL_findings", "", model, "findings", rig.data, "knuckle_finding", rows=4)
         if not 0 <= model.finding_index < len(model.findings):
             return
         row = model.findings[model.finding_index]
@@ -109,8 +148,10 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
         paragraph(context, box, row.message)
         for name in filter(None, row.parts.split("\n")):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
-        if row.fix:
-            box.operator("knuckle.fix_finding", text=row.fix, icon="TOOL_SETTINGS").index = model.finding_index
+        for other, way in enumerate((row.fix, row.or_fix)):
+            if way:
+                mend = box.operator("knuckle.fix_finding", text=way, icon="TOOL_SETTINGS")
+                mend.index, mend.other = model.finding_index, bool(other)
 
 
 CLASSES = (KNUCKLE_OT_check_model, KNUCKLE_OT_fix_finding, KNUCKLE_UL_findings, VIEW3D_PT_knuckle_checks)

@@ -6,12 +6,14 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ... import formats
+from ...model.records import Mechanism
 from ...model.report import Report
 from ...model.upright import turned, upright_turn
 from ..access import record_of, settings
+from ..edit.checks import report_findings
 from ..extract import extract
 from ..extract.own_meshes import write_own_meshes
-from ..model_parts import rig_in
+from ..model_parts import require_rig, rig_in
 from ..preferences import ignore_collada_units, mesh_folders
 from ..translations import told
 from .common import (
@@ -51,6 +53,19 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         description="Write the model turned so that its gravity is along -Z, as Juice needs it, instead of in the axes "
         "of the file that it came from",
     )
+    meshes: EnumProperty(
+        name="Meshes",
+        description="What becomes of the mesh files that the model names when it is written into another folder",
+        items=[
+            (
+                "COPY",
+                "Copy Beside",
+                "They are copied into the folder of the new file, with their materials and pictures, so that it loads "
+                "there on its own. No other file is overwritten",
+            ),
+            ("REFER", "Refer", "The new file names them as the old one does, and they stay where they are"),
+        ],
+    )
     collection: StringProperty(
         name="Collection",
         description="The collection whose model is written; empty for the active model",
@@ -87,11 +102,15 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         layout.use_property_decorate = False
         layout.prop(self, "format")
         layout.prop(self, "upright")
+        row = layout.row()
+        row.active = formats.FORMATS[self.format].names_meshes
+        row.prop(self, "meshes")
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
             collection = self._collection(context)
             mechanism = extract(collection)
+            findings = report_findings(require_rig(collection), mechanism)
             if not self.properties.is_property_set("format"):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
@@ -100,8 +119,9 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             if self.upright:
                 mechanism = turned(mechanism, upright_turn(mechanism))
             report: Report = mechanism.report
+            report.extend(findings)
             report.extend(meshes)
-            report.extend(formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units()))
+            report.extend(self._save(mechanism, path))
         except ERRORS as error:
             return refuse(self, error)
         bodies = counted(len(mechanism.bodies), "body", "bodies")
@@ -110,6 +130,10 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         changes = f", {edits} of them added or deleted" if edits else ""
         tell(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
         return {"FINISHED"}
+
+    def _save(self, mechanism: Mechanism, path: str) -> Report:
+        copies = self.meshes == "COPY"
+        return formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units(), copies)
 
     def _collection(self, context: bpy.types.Context) -> bpy.types.Collection:
         if not self.collection:

@@ -7,9 +7,10 @@ from ...model.report import FormatError, Report
 from ..opened import Opened
 from .document import TEXTS, is_juice, read
 from .patch import patched
+from .strength import as_at_source
 from .write import new_document
 
-__all__ = ["TEXTS", "detect", "dump", "load"]
+__all__ = ["TEXTS", "as_at_source", "detect", "dump", "load"]
 
 
 def detect(opened: Opened) -> bool:

@@ -11,6 +11,7 @@ from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, identity
 from ...model.report import Report
 from ..losses import Losses
 from .geometry import same_pose
+from .strength import strengthened
 from .table import TIME_STEP
 
 HELD_SHAPES = frozenset({"box", "capsule", "sphere", "cylinder"})
@@ -24,9 +25,8 @@ def lowered(mechanism: Mechanism, report: Report) -> tuple[list[Body], list[Join
     losses = Losses()
     bodies = [_body(body, losses) for body in mechanism.bodies]
     joints = [made for joint in mechanism.joints if (made := _joint(joint, losses)) is not None]
-    if mechanism.source.format != "juice":
-        for joint in joints:
-            _tell_power(joint, losses)
+    if mechanism.source.format != "juice" and mechanism.behaviours is None:  # which nothing but Juice has
+        joints = strengthened(mechanism, bodies, joints, losses)
     _world(mechanism, losses)
     losses.tell(report)
     return bodies, joints
@@ -124,18 +124,6 @@ def _joint(joint: Joint, losses: Losses) -> Joint | None:
         losses.add("joint-to-world", "a joint to the world is written, but Juice will not simulate it", joint.name)
     _tell_dof(joint, losses)
     return made
-
-
-def _tell_power(joint: Joint, losses: Losses) -> None:
-    """Of another format's joint, say where its servo does nothing in Juice: no limit is 0 there, and no force here."""
-    dof = joint.dofs[0] if len(joint.dofs) == 1 else None
-    if dof is None or dof.kind == "ball" or dof.actuator == "passive" or dof.lower == dof.upper == 0.0:
-        return
-    if not (dof.gain and dof.max_force):
-        message = (
-            "a servo without a limit has MaxForce 0, which is no force in Juice: give it a Gain and a Maximum Force"
-        )
-        losses.add("no-force", message, joint.name)
 
 
 def _tell_dof(joint: Joint, losses: Losses) -> None:

@@ -13,6 +13,7 @@ from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, World, i
 from ...model.report import Report
 from . import geometry
 from .read import Placed, Resolver
+from .strength import with_sources
 from .table import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
 
 #: Shape numbers of the file.
@@ -143,7 +144,7 @@ def _joints(
                 child,
                 parents[i],
                 children[i],
-                dofs=[_dof(row, kind, float(senses[i]))],
+                dofs=[with_sources(_dof(row, kind, float(senses[i])), row)],
                 active=_is_active(item, parent, child, report),
                 twin=joint_of(row["Twin"]),
                 extra={path: row[path] for path in _JOINT_EXTRA if path in row},

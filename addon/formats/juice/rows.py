@@ -15,6 +15,7 @@ from ...model.records import Array, Body, Joint, Shape, World
 from ...model.report import FormatError
 from . import geometry
 from .mechanism import BOX, CAPSULE, CYLINDER, INVALID, SPHERE, shape_of
+from .strength import source_values
 from .table import BODY, JOINTS, MODEL, REFERENCE, WORLD_PATHS, Row, Table
 
 Number = Callable[[str | None], str | None]
@@ -92,7 +93,7 @@ def joint_row(
     sense = sense_of(row, joint.type)
     if joint.dofs:
         dof = joint.dofs[0]
-        row |= {"Gain": dof.gain, "MaxForce": dof.max_force}
+        row |= {"Gain": dof.gain, "MaxForce": dof.max_force} | source_values(dof)
         if joint.type != "ball":
             row |= _stop_values(dof.lower, dof.upper, sense, joint.type)
     return row, sense

@@ -175,6 +175,9 @@ _JOINT = (
     Field("HiStopValue", NUMBER, 0.0, unit="degrees or length"),
     Field("LoStopFlag", FLAG, False),
     Field("HiStopFlag", FLAG, False),
+    # ours, which the program ignores: what the gain and the force were in the format that they were chosen for
+    Field("SourceGain", NUMBER, needed=False),
+    Field("SourceMaxForce", NUMBER, needed=False),
 )
 _DRAWN = (Field("Length", NUMBER, 1.0, unit="length"), Field("Diameter", NUMBER, 0.25, unit="length"))
 

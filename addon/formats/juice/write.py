@@ -12,6 +12,7 @@ from .gait_write import Writer, turned
 from .lower import lowered
 from .markup import Node, fields, object_node, text_of
 from .rows import Numbers, body_row, joint_frame, joint_row, settings_row
+from .strength import softness
 from .table import BODY, CONTAINERS, JOINTS, MODEL, Row, Table
 
 SAME_PLACE = 1e-6
@@ -62,7 +63,15 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
         if joint.dofs and sense != joint.dofs[0].file_sign:
             reversed_joints.add(joint.id)
     behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
-    settings = settings_row(mechanism.world, behaviours.engine, MODEL.defaults())
+    usual = MODEL.defaults()
+    if mechanism.source.format != "juice" and mechanism.behaviours is None:
+        rigid = softness(mechanism, usual["ERP"], usual["CFM"])
+        if mechanism.world.cfm is None and rigid != usual["CFM"]:
+            report.info(
+                "approximated-softness", f"its joints are rigid; Juice's are springs, with a CFM of {rigid:g} here"
+            )
+        usual["CFM"] = rigid
+    settings = settings_row(mechanism.world, behaviours.engine, usual)
     writer = Writer(plan.body_number, plan.joint_number)
     taken = {*plan.body_number.values(), *plan.joint_number.values()}
     content: list[Node] = [

@@ -95,3 +95,44 @@ def test_only_what_was_painted_over_changes_in_a_document(blank: Any, sample_mod
     assert painted == [obj.name]
     back = formats.loads(formats.dumps(mechanism)[0].encode())
     assert [b.name for b in back.bodies if b.shapes and b.shapes[0].color == (0.0, 0.0, 1.0, 1.0)] == [obj.name]
+
+
+@pytest.mark.parametrize("meshes", ["", "COPY", "REFER"])
+def test_meshes_go_along_into_another_folder(blank: Any, tmp_path: Path, meshes: str) -> None:
+    """By default, as other exporters have it; what was not edited is the same text."""
+    pair()
+    first = tmp_path / "first" / "zoo.skel"
+    first.parent.mkdir()
+    assert bpy.ops.export_scene.mechanism(filepath=str(first), format="skel") == {"FINISHED"}
+    bpy.ops.wm.read_homefile(use_empty=True)
+    assert bpy.ops.import_scene.mechanism(filepath=str(first)) == {"FINISHED"}
+    second = tmp_path / "second" / "zoo.skel"
+    second.parent.mkdir()
+    options = {"meshes": meshes} if meshes else {}
+    assert bpy.ops.export_scene.mechanism(filepath=str(second), **options) == {"FINISHED"}
+    assert second.read_bytes() == first.read_bytes()
+    copied = {path.name: path.read_bytes() for path in second.parent.glob("zoo_meshes/*")}
+    wanted = {path.name: path.read_bytes() for path in first.parent.glob("zoo_meshes/*")}
+    assert len(wanted) == 2 and copied == ({} if meshes == "REFER" else wanted)
+
+
+def test_a_mesh_of_a_file_is_not_overwritten_by_one_of_ours(blank: Any, tmp_path: Path) -> None:
+    """The model is exported over the file that it came from, with a body more whose mesh has a name that is taken."""
+    pair()
+    path = tmp_path / "zoo.skel"
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format="skel") == {"FINISHED"}
+    taken = (tmp_path / "zoo_meshes/Left_Ape.obj").read_bytes()
+    bpy.ops.wm.read_homefile(use_empty=True)
+    assert bpy.ops.import_scene.mechanism(filepath=str(path)) == {"FINISHED"}
+    rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
+    bpy.ops.mesh.primitive_torus_add(location=(0, 4, 0))
+    bpy.context.object.name = "Left_Ape"
+    bpy.context.object.select_set(True)
+    rig.select_set(True)
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.make_body() == {"FINISHED"}
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format="skel") == {"FINISHED"}
+    assert (tmp_path / "zoo_meshes/Left_Ape.obj").read_bytes() == taken
+    assert sorted(body.shapes[0].mesh or "" for body in formats.load(path).bodies) == [
+        "", "zoo_meshes/Left_Ape.obj", "zoo_meshes/Left_Ape_2.obj", "zoo_meshes/Right_Ape.obj",
+    ]  # fmt: skip

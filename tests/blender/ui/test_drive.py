@@ -216,6 +216,49 @@ def test_film_that_cannot_be_made_says_why(rig: Any, tmp_path: Path) -> None:
     assert list(tmp_path.glob("film*")) == []
 
 
+def test_film_with_all_that_is_beside_it(rig: Any, tmp_path: Path) -> None:
+    import bpy
+
+    bpy.context.scene.frame_end = 6
+    words = {"size": (64, 48), "samples": 1, "stage": "SCIENTIFIC", "camera": "TURNTABLE", "burn": {"NAME", "SERVOS"}}
+    target = str(tmp_path / "round.webm")
+    assert ops().render_film(filepath=target, sheet=True, poster=True, keep_frames=True, **words) == {"FINISHED"}
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "round.webm", "round_sheet.png", "round_poster.png", "round_frames",
+    }  # fmt: skip
+    assert bpy.context.scene.name == "Scene" and len(bpy.data.scenes) == 1
+
+
+def test_preview_shows_the_present_frame_in_an_image(rig: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.film import PREVIEW
+
+    bpy.context.scene.frame_end = 6
+    for frame in (3, 5):
+        bpy.context.scene.frame_set(frame)
+        assert ops().preview_film(size=(64, 48), samples=1) == {"FINISHED"}
+        assert [image.name for image in bpy.data.images if image.name.startswith(PREVIEW)] == [PREVIEW]
+        assert tuple(bpy.data.images[PREVIEW].size) == (64, 48) and bpy.data.images[PREVIEW].packed_file is not None
+        assert bpy.context.scene.frame_current == frame and len(bpy.data.scenes) == 1
+
+
+def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.ui.film_panel import summary
+    from addon.blender.ui.film_wishes import ending_from, film_wishes, options_from
+
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 60, 1.0, 1, 240
+    wishes = film_wishes(scene)
+    assert summary(scene, "a.mp4", options_from(wishes)) == "1280 x 720, 4.0 s, 120 frames at 30 per second"
+    assert summary(scene, "a.png", options_from(wishes)) == "1280 x 720, one picture"
+    wishes.format, wishes.length = "LOOP", "8"
+    assert ending_from(wishes) == ".gif"
+    assert summary(scene, "a.gif", options_from(wishes)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
+
+
 def test_film_goes_beside_the_blend_unless_told(rig: Any, tmp_path: Path) -> None:
     import bpy
 

@@ -44,9 +44,17 @@ WORDS: dict[str, str] = {
     "Go to object mode to add a mechanism": "Zum Hinzufügen eines Mechanismus in den Objektmodus wechseln",
     "Nothing is wrong with the mechanism": "Am Mechanismus ist nichts auszusetzen",
     "Check Mechanism": "Mechanismus prüfen",
-    "List what is wrong with the mechanism, or likely to be: masses, stops, names, twins, loops, scales": (
-        "Auflisten, was am Mechanismus falsch oder verdächtig ist: Massen, Anschläge, Namen, Zwillinge, Schleifen, Skalierungen"
+    (
+        "List what is wrong with the mechanism, or likely to be: masses, stops, names, twins, loops, scales, meshes "
+        "edited by hand, and what was deleted or hung elsewhere"
+    ): (
+        "Auflisten, was am Mechanismus falsch oder verdächtig ist: Massen, Anschläge, Namen, Zwillinge, Schleifen, "
+        "Skalierungen, von Hand bearbeitete Meshes, und was gelöscht oder woanders angehängt wurde"
     ),
+    "Other Way": "Anderer Weg",
+    "Mend it in the second of two ways": "Auf dem zweiten von zwei Wegen beheben",
+    "Finding": "Befund",
+    "What is shown; click one to select its parts": "Was gezeigt wird; ein Klick wählt die betroffenen Teile aus",
     "Fix": "Beheben",
     "Mend what the check found, where that is safe": (
         "Beheben, was die Prüfung gefunden hat, wo das gefahrlos möglich ist"

@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 WORDS: dict[str, str] = {
+    "Meshes": "Meshes",
+    "What becomes of the mesh files that the model names when it is written into another folder": (
+        "Was aus den Mesh-Dateien wird, die das Modell nennt, wenn es in einen anderen Ordner geschrieben wird"
+    ),
+    "Copy Beside": "Daneben kopieren",
+    (
+        "They are copied into the folder of the new file, with their materials and pictures, so that it loads "
+        "there on its own. No other file is overwritten"
+    ): (
+        "Sie werden mit ihren Materialien und Bildern in den Ordner der neuen Datei kopiert, sodass sie dort für sich "
+        "geladen werden kann. Keine andere Datei wird überschrieben"
+    ),
+    "Refer": "Verweisen",
+    "The new file names them as the old one does, and they stay where they are": (
+        "Die neue Datei nennt sie wie die alte, und sie bleiben, wo sie sind"
+    ),
     "Joint": "Gelenk",
     "The joint that is shown; click one to select it": "Das gezeigte Gelenk; ein Klick wählt es aus",
     "There is no mechanism in the scene: import one with File > Import > Mechanism": (

@@ -1,0 +1,166 @@
+"""What of a model does not stand as its records say: bones that are gone or left over, parts that hang elsewhere, what
+was deleted by hand. Blender lets the user do all of that; each can be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...model.records import Mechanism
+from ...model.report import FormatError
+from ..access import record_of, settings
+from ..build.plan import plan
+from ..extract import extract
+from ..model_parts import child_collection, own_bones, parts
+from ..records import unflat
+from .places import put_design, rigid
+from .refit import present_bones, refit
+from .twins import by_id
+
+#: Entries of two local matrices that differ by less are the same.
+_SAME = 1e-6
+
+
+@dataclass
+class Misfit:
+    """Parts, by their ids, whose bones are ``missing``, names of bones that are ``left`` over, and objects that hang on
+    ``elsewhere`` than on the bone that carries them."""
+
+    missing: dict[str, None] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+    elsewhere: list[bpy.types.Object] = field(default_factory=list)
+
+
+def misfit(rig: bpy.types.Object, mechanism: Mechanism) -> Misfit:
+    """What of a model's armature does not fit its bodies and joints, which ``mechanism`` are as they are now."""
+    out = Misfit()
+    try:
+        decided = plan(mechanism, closed=False)
+    except FormatError:  # which whoever builds it will be told
+        return out
+    present = present_bones(rig, decided)
+    for bone, name in zip(decided.bones, present, strict=True):
+        if name is None:
+            part = bone.link.joint.id if bone.link is not None else bone.body.id if bone.body is not None else ""
+            out.missing[part] = None
+    out.left = sorted(own_bones(rig).difference(name for name in present if name is not None))
+    loose = {*out.missing}
+    for obj, carrier in _carried(rig):
+        number = decided.bone_of_body.get(carrier)
+        wanted = present[number] if number is not None else ""
+        if wanted is None or (obj.parent_bone in out.left and obj.parent == rig):
+            continue  # its bone is told of
+        if not _hangs_on(obj, rig, wanted) and record_of(obj).source_id not in loose:
+            out.elsewhere.append(obj)
+    return out
+
+
+def _carried(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, str]]:
+    """A model's bodies and joints, each with the id of the body on whose bone it hangs; empty for the world's."""
+    for own, obj in by_id(rig, "BODY").items():
+        yield obj, own
+    for empty in by_id(rig, "JOINT").values():
+        joint = record_of(empty).joint
+        carrier = joint.parent or joint.child
+        yield empty, record_of(carrier).source_id if carrier is not None else ""
+
+
+def _hangs_on(obj: bpy.types.Object, rig: bpy.types.Object, bone: str) -> bool:
+    if obj.parent != rig:
+        return False
+    return obj.parent_type == "BONE" and obj.parent_bone == bone if bone else obj.parent_type != "BONE"
+
+
+def hang_again(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> None:
+    """Hang parts on the bones that carry them again. What still has the design that it was made with keeps it; what was
+    moved since, or cleared of its parent where it stood, is designed where it stands now."""
+    bpy.context.view_layer.update()
+    decided = plan(extract(settings(rig).collection), closed=False)
+    present = present_bones(rig, decided)
+    carriers = dict(_carried(rig))
+    for obj in objects:
+        if np.abs(np.array(obj.matrix_basis) - unflat(record_of(obj).built)).max() <= _SAME:
+            continue
+        design = rig.matrix_world.inverted() @ obj.matrix_world
+        number = decided.bone_of_body.get(carriers.get(obj, ""))
+        bone = present[number] if number is not None else None
+        if bone is not None:
+            pose = rig.pose.bones[bone]
+            design = pose.bone.matrix_local @ pose.matrix.inverted() @ design
+        scale = design.to_scale()
+        put_design(obj, rigid(design))
+        if max(abs(part - 1.0) for part in scale[:]) > _SAME:
+            obj.matrix_basis = obj.matrix_basis.normalized() @ Matrix.Diagonal((*scale, 1.0))
+    refit(rig)
+
+
+# ---------------------------------------------------------------- deleted by hand
+
+
+def is_gone(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
+    """Whether a part was deleted by hand: Blender keeps what our records point at, in no collection."""
+    collection = settings(rig).collection
+    return collection is not None and collection.all_objects.get(obj.name) != obj
+
+
+def lost_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, list[bpy.types.Object]]]:
+    """Joints whose bodies were deleted by hand, with those bodies as far as Blender still has them."""
+    bodies = set(parts(rig, "BODY"))
+    out = []
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        ends = [end for end in (joint.parent, joint.child) if end is not None]
+        gone = [end for end in ends if end not in bodies]
+        if gone or (len(ends) < 2 and joint.active and not joint.at_world):
+            out.append((empty, gone))
+    return out
+
+
+def take_back(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> list[str]:
+    """Put bodies that were deleted by hand, and what of theirs was deleted with them, back among a model's."""
+    names = []
+    for obj in objects:
+        for each in (obj, *(child for child in obj.children if record_of(child).role == "SHAPE")):
+            if is_gone(each, rig):
+                folder = "Collision" if record_of(each).role == "SHAPE" else "Bodies"
+                child_collection(rig, folder).objects.link(each)
+        names.append(obj.name)
+    refit(rig)
+    return names
+
+
+def take_armature_back(rig: bpy.types.Object) -> None:
+    """Put a model's armature, deleted by hand, back into its collection."""
+    settings(rig).collection.objects.link(rig)
+    bpy.context.view_layer.update()
+    refit(rig)
+
+
+def loose_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.types.Object]]:
+    """Collision shapes that hang on nothing of the model, each with the body that it is of."""
+    bodies = by_id(rig, "BODY")
+    out = []
+    for obj in parts(rig, "SHAPE"):
+        body = bodies.get(record_of(obj).source_id.rpartition("/")[0])
+        if record_of(obj).shape >= 0 and body is not None and (obj.parent is None or obj.parent.type == "ARMATURE"):
+            out.append((obj, body))
+    return out
+
+
+def hang_shapes(rig: bpy.types.Object, chosen: Iterable[bpy.types.Object]) -> None:
+    """Hang loose collision shapes on their bodies again: where they were made if they still have that local matrix,
+    else where they stand."""
+    bpy.context.view_layer.update()
+    for obj, body in loose_shapes(rig):
+        if obj not in chosen:
+            continue
+        local = body.matrix_world.inverted() @ obj.matrix_world
+        was_there = np.abs(np.array(obj.matrix_basis) - unflat(record_of(obj).built)).max() <= _SAME
+        obj.parent, obj.parent_type, obj.matrix_parent_inverse = body, "OBJECT", Matrix()
+        if not was_there:
+            put_design(obj, np.array(local, dtype=np.float64))
+    refit(rig)

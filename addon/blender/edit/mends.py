@@ -1,0 +1,155 @@
+"""The mends of what a check finds, where there is a safe one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+
+from ...model.inertia import shape_volume
+from ...model.validate import Finding
+from ..access import record_of
+from ..listeners import quiet
+from ..model_parts import file_name, parts
+from ..records import read_shape
+from .authoring import DENSITY
+from .fitting import hang_again, hang_shapes, lost_joints, take_armature_back, take_back
+from .joints import delete_parts
+from .refit import refit
+from .shape_making import take_mesh, take_shape
+from .twins import by_id, unlink_twin
+
+
+def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
+    """Mend what a finding tells of, and say what was done; ``other``: in the second of two ways. ValueError where there
+    is no such mend."""
+    mend = (_OTHERS if other else _MENDS).get(finding.code)
+    if mend is None or not (finding.or_fix if other else finding.fix):
+        raise ValueError(f"Nobody but you can know how to mend this: {finding.message}")
+    return mend(rig, finding)
+
+
+def _objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.Object]:
+    known = by_id(rig, "BODY" if finding.kind == "body" else "JOINT")
+    return [known[part] for part in finding.parts if part in known]
+
+
+def _weigh(rig: bpy.types.Object, finding: Finding) -> str:
+    told = []
+    for obj in _objects(rig, finding):
+        volume = sum(shape_volume(read_shape(shape)) for shape in record_of(obj).shapes)
+        record_of(obj).mass = DENSITY * volume if volume > 0.0 else 1.0
+        told.append(f"{file_name(obj)!r} weighs {record_of(obj).mass:.3g} now")
+    return ", ".join(told)
+
+
+def _exchange_stops(rig: bpy.types.Object, finding: Finding) -> str:
+    for empty in _objects(rig, finding):
+        for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
+            if dof.use_lower and dof.use_upper and dof.lower > dof.upper:
+                with quiet():
+                    low, high = dof.upper, dof.lower
+                    dof.lower = low
+                dof.upper = high  # tells what follows from it
+    return "The stops were exchanged"
+
+
+def _begin_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
+    for empty in _objects(rig, finding):
+        for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
+            low = dof.lower if dof.use_lower else -np.inf
+            high = dof.upper if dof.use_upper else np.inf
+            dof.position = float(np.clip(dof.position, low, high))
+    return "It begins at its stop"
+
+
+def _delete(rig: bpy.types.Object, finding: Finding) -> str:
+    delete_parts(rig, _objects(rig, finding))
+    return "The joint was deleted"
+
+
+def _unlink(rig: bpy.types.Object, finding: Finding) -> str:
+    for obj in _objects(rig, finding):
+        unlink_twin(obj)
+    return "It is nobody's twin now"
+
+
+def _number(rig: bpy.types.Object, finding: Finding) -> str:
+    """Give all but the first of several parts of one name a number behind it."""
+    chosen = _objects(rig, finding)
+    taken = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+    for obj in chosen[1:]:
+        number, name = 2, ""
+        while not name or name in taken:
+            name, number = f"{file_name(chosen[0])} {number}", number + 1
+        obj.name = name
+        taken.add(name)
+        record_of(obj).source_name, record_of(obj).built_name = name, obj.name
+    refit(rig)
+    return f"{len(chosen) - 1} parts were numbered"
+
+
+def _refit(rig: bpy.types.Object, _finding: Finding) -> str:
+    refit(rig)
+    return "The armature fits its parts"
+
+
+def _hang(rig: bpy.types.Object, finding: Finding) -> str:
+    hang_again(rig, _objects(rig, finding))
+    return "It hangs on its bone again"
+
+
+def _hang_shapes(rig: bpy.types.Object, finding: Finding) -> str:
+    hang_shapes(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+    return "It hangs on its body again"
+
+
+def _armature(rig: bpy.types.Object, _finding: Finding) -> str:
+    take_armature_back(rig)
+    return "The armature is back"
+
+
+def _bodies_back(rig: bpy.types.Object, finding: Finding) -> str:
+    chosen = _objects(rig, finding)
+    names = take_back(rig, [end for empty, gone in lost_joints(rig) if empty in chosen for end in gone])
+    return f"{', '.join(map(repr, names))} is back"
+
+
+def _take_mesh(rig: bpy.types.Object, finding: Finding) -> str:
+    told = [f"{file_name(obj)!r} is a {take_mesh(rig, obj)[0]} now" for obj in _objects(rig, finding)]
+    return ", ".join(told)
+
+
+def _take_shape(rig: bpy.types.Object, finding: Finding) -> str:
+    for obj in _objects(rig, finding):
+        take_shape(rig, obj)
+    return "It has the mesh of its shape again"
+
+
+def _delete_object(_rig: bpy.types.Object, finding: Finding) -> str:
+    bpy.data.batch_remove([bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+    return "It was deleted"
+
+
+_MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
+    "no-mass": _weigh,
+    "stops-inverted": _exchange_stops,
+    "start-beyond-stop": _begin_at_stop,
+    "joint-lost": _delete,
+    "twin-one-sided": _unlink,
+    "name-twice": _number,
+    "armature-gone": _armature,
+    "bones-gone": _refit,
+    "bones-left": _refit,
+    "joint-moved": _refit,
+    "off-bone": _hang,
+    "mesh-edited": _take_mesh,
+    "shape-loose": _hang_shapes,
+    "stranger": _delete_object,
+}
+#: The second of two ways.
+_OTHERS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
+    "joint-lost": _bodies_back,
+    "mesh-edited": _take_shape,
+}
