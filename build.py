@@ -52,6 +52,21 @@ PURE = (
     "pyparsing==3.3.3",
 )
 TEST_TOOLS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "execnet==2.1.2", "hypothesis==6.170.15")
+#: Checks and runs the jobs that we write for farms. Windows on ARM has no wheels of it.
+JOB_TOOLS = tuple(
+    f"{requirement}; platform_machine != 'ARM64'"
+    for requirement in (
+        "openjd-cli==0.8.0",
+        "openjd-model==0.13.0",
+        "openjd-sessions==0.13.0",
+        "pydantic==2.14.3",
+        "pydantic-core==2.50.4",
+        "annotated-types==0.8.0",
+        "typing-extensions==4.16.0",
+        "typing-inspection==0.4.5",
+        "pyyaml==6.0.3",
+    )
+)
 
 
 class Recipe(NamedTuple):
@@ -70,7 +85,7 @@ def contourpy(python: Version, arm_windows: bool = False) -> str:
 def blender_recipe(series: str, python: Version, bpy: str, numpy: str) -> Recipe:
     arm_windows = sys.platform == "win32" and machine() == "ARM64"
     ours = (*COMPILED, contourpy(python, arm_windows), *PURE)
-    return Recipe(f"blender-{series}", (python,), (f"bpy=={bpy}", f"numpy=={numpy}", *ours, *TEST_TOOLS))
+    return Recipe(f"blender-{series}", (python,), (f"bpy=={bpy}", f"numpy=={numpy}", *ours, *TEST_TOOLS, *JOB_TOOLS))
 
 
 #: numpy is the one that each Blender brings (or, for 4.2, whose module asks for none, the 1.x of its time).
@@ -575,6 +590,8 @@ EXAMPLES = """examples:
   python3 build.py test --blender 4.2
   python3 build.py bench
   python3 build.py bench conversions
+  python3 build.py bench batch
+  python3 build.py bench farm
   python3 build.py bench physics --blender 4.2
   python3 build.py bench physics --only pendulums double overhead
   python3 build.py bench films --out films/

@@ -25,7 +25,8 @@ _MOST_KEYS = 1e8
 @dataclass(frozen=True)
 class AnimateJob:
     """What ``animate`` was asked for. Without ``motion`` the model's own gait is meant, with the ``inputs`` held for
-    so many ``seconds``; its ``fitting`` says but the step."""
+    so many ``seconds``; its ``fitting`` says but the step. ``put`` takes the motion as CSV in
+    place of the file ``out``."""
 
     model: Path
     motion: Path | None = None
@@ -37,6 +38,7 @@ class AnimateJob:
     picture: Path | None = None
     servos: Sequence[str] = ()
     mesh_folders: Sequence[str] = ()
+    put: Callable[[bytes], None] | None = None
 
 
 def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
@@ -52,6 +54,8 @@ def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
     drawn = _picture(motions, mechanism, job) if job.picture is not None else b""
     if jobs is not None:
         report.entries += _into_blend(mechanism, motions, job, jobs).entries
+    elif job.out is not None and job.put is not None:
+        job.put(formats.dumps_motions(motions, "csv", report).encode("utf-8"))
     elif job.out is not None:
         report.extend(formats.save_motion(motions, job.out))
     if job.picture is not None:
@@ -92,7 +96,7 @@ def motion_endings() -> list[str]:
 
 def _check_endings(job: AnimateJob, to_blend: bool) -> None:
     known = motion_endings()
-    if job.out is not None and not to_blend and job.out.suffix.lower() not in known:
+    if job.out is not None and not to_blend and job.put is None and job.out.suffix.lower() not in known:
         raise FormatError(
             f"{job.out.suffix or 'no ending'} is not what animate writes", path=str(job.out),
             remedy=f"Name the output {', '.join(known)} for the servo motion or .blend for the scene.",

@@ -23,7 +23,7 @@ BLENDERS_OWN |= {"gpu", "gpu_extras", "idprop", "imbuf", "mathutils", "nodeitems
 MAY_IMPORT = {
     "model": {"model"},
     "formats": {"formats", "model"},
-    "plot": {"model"},
+    "plot": {"plot", "model"},
     "blender": {"blender", "formats", "model"},
     "room": {"room", "blender", "formats", "model"},
     "ui": {"ui", "room", "blender", "formats", "model"},
@@ -47,7 +47,7 @@ MAY_USE = {
 def layer(parts: tuple[str, ...]) -> str:
     """The layer of a module inside the package: ("blender", "build", "rig") is in a room.
 
-    The top of the package (command line, register) is the door; ``plot.py`` beside it draws.
+    The top of the package (command line, register) is the door; ``plot`` beside it draws.
     ``blender/registration.py`` is the one module that reaches into the interface, to hand it to Blender.
     ``blender/jobs`` stands beside the interface: what the command line has done with Blender. What else lies
     loose there serves all rooms.

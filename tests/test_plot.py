@@ -17,6 +17,7 @@ from addon import plot
 from addon.model.records import Motion, Trajectory
 from addon.model.report import FormatError
 from addon.model.servos import Servo
+from addon.plot import canvas, motions
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMES = np.linspace(0.0, 5.0, 200)
@@ -61,8 +62,8 @@ def test_one_to_thirty_servos_are_all_there_with_names_and_units(count: int) -> 
 def test_what_is_beyond_a_stop_is_red_and_stops_are_dashed() -> None:
     within = image(plot.motion_picture(motion(1), {"Servo 0": Servo("Servo 0", "", False, -1.2, 1.2)}))
     beyond = image(plot.motion_picture(motion(1), {"Servo 0": Servo("Servo 0", "", False, -0.5, 0.5)}))
-    assert share_of(within, plot.BEYOND) == 0.0
-    assert share_of(beyond, plot.BEYOND) > 1e-3
+    assert share_of(within, motions.BEYOND) == 0.0
+    assert share_of(beyond, motions.BEYOND) > 1e-3
     row = np.abs(within - 255).max(axis=2) > 40
     dashed = [line for line in row if np.count_nonzero(np.diff(line.astype(int)) > 0) >= 10]
     assert dashed, "a row of the picture with many short strokes"
@@ -70,10 +71,10 @@ def test_what_is_beyond_a_stop_is_red_and_stops_are_dashed() -> None:
 
 def test_keys_that_hold_are_drawn_as_steps() -> None:
     held = Trajectory("a", np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), held=np.array([True, False, False]))
-    times, values = plot._corners(held)
+    times, values = motions._corners(held)
     assert list(zip(times.tolist(), values.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 1), (2, 0)]
     constant = Trajectory("a", np.array([0.0, 1.0]), np.array([0.0, 1.0]), "constant")
-    times, values = plot._corners(constant)
+    times, values = motions._corners(constant)
     assert list(zip(times.tolist(), values.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 1)]
 
 
@@ -81,8 +82,8 @@ def test_many_keys_are_drawn_by_their_lowest_and_highest() -> None:
     rng = np.random.default_rng(3)
     times, values = np.arange(100_000) / 1000, rng.normal(size=100_000)
     values[43_210] = 99.0
-    at, thin = plot._corners(Trajectory("a", times, values))
-    assert len(at) <= plot.POINTS + 2
+    at, thin = motions._corners(Trajectory("a", times, values))
+    assert len(at) <= motions.POINTS + 2
     assert (np.diff(at) > 0).all()
     assert (thin.min(), thin.max()) == (values.min(), 99.0)
     assert (at[0], at[-1]) == (times[0], times[-1])
@@ -110,7 +111,7 @@ def test_a_long_name_leaves_room_for_its_curve() -> None:
 
 def test_a_motion_of_one_key_or_of_none() -> None:
     one = Motion("pose", [Trajectory("a", np.array([1.0]), np.array([0.5])), Trajectory("b", np.empty(0), np.empty(0))])
-    assert share_of(image(plot.motion_picture(one, {})), plot.COLOURS[0]) > 0
+    assert share_of(image(plot.motion_picture(one, {})), canvas.COLOURS[0]) > 0
     with pytest.raises(FormatError, match="motion 'rest' has no keys to draw"):
         plot.motion_picture(Motion("rest", []), {})
 

@@ -3,22 +3,77 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..model.gait import parse_input
 
-Command = Callable[[argparse.Namespace], None]
+#: Returns an exit code, or None for 0.
+Command = Callable[[argparse.Namespace], "int | None"]
 #: Where ``argparse`` keeps the verbs.
 Verbs = argparse._SubParsersAction
 
 
-def add_verb(verbs: Verbs, name: str, run: Command, text: str, example: str) -> argparse.ArgumentParser:
+def add_verb(verbs: Verbs, name: str, run: Command, text: str, *examples: str) -> argparse.ArgumentParser:
+    """A verb, with what all of them have; ``examples`` are shown by ``--help``."""
+    shown = "".join(f"\n  knuckle {example}" for example in examples)
     parser: argparse.ArgumentParser = verbs.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + ".", epilog=f"Example: knuckle {example}"
-    )
-    parser.set_defaults(run=run)
+        name, help=text, description=text[0].upper() + text[1:] + ".",
+        epilog=f"{'Examples' if len(examples) > 1 else 'Example'}:{shown}",
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but what was asked for, and errors")
+    parser.set_defaults(run=run, wrong=parser.error)
     return parser
+
+
+def json_option(parser: argparse.ArgumentParser, text: str = "print what was done as one JSON object") -> None:
+    parser.add_argument("--json", action="store_true", help=text)
+
+
+def batch_options(parser: argparse.ArgumentParser, what: str, endings: Sequence[str] | None = None) -> None:
+    """What turns a verb of one file into one of many."""
+    group = parser.add_argument_group("many files at once")
+    group.add_argument(
+        "--out-dir", type=Path, metavar="DIR",
+        help=f"write {what} of every file into this folder, which is made if need be; names, patterns and folders may "
+        "be given then, a bad file does not stop the others, a table tells of all, and 1 is returned if any failed",
+    )  # fmt: skip
+    if endings is not None:
+        group.add_argument(
+            "--to", choices=[each[1:] for each in endings], help=f"of --out-dir (default: {endings[0][1:]})"
+        )
+    group.add_argument(
+        "--parallel", type=count, default=1, metavar="N", help="so many at a time, in processes (default: 1)"
+    )
+
+
+def count(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1024")
+    return int(text)
+
+
+def stretch(text: str) -> tuple[int, int]:
+    """Of FIRST+COUNT or FIRST..LAST, the first and how many."""
+    match = re.fullmatch(r"(\d+)(?:(\+|\.\.)(\d+))?", text)
+    first, how, number = (int(match[1]), match[2], int(match[3] or 1)) if match else (0, None, 0)
+    many = number - first + 1 if how == ".." else number
+    if first < 1 or many < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not FIRST..LAST or FIRST+COUNT, such as 1..30 or 31+30")
+    return first, many
+
+
+def factor(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    return value
 
 
 def mesh_option(parser: argparse.ArgumentParser) -> None:
@@ -65,15 +120,16 @@ def _folder(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    return _above_zero(text, "seconds", most=36000.0)
+    return above_zero(text, "seconds", most=36000.0)
 
 
 def milliseconds(text: str) -> float:
     """Of a number of milliseconds, the seconds."""
-    return _above_zero(text, "milliseconds", most=60000.0) / 1000.0
+    return above_zero(text, "milliseconds", most=60000.0) / 1000.0
 
 
-def _above_zero(text: str, unit: str, most: float) -> float:
+def above_zero(text: str, unit: str, most: float) -> float:
+    """A number of something, above 0 and not absurd."""
     try:
         value = float(text)
     except ValueError:

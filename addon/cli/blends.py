@@ -5,27 +5,33 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..model.report import FormatError
-from .arguments import Verbs, add_verb, mesh_option, run_options, seconds
-from .telling import blender_jobs, say, say_report
+from ..model.report import FormatError, Report
+from .arguments import Verbs, add_verb, json_option, mesh_option, run_options, seconds
+from .sources import MODEL_ENDINGS, expand
+from .telling import Done, blender_jobs, say, say_done, say_report
 
 
 def add_import(verbs: Verbs) -> None:
     """``import``."""
-    load = add_verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend")
+    load = add_verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend",
+                    "import models/ --blend all.blend")  # fmt: skip
     load.add_argument("files", type=Path, nargs="+", metavar="FILE")
     load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend")
     load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
+    json_option(load)
     mesh_option(load)
 
 
-def _import(args: argparse.Namespace) -> None:
+def _import(args: argparse.Namespace) -> int:
     if args.blend.suffix.lower() != ".blend":
         raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
     jobs = blender_jobs()
-    for report in jobs.import_to_blend(args.files, args.blend, args.motion, args.meshes):
-        say_report(report)
-    say(f"{args.blend}: {args.blend.stat().st_size} bytes")
+    files = [each.path for each in expand(args.files, MODEL_ENDINGS)]
+    report = Report()
+    for each in jobs.import_to_blend(files, args.blend, args.motion, args.meshes):
+        report.extend(each)
+    say_done(Done([args.blend], report), args.json)
+    return 0
 
 
 def add_demo(verbs: Verbs) -> None:

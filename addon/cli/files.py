@@ -1,81 +1,141 @@
-"""``info`` and ``convert``: what goes without Blender."""
+"""``info`` and ``check``: what files hold, and what is wrong with it. They go without Blender."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import replace
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from .. import formats
-from ..animate import chosen
+from ..model.check import check
 from ..model.describe import describe, summary
-from ..model.records import Mechanism, Source
-from ..model.report import FormatError, Report
-from ..model.upright import turned, upright_turn
-from .arguments import Verbs, add_verb, mesh_option
-from .telling import say, say_report
+from ..model.records import Mechanism, Motion, Source
+from ..model.report import Entry, FormatError
+from ..model.validate import Finding, validate
+from .arguments import Verbs, add_verb, count, json_option, mesh_option
+from .batch import Row, Task, run_tasks
+from .sources import expand
+from .telling import counted, say_json, say_result, say_wrong, table
+
+_SEVERITIES = ("error", "warning", "info")
 
 
 def add_info(verbs: Verbs) -> None:
     """``info``."""
-    info = add_verb(verbs, "info", _info, "tell what a file holds", "info walker.jm --json")
-    info.add_argument("file", type=Path, metavar="FILE")
-    info.add_argument("--json", action="store_true", help="print one JSON object")
+    info = add_verb(
+        verbs, "info", _info, "tell what a file holds", "info walker.jm", "info walker.jm --json > walker.json",
+        "info models/",
+    )  # fmt: skip
+    info.add_argument("files", type=Path, nargs="+", metavar="FILE", help="files, patterns or folders")
+    json_option(info, "print one JSON object, or a list of them where several files are meant")
     mesh_option(info)
 
 
-def _info(args: argparse.Namespace) -> None:
-    if formats.is_motion(args.file):
-        motions, report = formats.read_motions(args.file)
+def _info(args: argparse.Namespace) -> int:
+    inputs = expand(args.files)
+    told, code = [], 0
+    for each in inputs:
+        try:
+            mechanism = _read(each.path, args.meshes)
+        except FormatError as error:
+            say_wrong(str(error))
+            code = 1
+            continue
+        if args.json:
+            told.append(describe(mechanism))
+            continue
+        text = summary(mechanism)
+        say_result(f"{each.path}\n{text}\n" if len(inputs) > 1 else text)
+    if args.json and (told or len(inputs) > 1):
+        say_json(told if len(inputs) > 1 else told[0])
+    return code
+
+
+def _read(path: Path, mesh_folders: list[str]) -> Mechanism:
+    """What a file holds; of motion, a mechanism of nothing but that."""
+    if formats.is_motion(path):
+        motions, report = formats.read_motions(path)
         source = replace(motions[0].source or Source("xmdi"), text="")
-        mechanism = Mechanism(args.file.stem, motions=motions, source=source, report=report)
-    else:
-        mechanism = formats.load(args.file)
-        formats.complete_masses(mechanism, mechanism.report, args.meshes)
-    if args.json:
-        say(json.dumps(describe(mechanism), indent=2, allow_nan=False))
-    else:
-        say(summary(mechanism))
+        return Mechanism(path.stem, motions=motions, source=source, report=report)
+    mechanism = formats.load(path)
+    formats.complete_masses(mechanism, mechanism.report, mesh_folders)
+    return mechanism
 
 
-def add_convert(verbs: Verbs) -> None:
-    """``convert``."""
-    convert = add_verb(verbs, "convert", _convert, "write a model or motion as another file", "convert old.jpm new.jm")
-    convert.add_argument("source", type=Path, metavar="IN")
-    convert.add_argument("target", type=Path, metavar="OUT")
-    convert.add_argument(
-        "--upright", action="store_true", help="turn the model as a whole so that its gravity is along -Z"
-    )
-    known = sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
-    convert.add_argument(
-        "--to", metavar="FORMAT", choices=known, help=f"{', '.join(known)} (default: by OUT's ending, or IN's own)"
-    )
-    convert.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
-    convert.add_argument(
-        "--copy-meshes", action="store_true",
-        help="copy the mesh files that the model names, with their materials and pictures, into OUT's folder",
+def add_check(verbs: Verbs) -> None:
+    """``check``."""
+    parser = add_verb(
+        verbs, "check", _check,
+        "look for what is wrong in models and motions: 1 where there is an error, or a file cannot be read",
+        "check walker.jm", "check models/ --json", "check 'models/**/*.skel' --parallel 4",
     )  # fmt: skip
-    mesh_option(convert)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="files, patterns or folders")
+    parser.add_argument("--parallel", type=count, default=1, metavar="N", help="so many at a time, in processes")
+    json_option(parser)
+    mesh_option(parser)
 
 
-def _convert(args: argparse.Namespace) -> None:
-    if formats.is_motion(args.source):
-        if args.upright:
-            raise FormatError("this is servo motion, which --upright has nothing to turn in", path=str(args.source))
-        if args.copy_meshes:
-            raise FormatError("this is servo motion, of which --copy-meshes has nothing to copy", path=str(args.source))
-        motions, report = formats.read_motions(args.source)
-        report.extend(formats.save_motion(chosen(motions, args.only, args.source), args.target, args.to))
-        label = ""
-    elif args.only is not None:
-        raise FormatError("this is a model, of which --only has nothing to choose", path=str(args.source))
+def _check(args: argparse.Namespace) -> int:
+    began = time.perf_counter()
+    tasks = [Task(each.path, argparse.Namespace(file=each.path, meshes=args.meshes)) for each in expand(args.files)]
+    rows = run_tasks(check_file, tasks, args.parallel)
+    bad = sum(row.result == "failed" or row.facts["errors"] > 0 for row in rows)
+    if args.json:
+        files = [
+            {"file": str(row.file), "result": row.result, "message": row.message, "findings": [], **row.facts}
+            for row in rows
+        ]
+        say_json({"bad": bad, "files": files})
+        return 1 if bad else 0
+    if not args.quiet:
+        _tell_findings(rows, time.perf_counter() - began)
+    for row in rows:
+        if row.result == "failed":
+            say_wrong(row.message)
+        elif args.quiet and row.facts["errors"]:
+            say_wrong(f"{row.file}: {counted(row.facts['errors'], 'error')}")
+    return 1 if bad else 0
+
+
+def check_file(args: argparse.Namespace) -> list[Row]:
+    """The findings on one file: of a model those of the validator, and what was repaired while it was read; of a motion
+    the latter, and where it jumps."""
+    mechanism = _read(args.file, args.meshes)
+    read = [entry for entry in mechanism.report.entries if entry.severity != "info"]
+    if mechanism.motions and not (mechanism.bodies or mechanism.joints):
+        found = [*_as_findings(read), *(each for motion in mechanism.motions for each in _jumps(motion))]
     else:
-        mechanism = formats.load(args.source)
-        report = Report(list(mechanism.report.entries))
-        if args.upright:
-            mechanism = turned(mechanism, upright_turn(mechanism))
-        report.extend(formats.save(mechanism, args.target, args.to, args.meshes, with_meshes=args.copy_meshes))
-        label = f"{formats.FORMATS[formats.format_id(mechanism, args.target, args.to)].label}, "
-    say_report(report)
-    say(f"{args.target}: {label}{args.target.stat().st_size} bytes")
+        found = [*validate(mechanism), *_as_findings(read)]
+    found.sort(key=lambda each: _SEVERITIES.index(each.severity))
+    counts = {f"{name}s": sum(each.severity == name for each in found) for name in ("error", "warning")}
+    counts["notes"] = len(found) - sum(counts.values())
+    return [Row(args.file, facts={**counts, "findings": [asdict(each) for each in found]})]
+
+
+def _as_findings(entries: Iterable[Entry]) -> list[Finding]:
+    return [
+        Finding(each.code, each.severity, f"line {each.line}: {each.message}" if each.line else each.message, "model")
+        for each in entries
+    ]
+
+
+def _jumps(motion: Motion) -> Iterable[Finding]:
+    for each in check(motion, {}):
+        if each.jump:
+            told = f"Servo {each.name!r} of {motion.name!r} jumps by {each.jump:.3g} at {each.jump_at:.3g} s"
+            yield Finding("jump", "info", told, "model")
+
+
+def _tell_findings(rows: list[Row], seconds: float) -> None:
+    for row in rows:
+        for each in row.facts.get("findings", ()):
+            fix = f" ({each['fix']})" if each["fix"] else ""
+            say_result(f"{row.file}: {each['severity']}: {each['message']}{fix}")
+    cells = []
+    for row in rows:
+        counts = [str(row.facts[name]) for name in ("errors", "warnings", "notes")] if row.facts else ["", "", ""]
+        cells.append([str(row.file), *counts, f"{row.seconds:.2f}", "cannot be read" if not row.facts else ""])
+    say_result(table(["file", "errors", "warnings", "notes", "seconds", ""], cells, right=(1, 2, 3, 4)))
+    say_result(f"{counted(len(rows), 'file')} in {seconds:.1f} s")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..animate import AnimateJob, animate, motion_endings
 from ..model.motion_fit import Fitting
-from .arguments import Verbs, add_verb, input_option, mesh_option, milliseconds, pair, seconds
-from .telling import blender_jobs, say, say_report
+from .arguments import Verbs, add_verb, input_option, json_option, mesh_option, milliseconds, pair, seconds
+from .telling import STDOUT, Done, blender_jobs, put_out, say_done
 
 
 def add_animate(verbs: Verbs) -> None:
@@ -19,15 +19,21 @@ def add_animate(verbs: Verbs) -> None:
         _animate,
         "write a model's gait, or a motion fitted to it, as a motion file, a .blend or a plot",
         'animate walker.jm --gait --input "joystick 1 y=-1" --seconds 10 --out walk.xmdi',
+        "animate walker.jm --motion walk.motion --stops clamp --step 20 --out walk.csv --plot walk.png",
+        "animate walker.jm --gait --out - | head -3",
     )
-    parser.set_defaults(wrong=parser.error)
     parser.add_argument("model", type=Path, metavar="MODEL")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--motion", type=Path, metavar="M", help="a motion file: its servos are found by their names")
     what.add_argument("--gait", action="store_true", help="the model's own gait")
     input_option(parser)
     parser.add_argument("--seconds", type=seconds, metavar="S", help="how long a gait goes on (default: 10)")
-    parser.add_argument("--out", type=Path, metavar="OUT", help=", ".join([*motion_endings(), ".blend"]))
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="OUT",
+        help=", ".join([*motion_endings(), ".blend", "or - for CSV on standard output"]),
+    )
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="draw the servos over time: .png, .svg or .pdf")
     parser.add_argument("--servo", action="append", default=[], metavar="NAME", help="draw this one (repeatable)")
     parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
@@ -44,10 +50,11 @@ def add_animate(verbs: Verbs) -> None:
     parser.add_argument(
         "--step", type=milliseconds, metavar="MS", help="a key every MS milliseconds (default: the file's; gaits: 32)"
     )
+    json_option(parser)
     mesh_option(parser)
 
 
-def _animate(args: argparse.Namespace) -> None:
+def _animate(args: argparse.Namespace) -> int:
     if args.out is None and args.plot is None:
         args.wrong("give --out, --plot or both")
     if args.servo and args.plot is None:
@@ -66,8 +73,8 @@ def _animate(args: argparse.Namespace) -> None:
     job = AnimateJob(
         args.model, args.motion, args.only, dict(args.input), args.seconds or 10.0,
         Fitting(dict(args.map), args.degrees, args.millimetres, args.stops or "keep", args.step),
-        args.out, args.plot, args.servo, args.meshes,
+        args.out, args.plot, args.servo, args.meshes, put_out if args.out == STDOUT else None,
     )  # fmt: skip
-    say_report(animate(job, blender_jobs))
-    for made in filter(None, (args.out, args.plot)):
-        say(f"{made}: {made.stat().st_size} bytes")
+    report = animate(job, blender_jobs)
+    say_done(Done([path for path in (args.out, args.plot) if path is not None], report), args.json)
+    return 0

@@ -39,7 +39,7 @@ def describe(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> dict[str, 
         "motions": [_motion(motion) for motion in (*mechanism.motions, *motions)],
         "controls": Gait(mechanism).controls,
         "engine": None if behaviours is None else {key: _number(x) for key, x in vars(behaviours.engine).items()},
-        "report": _report(mechanism.report),
+        "report": describe_report(mechanism.report),
     }
 
 
@@ -129,7 +129,8 @@ def _motion(motion: Motion) -> dict[str, Any]:
     return {"name": motion.name, "attributes": dict(motion.attributes), "servos": servos}
 
 
-def _report(report: Report | None) -> list[dict[str, Any]]:
+def describe_report(report: Report | None) -> list[dict[str, Any]]:
+    """The entries of a report as plain values."""
     keys = ("severity", "code", "message", "line", "where")
     return [{key: getattr(entry, key) for key in keys} for entry in (report.entries if report else ())]
 

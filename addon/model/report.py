@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
 Severity = Literal["error", "warning", "info"]
+#: What became of something in another format: kept aside, changed as told, or gone.
+Outcome = Literal["kept", "approximated", "lost"]
+
+#: By how the codes of entries begin. What is repaired or chosen while a file is read is none of these.
+_OUTCOMES: dict[str, Outcome] = {
+    **dict.fromkeys(("kept", "document-kept", "document-patched", "left-joint", "undrawn", "cut-loop"), "kept"),
+    **dict.fromkeys(
+        ("approximated", "moved-", "reversed-", "mended-", "renamed", "split-", "invented-", "joint-apart", "joint-to-",
+         "no-force", "held-keys", "sampled", "document-lost", "encoding"),
+        "approximated",
+    ),
+    **dict.fromkeys(("dropped-", "ignored-", "dangling-joint", "bad-note", "attributes", "empty-servo"), "lost"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -18,6 +32,11 @@ class Entry:
     message: str
     line: int | None = None
     where: str = ""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What became of it where a file was written; None where it tells of something else."""
+        return next((outcome for start, outcome in _OUTCOMES.items() if self.code.startswith(start)), None)
 
     def __str__(self) -> str:
         place = f"line {self.line}: " if self.line else ""
@@ -51,6 +70,11 @@ class Report:
     def count(self, severity: Severity) -> int:
         """How many entries have this severity."""
         return sum(entry.severity == severity for entry in self.entries)
+
+    def outcomes(self) -> dict[str, int]:
+        """How many entries tell of something kept aside, approximated and lost."""
+        told = Counter(entry.outcome for entry in self.entries)
+        return {"kept": told["kept"], "approximated": told["approximated"], "lost": told["lost"]}
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.entries))

@@ -224,14 +224,29 @@ def energy_gained(run: Run) -> float:
     The last two instants do not count: speeds are not known well where nothing follows."""
     if not run.free or len(run.course) < 7 or not run.masses.any():
         return math.nan
-    if float(np.linalg.norm(_turns(run.course[:, :-1][:, run.masses > 0.0]), axis=-1).max()) > FASTEST:
+    if turns_fastest(run) > FASTEST:
         return math.nan
-    kinetic, stored = kinetic_energy(run)[:-2], (_height_energy(run) + _spring_energy(run))[:-2]
+    kinetic, stored = kinetic_energy(run)[:-2], _stored_energy(run)[:-2]
     largest, swing = float(kinetic.max()), float(np.ptp(stored))
     if largest <= 1e-6 * max(float(np.abs(stored).max()), swing):
         return math.nan
     total = kinetic + stored
     return max(float(total.max() - total[0]), 0.0) / largest
+
+
+def turns_fastest(run: Run) -> float:
+    """The farthest (rad) that a body turned from one instant to the next."""
+    return float(np.linalg.norm(_turns(run.course[:, :-1][:, run.masses > 0.0]), axis=-1).max())
+
+
+def mechanical_energy(run: Run) -> Array:
+    """(n - 2,): of motion, height and springs, at all instants but the last two, whose speeds are not known well."""
+    return (kinetic_energy(run) + _stored_energy(run))[:-2]
+
+
+def _stored_energy(run: Run) -> Array:
+    """(n,): of height and of springs."""
+    return _height_energy(run) + _spring_energy(run)
 
 
 def _height_energy(run: Run) -> Array:

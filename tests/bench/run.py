@@ -252,7 +252,7 @@ def growth(rows: list[dict[str, float | str]], what: str) -> float | None:
 
 
 #: Parts with words of their own.
-OWN_WORDS = ("conversions", "contact_sheet", "films", "physics", *physics.modules())
+OWN_WORDS = ("batch", "conversions", "contact_sheet", "farm", "films", "physics", *physics.modules())
 
 
 def main(arguments: list[str]) -> int:

@@ -4,17 +4,24 @@ Knuckle has to be registered."""
 
 from ..animation import Units
 from .demo import demo
-from .films import RenderJob, frames_left, render_to_file
-from .runs import simulate_to_file
+from .films import RenderJob, encode_frames, film_length, frames_left, prepare_film, render_stage, render_to_file
+from .runs import RunJob, simulate_to_file
 from .scenes import animate_to_blend, import_to_blend
+from .ticker import Ticker
 
 __all__ = [
     "RenderJob",
+    "RunJob",
+    "Ticker",
     "Units",
     "animate_to_blend",
     "demo",
+    "encode_frames",
+    "film_length",
     "frames_left",
     "import_to_blend",
+    "prepare_film",
+    "render_stage",
     "render_to_file",
     "simulate_to_file",
 ]

@@ -14,7 +14,8 @@ from ..access import settings
 from ..animation.gait import bake_gait, live_gait, plays_own_gait
 from ..model_parts import parts, rigs_in
 from ..physics.world import frame_rate
-from ..render import FilmOptions, film, frames_left
+from ..render import FilmOptions, encode, film, frames_left, open_stage, prepare, reel_of, render_frames
+from ..render.take import schedule
 from .scenes import Inputs, fresh_scene, key_motion, load_into, set_inputs
 from .ticker import Ticker
 
@@ -37,16 +38,56 @@ class RenderJob:
 
 def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     """Film a model file, or the models of a .blend, to a video or a picture."""
+    _scene, rigs, report = _directed(model, job)
+    bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
+    report.extend(film(bpy.context, bodies, str(out), job.options()))
+    return report
+
+
+def film_length(model: Path, job: RenderJob) -> int:
+    """How many frames the film of a model has, without playing it."""
+    scene, _rigs, _report = _directed(model, job)
+    return len(schedule(scene, job.options(), poster=False).filmed)
+
+
+def prepare_film(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict[str, Any]]:
+    """Write the stage of a film, whose frames can then be rendered anywhere: the report, and what is known of it."""
+    _scene, rigs, report = _directed(model, job)
+    if len(rigs) > 1:
+        raise FormatError("several mechanisms are in it", path=str(model), remedy="A film in parts is of one.")
+    collection = settings(rigs[0]).collection
+    reel = prepare(collection, bpy.context, job.options(), str(stage), report)
+    return report, {"frames": reel.frames, "fps": reel.fps, "size": list(reel.size)}
+
+
+def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
+    """Render frames of a stage into a folder: the pictures' paths. What lies behind its last frame is left out."""
+    fresh_scene()
+    scene = open_stage(str(stage))
+    last = min(last, reel_of(scene).frames)
+    if first > last:
+        return []
+    return render_frames(scene, first, last, str(folder), Ticker("rendering"))
+
+
+def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None) -> int:
+    """Make a video of the pictures in a folder, at the rate given or that of a stage: how many frames it has."""
+    fresh_scene()
+    rate = fps if fps is not None else reel_of(open_stage(str(stage))).fps
+    return encode(str(folder), str(out), rate)
+
+
+def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
+    """A scene in which the models of a file do what the job says: their armatures, and the report."""
     if model.suffix.lower() == ".blend":
-        return _render_blend(model, out, job)
+        return _open_directed(model, job)
     seconds = job.seconds or 8.0
     scene = fresh_scene()
     rig, report = load_into(scene, model, seconds, job.mesh_folders)
     drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
     direct(scene, rig, job, drive, report)
-    report.extend(film(bpy.context, parts(rig, "BODY"), str(out), job.options()))
-    return report
+    return scene, [rig], report
 
 
 def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive: str | None, report: Report) -> None:
@@ -60,7 +101,7 @@ def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive:
         bake_gait(scene, rig, scene.frame_start, scene.frame_end)
 
 
-def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
+def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
     if not model.is_file():
         raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
     try:
@@ -78,9 +119,9 @@ def _render_blend(model: Path, out: Path, job: RenderJob) -> Report:
         scene.frame_end = scene.frame_start + round(job.seconds * frame_rate(scene))
     for rig in rigs:
         direct(scene, rig, job, job.drive, report)
-    bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
-    report.extend(film(bpy.context, bodies, str(out), job.options()))
-    return report
+    return scene, rigs, report
 
 
-__all__ = ["RenderJob", "frames_left", "render_to_file"]
+__all__ = [
+    "RenderJob", "encode_frames", "film_length", "frames_left", "prepare_film", "render_stage", "render_to_file",
+]  # fmt: skip

@@ -8,11 +8,16 @@ import sys
 class Ticker:
     """Progress on standard error: a line that counts on a terminal, a line per tenth in a log."""
 
+    #: Says nothing, whoever asks: ``--quiet``, and processes that work beside others.
+    quiet = False
+
     def __init__(self, what: str) -> None:
         self._what = what
         self._last = -1
 
     def __call__(self, done: int, total: int) -> None:
+        if Ticker.quiet:
+            return
         tenth = 10 * done // max(total, 1)
         if sys.stderr.isatty():
             print(f"\r{self._what} {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)

@@ -1,30 +1,24 @@
-"""Pictures of motions: servos over time, with their stops. Drawn by matplotlib, which is loaded only for this."""
+"""Pictures of motions: servos over time, with their stops."""
 
 from __future__ import annotations
 
-import io
 import math
-import os
-import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .model.records import Array, Motion, Trajectory
-from .model.report import FormatError
-from .model.servos import Servo
-from .model.stops import beyond
-
-ENDINGS = (".png", ".svg", ".pdf")
+from ..model.records import Array, Motion, Trajectory
+from ..model.report import FormatError
+from ..model.servos import Servo
+from ..model.stops import beyond
+from .canvas import COLOURS, INK, drawn, new_figure, plain_axes
 
 TOGETHER = 6  # servos that share one set of axes; more get small ones, each its own
 POINTS = 4000  # of a curve: more than a picture has columns
 LONGEST_NAME = 32
-COLOURS = ("#3264a8", "#d1602d", "#2f8f5b", "#9d3f7c", "#8a6d1f", "#4a4f57")
-INK, GRID, BEYOND = "#30343b", "#dfe2e6", "#c81e2b"
+BEYOND = "#c81e2b"
 
 
 @dataclass(frozen=True)
@@ -48,46 +42,9 @@ def motion_picture(motion: Motion, servos: Mapping[str, Servo], ending: str = ".
     curves = [_curve(each, servos.get(each.name)) for each in motion.trajectories if len(each.times)]
     if not curves:
         raise FormatError(f"motion {motion.name!r} has no keys to draw")
-    agg = _matplotlib()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of letters that its font lacks
-        figure = _figure(agg, motion.name, curves)
-        target = io.BytesIO()
-        metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
-        figure.savefig(target, format=ending.removeprefix("."), metadata=metadata, facecolor="white")
-    return target.getvalue()
-
-
-def _matplotlib() -> Any:
-    """matplotlib, its fonts' list kept among the temporary files: nothing is written into the user's settings."""
-    if not os.environ.get("MPLCONFIGDIR"):
-        os.environ["MPLCONFIGDIR"] = _own_folder()
-    try:
-        import matplotlib
-        from matplotlib.backends import backend_agg
-    except ImportError as error:
-        raise FormatError(
-            f"a plot needs matplotlib, which cannot be loaded ({error})",
-            remedy="Install it into this Python (pip install matplotlib), or use `blender --command knuckle`.",
-        ) from error
-    matplotlib.rcParams["svg.hashsalt"] = "knuckle"  # the same motion makes the same file
-    matplotlib.rcParams["axes.unicode_minus"] = True
-    return backend_agg
-
-
-def _own_folder() -> str:
-    """A folder for temporary files that is nobody else's, the same the next time where that can be had."""
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    folder = os.path.join(tempfile.gettempdir(), f"knuckle-plots-{user}")
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        status = os.lstat(folder)
-        owned = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
-        if owned and not os.path.islink(folder) and os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    return tempfile.mkdtemp(prefix="knuckle-plots-")
+    return drawn(
+        motion.name, lambda: _together(curves) if len(curves) <= TOGETHER else _small_multiples(curves), ending
+    )
 
 
 # ------------------------------------------------------------------ what is drawn
@@ -130,23 +87,10 @@ def _thinned(times: Array, values: Array) -> tuple[Array, Array]:
 # ------------------------------------------------------------------ how it is drawn
 
 
-def _figure(agg: Any, title: str, curves: Sequence[Curve]) -> Any:
-    figure = _together(curves) if len(curves) <= TOGETHER else _small_multiples(curves)
-    agg.FigureCanvasAgg(figure)
-    figure.suptitle(title, parse_math=False, color=INK, fontsize=12, fontweight="bold")
-    return figure
-
-
-def _new_figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), dpi=120, layout="constrained")
-
-
 def _together(curves: Sequence[Curve]) -> Any:
     """One set of axes for what turns and one for what slides, with a legend beside each."""
     units = [unit for unit in ("°", "m") if any(curve.unit == unit for curve in curves)]
-    figure = _new_figure(10.0, 1.0 + 3.6 * len(units))
+    figure = new_figure(10.0, 1.0 + 3.6 * len(units))
     rows = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     for axes, unit in zip(rows, units, strict=True):
         own = [curve for curve in curves if curve.unit == unit]
@@ -163,7 +107,7 @@ def _small_multiples(curves: Sequence[Curve]) -> Any:
     """Small axes for each servo, all over the same time, with one legend for the line styles."""
     columns = 3 if len(curves) <= 15 else 4 if len(curves) <= 24 else 5
     rows = math.ceil(len(curves) / columns)
-    figure = _new_figure(3.1 * columns, 1.1 + 1.65 * rows)
+    figure = new_figure(3.1 * columns, 1.1 + 1.65 * rows)
     grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
     for place, axes in enumerate(grid.ravel()):
         if place >= len(curves):
@@ -220,12 +164,7 @@ def _finish(axes: Any, curves: Sequence[Curve]) -> None:
     first, last = min(float(c.times[0]) for c in curves), max(float(c.times[-1]) for c in curves)
     if last > first:
         axes.set_xlim(first, last)
-    axes.grid(True, color=GRID, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=INK, length=3)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#a9afb7")
+    plain_axes(axes)
 
 
 def _stop_marks(curves: Sequence[Curve]) -> list[Any]:

@@ -1,0 +1,179 @@
+"""``convert``: files written again, as other formats or in today's form. It goes without Blender."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import formats
+from ..animate import chosen
+from ..formats.files import encode
+from ..model.report import FormatError, Report
+from ..model.upright import turned, upright_turn
+from .arguments import Verbs, add_verb, batch_options, json_option, mesh_option, stretch
+from .batch import Row, Task, attempt, run_tasks, tell_rows
+from .sources import Input, expand, outputs, picked
+from .telling import STDOUT, Done, put_out, say_done
+
+KNOWN = sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
+
+
+def add_convert(verbs: Verbs) -> None:
+    """``convert``."""
+    parser = add_verb(
+        verbs, "convert", _convert, "write models or motions as other files",
+        "convert old.jpm new.jm", "convert lamp.skel - --to x_xy | less",
+        "convert models/*.skel --to shift --out-dir converted", "convert models/ --to all --out-dir all --parallel 2",
+    )  # fmt: skip
+    parser.usage = "knuckle convert [options] IN OUT\n       knuckle convert [options] --out-dir DIR FILE…"
+    parser.add_argument(
+        "files", type=Path, nargs="+", metavar="FILE",
+        help="the file and what it is to be written as, - for standard output; with --out-dir files, patterns, folders",
+    )  # fmt: skip
+    parser.add_argument(
+        "--upright", action="store_true", help="turn models as a whole so that their gravity is along -Z"
+    )
+    parser.add_argument(
+        "--to", metavar="FORMAT", type=_formats, default=(),
+        help=f"{', '.join(KNOWN)} (default: by OUT's ending, or the file's own); with --out-dir several, with commas "
+        "between, or all",
+    )  # fmt: skip
+    parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
+    parser.add_argument(
+        "--copy-meshes", action="store_true",
+        help="copy the mesh files that the model names, with their materials and pictures, into OUT's folder",
+    )  # fmt: skip
+    json_option(parser)
+    mesh_option(parser)
+    batch_options(parser, "what is made")
+    parser.add_argument(
+        "--pick", type=stretch, metavar="FIRST+COUNT", help="of all files that --out-dir has, these: for farms"
+    )
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    names = tuple(KNOWN) if text == "all" else tuple(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in KNOWN:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(KNOWN)}, all")
+    return names
+
+
+def _convert(args: argparse.Namespace) -> int:
+    if args.out_dir is not None:
+        return _convert_many(args)
+    if len(args.files) != 2:
+        args.wrong("give the file and what it is to be written as, or --out-dir for many files")
+    if len(args.to) > 1:
+        args.wrong("--to names several formats: that goes with --out-dir")
+    if args.pick is not None or args.parallel > 1:
+        args.wrong("--pick and --parallel go with --out-dir")
+    source, target = args.files
+    how = How(args.to[0] if args.to else None, args.only, args.upright, tuple(args.meshes), args.copy_meshes)
+    if args.copy_meshes and target == STDOUT:
+        args.wrong("--copy-meshes wants a file, beside which they are to lie")
+    say_done(convert_file(source, target, how), args.json)
+    return 0
+
+
+@dataclass(frozen=True)
+class How:
+    """How a file is to be converted; None leaves it to the file."""
+
+    to: str | None
+    only: str | None = None
+    upright: bool = False
+    mesh_folders: Sequence[str] = ()
+    copy_meshes: bool = False
+
+
+def convert_file(source: Path, target: Path, how: How) -> Done:
+    """Write one file as another, or to standard output."""
+    return _convert_motion(source, target, how) if formats.is_motion(source) else _convert_model(source, target, how)
+
+
+def _convert_motion(source: Path, target: Path, how: How) -> Done:
+    if how.upright:
+        raise FormatError("this is servo motion, which --upright has nothing to turn in", path=str(source))
+    if how.copy_meshes:
+        raise FormatError("this is servo motion, of which --copy-meshes has nothing to copy", path=str(source))
+    motions, report = formats.read_motions(source)
+    motions = chosen(motions, how.only, source)
+    if target == STDOUT:
+        own = motions[0].source.format if motions[0].source is not None else "xmdi"
+        put_out(formats.dumps_motions(motions, how.to or own, report).encode("utf-8"))
+    else:
+        report.extend(formats.save_motion(motions, target, how.to))
+    return Done([target], report, facts={"format": how.to or formats.motion_format_id(target)})
+
+
+def _convert_model(source: Path, target: Path, how: How) -> Done:
+    if how.only is not None:
+        raise FormatError("this is a model, of which --only has nothing to choose", path=str(source))
+    mechanism = formats.load(source)
+    report = Report(list(mechanism.report.entries))
+    if how.upright:
+        mechanism = turned(mechanism, upright_turn(mechanism))
+    if target == STDOUT:
+        text, told = formats.dumps(mechanism, how.to, how.mesh_folders)
+        own = how.to in (None, mechanism.source.format)
+        put_out(encode(text, mechanism.source.encoding if own else ""))
+        report.extend(told)
+    else:
+        report.extend(formats.save(mechanism, target, how.to, how.mesh_folders, with_meshes=how.copy_meshes))
+    row = formats.FORMATS[formats.format_id(mechanism, "" if target == STDOUT else target, how.to)]
+    return Done([target], report, f"{row.label}, ", {"format": row.id})
+
+
+# ------------------------------------------------------------------ many of them
+
+
+def _convert_many(args: argparse.Namespace) -> int:
+    began = time.perf_counter()
+    every = expand(args.files, without=args.out_dir)
+    wanted = [(each, to) for each in every for to in (args.to or (None,))]
+    endings = [_ending(each, to) for each, to in wanted]
+    planned = list(zip(wanted, outputs([each for each, _ in wanted], endings, args.out_dir), strict=True))
+    by_input: dict[Path, list[tuple[str | None, Path]]] = {}
+    for (each, to), out in planned:
+        by_input.setdefault(each.path, []).append((to, out))
+    tasks = [
+        Task(each.path, argparse.Namespace(
+            source=each.path, named=each.named, targets=by_input[each.path], some=len(args.to) > 1,
+            only=args.only, upright=args.upright, meshes=tuple(args.meshes), copy_meshes=args.copy_meshes,
+        ))
+        for each in every[picked(every, args.pick)]
+    ]  # fmt: skip
+    return tell_rows(run_tasks(convert_to_all, tasks, args.parallel), args.json, time.perf_counter() - began)
+
+
+def _ending(each: Input, to: str | None) -> str:
+    """What a file is to end in: as a format's files do first of all, or as it does."""
+    row = formats.FORMATS.get(to or "") or formats.MOTION_FORMATS.get(to or "")
+    return each.path.suffix if row is None else row.extensions[0]
+
+
+def convert_to_all(args: argparse.Namespace) -> list[Row]:
+    """Write one file in all formats that are wanted. What cannot be of a motion where models are wanted, or the other
+    way round, is passed over, unless the file was meant itself and nothing else was wanted of it."""
+    kind = formats.MOTION_FORMATS if formats.is_motion(args.source) else formats.FORMATS
+    fitting = [(to, out) for to, out in args.targets if to is None or to in kind]
+    if not fitting and not args.named:
+        what = "servo motion" if kind is formats.MOTION_FORMATS else "a model"
+        return [Row(args.source, result="passed over", message=f"it is {what}")]
+    rows: list[Row] = []
+    copy_meshes = args.copy_meshes and kind is formats.FORMATS
+    for to, out in fitting or args.targets:
+        task = Task(args.source, argparse.Namespace(
+            source=args.source, out=out, how=How(to, args.only, args.upright, args.meshes, copy_meshes),
+        ), out)  # fmt: skip
+        rows += attempt(_convert_one, task)
+    return rows
+
+
+def _convert_one(args: argparse.Namespace) -> list[Row]:
+    done = convert_file(args.source, args.out, args.how)
+    return [Row(args.source, args.out, report=done.report, facts=dict(done.facts))]

@@ -1,0 +1,281 @@
+"""``job``: a film, a conversion or a sweep as an Open Job Description template, for farms and for ``openjd run``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import formats
+from ..formats.files import write_whole
+from ..formats.mesh_files import MeshTrouble, find_mesh
+from ..model.gait import parse_input
+from ..model.records import Mechanism
+from ..model.report import FormatError, Report
+from . import templates
+from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds
+from .convert import KNOWN
+from .film import film_arguments, film_words, render_job
+from .sources import expand, outputs
+from .telling import Done, blender_jobs, say_done
+
+#: The most points of a sweep: more would be a slip of the pen.
+_MOST_POINTS = 100_000
+_MODELS = "models"
+
+
+def add_job(verbs: Verbs) -> None:
+    """``job``."""
+    job = add_verb(
+        verbs, "job", _job, "write a film, a conversion or a sweep as a job for a farm (Open Job Description)",
+        "job walker.jm --motion walk.xmdi --seconds 10 --chunk 50 --out film",
+        'job walker.jm --sweep "joystick 1 y=-1..1:3" --sweep gain=0.5,1,2 --seconds 8 --out sweep',
+        "job models/ --convert skel,shift --chunk 20 --out converted",
+    )  # fmt: skip
+    job.usage = "knuckle job [options] MODEL --out DIR\n       knuckle job --convert FORMATS FILE… --out DIR"
+    job.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the model; with --convert any files")
+    what = job.add_mutually_exclusive_group()
+    what.add_argument("--convert", metavar="FORMATS", help=f"convert files: all, or some of {', '.join(KNOWN)}")
+    what.add_argument(
+        "--sweep", type=axis, action="append", default=[], metavar="NAME=VALUES",
+        help='simulate at every point of a grid: a control, gain or friction, and values ("gain=0.5,1,2", or FROM..TO:'
+        'COUNT, "friction=0.2..1:5"); may be given several times',
+    )  # fmt: skip
+    run_options(job)
+    job.add_argument("--drive", choices=("keys", "servo", "limp"), help="as render and simulate have it")
+    job.add_argument("--seconds", type=seconds, metavar="S", help="length (default: 8)")
+    film_arguments(job)
+    job.add_argument("--frames", type=count_of_frames, metavar="N", help="of a film (default: as many as it has)")
+    job.add_argument("--chunk", type=count, metavar="N", help="frames or files of a task (default: 30, or 10 files)")
+    job.add_argument(
+        "--runner", choices=("python", "blender"), help="what the job calls Knuckle with (default: as you do now)",
+    )  # fmt: skip
+    job.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder for the job and its files")
+    json_option(job)
+
+
+def axis(text: str) -> tuple[str, list[float]]:
+    """Of NAME=VALUES, both."""
+    name, separator, told = text.rpartition("=")
+    try:
+        if not separator:
+            raise ValueError("no name and values")
+        numbers = _numbers(told)
+        if name not in {"gain", "friction"}:
+            name = parse_input(f"{name}={numbers[0]!r}")[0]
+        elif min(numbers) < 0.0:
+            raise ValueError("a number below 0")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not such as gain=0.5,1,2 or friction=0.2..1:5: {error}"
+        ) from error
+    return name, numbers
+
+
+def _numbers(text: str) -> list[float]:
+    ends, separator, many = text.partition(":")
+    if not separator:
+        return [float(word) for word in text.split(",")]
+    first, last = map(float, ends.split(".."))
+    steps = int(many)
+    if not 2 <= steps <= templates.MOST_VALUES:
+        raise ValueError(f"{many} values")
+    return [first + (last - first) * step / (steps - 1) for step in range(steps)]
+
+
+def count_of_frames(text: str) -> int:
+    return int(above_zero(text, "frames", most=1e7))
+
+
+def _job(args: argparse.Namespace) -> int:
+    if args.out.exists() and not args.out.is_dir():
+        raise FormatError("this is no folder", path=str(args.out), remedy="Name a folder.")
+    as_now = "blender" if (__package__ or "").startswith("bl_ext.") else "python"
+    by_blender = (args.runner or as_now) == "blender"
+    runner = templates.blender_runner() if by_blender else templates.python_runner(_home())
+    if args.convert is not None:
+        make: Callable[..., Done] = _convert_job
+    else:
+        if len(args.files) != 1:
+            args.wrong("give one model, or --convert")
+        make = _sweep_job if args.sweep else _film_job
+    say_done(make(args, runner), args.json)
+    return 0
+
+
+def _home() -> Path:
+    """The folder of the package."""
+    return Path(str(sys.modules[(__package__ or "").rpartition(".")[0]].__file__)).resolve().parent
+
+
+def _written(args: argparse.Namespace, job: dict[str, Any], report: Report, facts: dict[str, Any]) -> Done:
+    target = args.out / "template.json"
+    write_whole(target, (json.dumps(job, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    return Done([target], report, f"{len(job['steps'])} steps, ", facts)
+
+
+# ------------------------------------------------------------------ what a job takes along
+
+
+def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[dict[str, Any]], list[str]]:
+    """Copy the model, its meshes and its motion beside the template: the model, and the parameters and words that
+    every run of it has."""
+    (model,) = args.files
+    folder = args.out / _MODELS
+    folder.mkdir(parents=True, exist_ok=True)
+    if model.suffix.lower() != ".blend":
+        mechanism = formats.load(model)
+        report.extend(mechanism.report)
+        _take_meshes(mechanism, model, folder, args.meshes, report)
+    _copy(model, folder / model.name)
+    parameters = [templates.path("Model", f"{_MODELS}/{model.name}", "The model", folder=False)]
+    parameters.append(templates.path("Models", _MODELS, "The folder of the model, with its meshes"))
+    words = ["{{Param.Model}}"]
+    if args.motion is not None:
+        formats.read_motions(args.motion)  # a bad one is told now, not on the farm
+        _copy(args.motion, folder / args.motion.name)
+        parameters.append(templates.path("Motion", f"{_MODELS}/{args.motion.name}", "What it plays", folder=False))
+        words += ["--motion", "{{Param.Motion}}"]
+    words += ["--meshes", "{{Param.Models}}"]
+    for name, value in args.input:
+        words += ["--input", f"{name}={value:.10g}"]
+    if args.drive:
+        words += ["--drive", args.drive]
+    return model, parameters, words
+
+
+def _take_meshes(mechanism: Mechanism, model: Path, folder: Path, folders: Sequence[str], report: Report) -> None:
+    """Copy the meshes that a model names, each to where the copy of the model looks for it."""
+    home = model.resolve().parent
+    for name in dict.fromkeys(shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh):
+        try:
+            found = find_mesh(name, model, (), [str(home), *folders])
+        except MeshTrouble as trouble:
+            report.warn("missing-mesh", str(trouble))
+            continue
+        below = found.relative_to(home) if found.is_relative_to(home) else Path(found.name)
+        for part in (found, *found.parent.glob(f"{found.stem}.mtl")):
+            target = folder / below.parent / part.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _copy(part, target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.resolve() != target.resolve():
+        shutil.copyfile(source, target)
+
+
+# ------------------------------------------------------------------ a film
+
+
+def _film_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
+    report = Report()
+    model, parameters, words = _take_model(args, report)
+    if args.seconds is None and model.suffix.lower() != ".blend":
+        args.seconds = 8.0
+    if args.seconds is not None:
+        words += ["--seconds", f"{args.seconds:.10g}"]
+    words += film_words(args)
+    frames = args.frames
+    if frames is None:
+        jobs = blender_jobs()
+        frames = jobs.film_length(model, render_job(jobs, args))
+    parameters += [
+        templates.number("Frames", frames, "How many frames the film has"),
+        templates.number("ChunkSize", args.chunk or 30, "How many frames a task renders"),
+        templates.path("Out", "out", "Where the stage, the pictures and the film go", out=True),
+        {"name": "Film", "type": "STRING", "default": f"{model.stem}.mp4", "description": "What the film is called"},
+    ]
+    stage, pictures = "{{Param.Out}}/stage.blend", "{{Param.Out}}/frames"
+    some = "{{Task.Param.First}}+{{Param.ChunkSize}}"
+    steps = [
+        templates.step(runner, "Prepare", ["render", *words, "--prepare", stage]),
+        templates.step(
+            runner, "Render", ["render", stage, "--frames", some, "--out", pictures], ["Prepare"],
+            [templates.chunks("First", "{{Param.Frames}}", "{{Param.ChunkSize}}")],
+        ),
+        templates.step(
+            runner, "Encode", ["encode", pictures, "--prepared", stage, "--out", "{{Param.Out}}/{{Param.Film}}"],
+            ["Prepare", "Render"],
+        ),
+    ]  # fmt: skip
+    (args.out / "out").mkdir(exist_ok=True)
+    job = templates.template(f"Film of {model.stem}", runner, parameters, steps)
+    return _written(args, job, report, {"frames": frames})
+
+
+# ------------------------------------------------------------------ a sweep
+
+
+def _sweep_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
+    report = Report()
+    model, parameters, words = _take_model(args, report)
+    if args.drive == "keys":
+        args.wrong("--drive keys has no physics to sweep")
+    points = 1
+    tasks, names = [], []
+    for name, numbers in args.sweep:
+        key = templates.identifier(name)
+        points *= len(numbers)
+        if key in names or len(set(numbers)) < len(numbers):
+            args.wrong(f"--sweep has {name!r}, or one of its values, twice")
+        names.append(key)
+        tasks.append(templates.values(key, numbers))
+        told = "{{Task.Param." + key + "}}"
+        words += [f"--{name}", told] if name in {"gain", "friction"} else ["--input", f"{name}={told}"]
+    if points > _MOST_POINTS:
+        args.wrong(f"{points} points are too many: {_MOST_POINTS} at most")
+    row = "-".join(["{{Param.Out}}/rows/run", *("{{Task.Param." + name + "}}" for name in names)]) + ".json"
+    parameters += [
+        {"name": "Seconds", "type": "FLOAT", "default": args.seconds or 8.0, "description": "How long each run is"},
+        templates.path("Out", "out", "Where the figures, the table and the plot go", out=True),
+    ]
+    table = ["--out", "{{Param.Out}}/sweep.csv", "--plot", "{{Param.Out}}/sweep.png"]
+    steps = [
+        templates.step(
+            runner, "Simulate", ["simulate", *words, "--seconds", "{{Param.Seconds}}", "--figures", row], tasks=tasks
+        ),
+        templates.step(runner, "Collect", ["collect", "{{Param.Out}}/rows", *table], ["Simulate"]),
+    ]
+    rows = args.out / "out" / "rows"
+    rows.mkdir(parents=True, exist_ok=True)
+    for old in rows.glob("run-*.json"):  # of another sweep
+        old.unlink()
+    job = templates.template(f"Sweep of {model.stem}", runner, parameters, steps)
+    return _written(args, job, report, {"points": points})
+
+
+# ------------------------------------------------------------------ a conversion
+
+
+def _convert_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
+    for option in ("motion", "input", "seconds", "frames", "drive"):
+        if getattr(args, option):
+            args.wrong(f"--{option} is nothing that --convert has")
+    wanted = args.convert.split(",")
+    if any(each not in (*KNOWN, "all") for each in wanted):
+        args.wrong(f"--convert wants all, or some of {', '.join(KNOWN)}")
+    inputs = expand(args.files, without=args.out)
+    copies = outputs(inputs, [each.path.suffix for each in inputs], args.out / _MODELS)
+    for each, copy in zip(inputs, copies, strict=True):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        _copy(each.path, copy)
+    parameters = [
+        templates.path("In", _MODELS, "The files"),
+        templates.path("Out", "out", "Where what is made of them goes", out=True),
+        templates.number("Files", len(inputs), "How many files there are"),
+        templates.number("ChunkSize", args.chunk or 10, "How many files a task converts"),
+        {"name": "To", "type": "STRING", "default": args.convert, "description": "The formats, with commas between"},
+    ]
+    some = "{{Task.Param.First}}+{{Param.ChunkSize}}"
+    words = ["convert", "{{Param.In}}", "--to", "{{Param.To}}", "--out-dir", "{{Param.Out}}", "--pick", some]
+    tasks = [templates.chunks("First", "{{Param.Files}}", "{{Param.ChunkSize}}")]
+    (args.out / "out").mkdir(exist_ok=True)
+    job = templates.template(f"Convert {len(inputs)} files", runner, parameters, [
+        templates.step(runner, "Convert", words, tasks=tasks)
+    ])  # fmt: skip
+    return _written(args, job, Report(), {"files": len(inputs)})

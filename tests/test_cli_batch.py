@@ -1,0 +1,274 @@
+"""Many files with one command: which are meant, what they become, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from addon import formats
+from addon.cli import batch, main
+from addon.cli.sources import expand, outputs
+from addon.model.report import Entry, FormatError, Report
+
+ROOT = Path(__file__).resolve().parents[1]
+LAMP = ROOT / "sample_models/desk_lamp/desk_lamp.skel"
+HEXAPOD = ROOT / "sample_models/hexapod/hexapod.jm"
+WAVE = ROOT / "sample_models/humanoid/wave.motion"
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """Two models of one name, one below, a motion, one that is broken, and what is nobody's."""
+    folder = tmp_path / "models"
+    (folder / "below").mkdir(parents=True)
+    shutil.copy(LAMP, folder / "a.skel")
+    shutil.copy(HEXAPOD, folder / "a.jm")
+    shutil.copy(LAMP, folder / "below/b.skel")
+    shutil.copy(WAVE, folder / "wave.motion")
+    (folder / "bad.skel").write_text("<skel version='1.0'>\n<world>", encoding="utf-8")
+    (folder / "notes.txt").write_text("nothing")
+    return folder
+
+
+def run(*words: Any) -> int:
+    return main([str(word) for word in words])
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+# ---------------------------------------------------------------- which files are meant
+
+
+def test_folders_patterns_and_names_give_each_file_once(models: Path) -> None:
+    found = expand([models / "a.skel", models, models / "**" / "*.skel"])
+    assert [each.path.name for each in found] == ["a.skel", "a.jm", "bad.skel", "wave.motion", "b.skel"]
+    assert [each.below.as_posix() for each in found] == [".", ".", ".", ".", "below"]
+    assert [each.named for each in found] == [True, False, False, False, False]
+
+
+def test_what_holds_nothing_is_told(models: Path) -> None:
+    for word in (models / "*.xmdi", models.parent / "empty"):
+        (models.parent / "empty").mkdir(exist_ok=True)
+        with pytest.raises(FormatError):
+            expand([word])
+
+
+def test_a_name_with_brackets_is_a_file_before_it_is_a_pattern(tmp_path: Path) -> None:
+    odd = tmp_path / "lamp[1].skel"
+    shutil.copy(LAMP, odd)
+    assert [each.path for each in expand([odd])] == [odd]
+
+
+def test_no_two_inputs_go_onto_one_output(tmp_path: Path) -> None:
+    for name in ("x/a.skel", "x/a.jm", "x/A.jpm", "y/a.jm", "y/b.jm"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = expand([tmp_path / name for name in ("x/a.skel", "x/a.jm", "x/A.jpm", "y/a.jm", "y/b.jm")])
+    made = outputs(found, [".json"] * 5, tmp_path / "out")
+    names = [path.name for path in made]
+    assert names == ["a.skel.json", "a.jm.json", "A.jpm.json", "a.jm-2.json", "b.json"]
+    assert len({name.casefold() for name in names}) == 5
+
+
+def test_an_input_is_never_written_over(models: Path, capsys: Any) -> None:
+    before = {name: (models / name).read_bytes() for name in files(models)}
+    assert run("convert", models, "--out-dir", models) == 1
+    assert "written over an input" in capsys.readouterr().err
+    linked = models.parent / "linked"
+    linked.mkdir()
+    os.link(models / "a.skel", linked / "a.json")
+    assert run("convert", models / "a.skel", "--to", "shift", "--out-dir", linked) == 1
+    assert {name: (models / name).read_bytes() for name in files(models)} == before
+
+
+# ---------------------------------------------------------------- convert
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_convert_carries_on_past_a_bad_file(models: Path, tmp_path: Path, capsys: Any, processes: int) -> None:
+    out = tmp_path / "out"
+    assert run("convert", models, "--to", "shift", "--out-dir", out, "--parallel", processes) == 1
+    told = capsys.readouterr()
+    assert files(out) == ["a.jm.json", "a.skel.json", "below/b.json"]
+    for name, of in (("a.jm.json", HEXAPOD), ("a.skel.json", LAMP)):
+        made = formats.load(out / name)
+        assert made.source.format == "shift"
+        assert len(made.bodies) >= len(formats.load(of).bodies)
+    lines = told.out.splitlines()
+    assert lines[0].split() == ["file", "result", "kept", "approximated", "lost", "seconds", "out"]
+    assert [line.split()[:2] for line in lines[1:6]] == [
+        [str(models / name), result]
+        for name, result in (("a.jm", "done"), ("a.skel", "done"), ("bad.skel", "failed"), ("wave.motion", "passed"),
+                             ("below/b.skel", "done"))
+    ]  # fmt: skip
+    assert "5 files: 3 done, 1 failed, 1 passed over" in lines[6]
+    wrong = [line for line in told.err.splitlines() if line.startswith("knuckle: ")]
+    assert wrong == [next(line for line in wrong if "bad.skel:2" in line)]
+    assert "[5/5]" in told.err
+
+
+def test_convert_to_all_formats_tells_as_json_what_reports_say(models: Path, tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "out"
+    assert run("convert", models / "a.skel", models / "wave.motion", "--to", "all", "--out-dir", out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert files(out) == ["a.jm", "a.json", "a.skel", "a.xml", "wave.csv", "wave.motion", "wave.xmdi"]
+    assert (out / "a.skel").read_bytes() == LAMP.read_bytes()
+    for row in told["files"]:
+        entries = [Entry(**entry) for entry in row["report"]]
+        assert Report(entries).outcomes() == {name: row[name] for name in ("kept", "approximated", "lost")}
+    (juice,) = (row for row in told["files"] if row["out"].endswith(".jm"))
+    assert juice["lost"] == sum(entry["code"].startswith("dropped-") for entry in juice["report"]) > 0
+
+
+def test_some_of_all_files_are_picked_with_the_names_that_all_have(models: Path, tmp_path: Path, capsys: Any) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert run("convert", models, "--to", "shift", "--out-dir", whole, "-q") == 1
+    codes = [run("convert", models, "--to", "shift", "--out-dir", parts, "-q", "--pick", f"{at}+2") for at in (1, 3, 5)]
+    assert codes == [0, 1, 0]
+    assert files(whole) == files(parts)
+
+
+def test_what_one_file_does_to_us_does_not_stop_the_others(tmp_path: Path, monkeypatch: Any) -> None:
+    def work(args: Any) -> list[batch.Row]:
+        if args.number == 1:
+            raise RecursionError("too deep")
+        return [batch.Row(Path("x"))]
+
+    tasks = [batch.Task(Path(f"{n}.jm"), batch.argparse.Namespace(number=n)) for n in range(3)]
+    rows = batch.run_tasks(work, tasks, 1)
+    assert [row.result for row in rows] == ["done", "failed", "done"]
+    assert "1.jm: RecursionError: too deep" in rows[1].message
+
+
+def test_processes_find_a_package_that_has_blenders_name(models: Path, tmp_path: Path) -> None:
+    """As an extension we are called bl_ext.user_default.knuckle, which no new process could import."""
+    code = (
+        "import importlib.util, sys, types\n"
+        "if __name__ == '__main__':\n"
+        "    for name in ('bl_ext', 'bl_ext.user_default'):\n"
+        "        sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = []\n"
+        f"    name, folder = 'bl_ext.user_default.knuckle', {str(ROOT / 'addon')!r}\n"
+        "    spec = importlib.util.spec_from_file_location(name, folder + '/__init__.py',\n"
+        "                                                  submodule_search_locations=[folder])\n"
+        "    sys.modules[name] = package = importlib.util.module_from_spec(spec)\n"
+        "    spec.loader.exec_module(package)\n"
+        "    cli = importlib.import_module(name + '.cli')\n"
+        f"    sys.exit(cli.main(['convert', {str(models / 'a.*')!r}, '--to', 'x_xy', '--out-dir',\n"
+        f"                       {str(tmp_path / 'out')!r}, '--parallel', '2']))\n"
+    )
+    (tmp_path / "as_blender.py").write_text(code)
+    done = subprocess.run([sys.executable, "as_blender.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path / "out") == ["a.jm.xml", "a.skel.xml"]
+
+
+# ---------------------------------------------------------------- standard output, quiet
+
+
+def test_a_file_on_standard_output_is_the_file(tmp_path: Path, capfdbinary: Any) -> None:
+    assert run("convert", LAMP, tmp_path / "lamp.xml", "--to", "x_xy", "-q") == 0
+    capfdbinary.readouterr()
+    assert run("convert", LAMP, "-", "--to", "x_xy") == 0
+    told = capfdbinary.readouterr()
+    assert told.out == (tmp_path / "lamp.xml").read_bytes()
+    assert b"info: " in told.err
+    assert run("convert", WAVE, "-") == 0
+    assert capfdbinary.readouterr().out == WAVE.read_bytes()
+    assert run("animate", HEXAPOD, "--gait", "--seconds", 1, "--out", "-", "--quiet") == 0
+    told = capfdbinary.readouterr()
+    assert run("animate", HEXAPOD, "--gait", "--seconds", 1, "--out", tmp_path / "gait.csv", "--quiet") == 0
+    assert told.out == (tmp_path / "gait.csv").read_bytes()
+    assert told.err == b""
+
+
+def test_quiet_says_nothing_but_errors(models: Path, tmp_path: Path, capsys: Any) -> None:
+    assert run("convert", LAMP, tmp_path / "lamp.json", "--quiet") == 0
+    assert tuple(capsys.readouterr()) == ("", "")
+    assert run("convert", models, "--to", "shift", "--out-dir", tmp_path / "out", "--quiet") == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert [line.split(":")[0] for line in told.err.splitlines()] == ["knuckle"]
+
+
+def test_one_conversion_as_json(tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "lamp.json"
+    assert run("convert", LAMP, out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["made"] == [{"out": str(out), "bytes": out.stat().st_size}]
+    assert told["format"] == "shift"
+
+
+# ---------------------------------------------------------------- info, check
+
+
+def test_info_of_many_is_a_list_past_the_bad_one(models: Path, capsys: Any) -> None:
+    assert run("info", models, "--json") == 1
+    told = capsys.readouterr()
+    assert [each["format"] for each in json.loads(told.out)] == ["juice", "skel", "webots", "skel"]
+    assert "bad.skel:2" in told.err
+
+
+def test_check_finds_what_is_wrong(models: Path, capsys: Any) -> None:
+    assert run("check", LAMP, WAVE) == 0
+    capsys.readouterr()
+    text = HEXAPOD.read_text(encoding="utf-8")
+    heavy = models / "light.jm"
+    heavy.write_text(text.replace("<Mass>", "<Mass>0<!--", 1).replace("</Mass>", "--></Mass>", 1), encoding="utf-8")
+    assert run("check", LAMP, heavy, models / "bad.skel", "--json") == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["bad"] == 2
+    sound, light, bad = told["files"]
+    assert (sound["errors"], bad["result"]) == (0, "failed")
+    assert light["errors"] == 1
+    assert "has no mass" in light["findings"][0]["message"]
+    assert run("check", heavy) == 1
+    assert f"{heavy}: error: Body " in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- wrong usage, help
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["convert", "a.jm", "b.jm", "c.jm"],
+        ["convert", "a.jm", "b.jm", "--to", "skel,shift"],
+        ["convert", "a.jm", "b.jm", "--parallel", "2"],
+        ["convert", "a.jm", "--out-dir", "x", "--parallel", "0"],
+        ["convert", "a.jm", "--out-dir", "x", "--pick", "0+3"],
+        ["simulate", "a.jm", "--seconds", "1"],
+        ["simulate", "a.jm", "b.jm", "--seconds", "1", "--out", "x.xmdi"],
+        ["simulate", "a.jm", "--seconds", "1", "--out", "x.xmdi", "--gain", "-1"],
+        ["render", "a.jm", "b.jm", "--out", "x.mp4"],
+        ["render", "a.jm"],
+        ["render", "a.blend", "--frames", "5..3", "--out", "x"],
+        ["encode", "x", "--out", "x.mp4"],
+        ["job", "a.jm", "--out", "x", "--sweep", "gain"],
+        ["job", "a.jm", "--out", "x", "--sweep", "mood=1,2"],
+        ["job", "a.jm", "b.jm", "--out", "x"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_of_many_is_exit_2(line: list[str], capsys: Any) -> None:
+    assert run(*line) == 2
+    assert capsys.readouterr().err.startswith("usage: knuckle")
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["info", "check", "convert", "import", "animate", "simulate", "collect", "render", "encode", "job", "demo"],
+)
+def test_every_verb_has_examples_and_can_be_quiet(verb: str, capsys: Any) -> None:
+    assert run(verb, "--help") == 0
+    said = capsys.readouterr().out
+    assert f"\n  knuckle {verb} " in said
+    assert "--quiet" in said
