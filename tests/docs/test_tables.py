@@ -32,9 +32,9 @@ def test_every_table_is_in_the_manual(tables: ModuleType) -> None:
 def test_a_field_without_a_meaning_is_refused_and_a_meaning_without_a_field(tables: ModuleType) -> None:
     known = {"Mass": ("kg", "1"), "Shape": ("", "")}
     with pytest.raises(ValueError, match="says nothing of these fields of Body: Shape"):
-        list(tables.field_rows(known, {"Mass": "its mass"}, "Body"))
+        list(tables.format_tables.field_rows(known, {"Mass": "its mass"}, "Body"))
     with pytest.raises(ValueError, match="Body has no field Colour"):
-        list(tables.field_rows(known, {"{Mass,Colour}": "", "Shape": "x", "Colour": "y"}, "Body"))
+        list(tables.format_tables.field_rows(known, {"{Mass,Colour}": "", "Shape": "x", "Colour": "y"}, "Body"))
 
 
 def test_what_is_lost_is_read_from_the_source(tables: ModuleType, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_what_is_lost_is_read_from_the_source(tables: ModuleType, tmp_path: Path
     )
     path = tmp_path / "writing.py"
     path.write_text(source, encoding="utf-8")
-    assert sorted(tables.told(path)) == [
+    assert sorted(tables.losses.told(path)) == [
         ("approximated-shape", "a cone becomes a box"),
         ("approximated-shape", "nothing"),
         ("dropped-thing", "a … is gone"),
