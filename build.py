@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The one door for developers of Knuckle: demo, test, bench, zip, check.
+"""The one door for developers of Knuckle: demo, test, bench, zip, docs, check.
 
 Needs nothing but Python: it finds one that Blender's module is made for, sets up an environment in a
 cache folder outside the tree (KNUCKLE_CACHE, or the platform's own), and uses it again the next time.
@@ -112,6 +112,9 @@ TOOLS = Recipe(
         *TEST_TOOLS,
     ),
 )
+
+#: For `docs`, and for the links in `check`: the manual is Markdown, which is read well without it too.
+DOCS = Recipe("docs", ((3, 11), (3, 13), (3, 12)), ("sphinx==9.0.4", "furo==2025.12.19", "myst-parser==5.2.0"))
 
 #: Programs that the tests compare with, by the variable that names a Python with each. Two environments, since where
 #: one program has no wheel the other still serves. JAX is pinned as well: imt-ring takes any.
@@ -538,18 +541,42 @@ def make_zips(options: argparse.Namespace) -> int:
     return 0
 
 
+def docs(options: argparse.Namespace) -> int:
+    if options.tables or options.pictures:
+        python = blender_python(options.blender)
+        renewed = [call(python, "docs/tables.py")] if options.tables else []
+        shots = ["--window", str(Path(options.window).resolve())] if options.window else []
+        renewed += [call(python, "docs/pictures.py", *shots)] if options.pictures else []
+        if any(renewed):
+            return 1
+    out = Path(options.out).resolve() if options.out else ROOT / "out/docs"
+    with step("the manual"):
+        run_quietly(manual_words(out), "The manual has findings:")
+    say(f"  {out / 'index.html'}")
+    return 0
+
+
+def manual_words(out: Path) -> list[str]:
+    """The command that builds the manual; a link or an anchor that leads nowhere fails it, and so does any warning."""
+    notes = out.with_name(out.name + ".doctrees")
+    sphinx = [str(environment(DOCS)), "-m", "sphinx", "--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
+    return [*sphinx, "--builder", "html", "--doctree-dir", str(notes), str(ROOT / "docs"), str(out)]
+
+
 def check(_options: argparse.Namespace) -> int:
     python = str(environment(TOOLS))
     checks = {
-        "ruff": ["ruff", "check", "."],
-        "mypy": ["mypy"],
-        "layers": ["pytest", "-q", "tests/test_layers.py"],
+        "ruff": [python, "-m", "ruff", "check", "."],
+        "mypy": [python, "-m", "mypy"],
+        "layers": [python, "-m", "pytest", "-q", "tests/test_layers.py"],
+        "links": [python, "-m", "pytest", "-q", "tests/docs/test_links.py"],
+        "manual": manual_words(ROOT / "out/docs"),
     }
     failures = 0
     for title, words in checks.items():
         try:
             with step(title):
-                run_quietly([python, "-m", *words], f"{title} has findings:")
+                run_quietly(words, f"{title} has findings:")
         except Trouble as trouble:
             say(str(trouble))
             failures += 1
@@ -570,6 +597,8 @@ EXAMPLES = """examples:
   python3 build.py bench films --out films/
   python3 build.py bench contact_sheet my_models/ --meshes my_meshes/ --out sheets/
   python3 build.py zip --platform linux-x64
+  python3 build.py docs
+  python3 build.py docs --tables --pictures
   python3 build.py check
 
 The first run sets up an environment (about 1 GB, a minute or two) in {cache}.
@@ -588,7 +617,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="demo|test|bench|zip|check")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="demo|test|bench|zip|docs|check")
 
     def verb(name: str, action: object, text: str) -> argparse.ArgumentParser:
         made = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
@@ -607,7 +636,12 @@ def parser() -> argparse.ArgumentParser:
     words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")
     words.add_argument("--platform", action="append", choices=list(PLATFORMS), help="only this one (repeatable)")
     words.add_argument("--out", metavar="DIR", help="default: dist/ in the tree")
-    verb("check", check, "ruff, mypy and the layering test")
+    words = verb("docs", docs, "the manual as HTML, into out/docs")
+    words.add_argument("--tables", action="store_true", help="first write its tables anew from the code")
+    words.add_argument("--pictures", action="store_true", help="first render its pictures anew (some minutes)")
+    words.add_argument("--window", metavar="DIR", help="and cut those of a window out of this run of tests/window")
+    words.add_argument("--out", metavar="DIR", help="default: out/docs in the tree")
+    verb("check", check, "ruff, mypy, the layering test and the manual with its links")
     return top
 
 

@@ -45,7 +45,7 @@ def run_build(*words: str, python: str = sys.executable, **environ: str) -> subp
 
 
 def test_every_requirement_is_pinned(build: ModuleType) -> None:
-    for recipe in (*build.BLENDERS.values(), build.TOOLS, *build.REFERENCES.values()):
+    for recipe in (*build.BLENDERS.values(), build.TOOLS, build.DOCS, *build.REFERENCES.values()):
         for requirement in recipe.requirements:
             assert "==" in requirement.split(";")[0], requirement
 
@@ -462,7 +462,7 @@ def test_the_manifest_is_one_that_blender_takes(build: ModuleType) -> None:
 def test_help_has_examples(tmp_path: Path) -> None:
     done = run_build("--help", KNUCKLE_CACHE=str(tmp_path))
     assert done.returncode == 0
-    for verb in ("demo", "test", "bench", "zip", "check"):
+    for verb in ("demo", "test", "bench", "zip", "docs", "check"):
         assert f"python3 build.py {verb}" in done.stdout
 
 

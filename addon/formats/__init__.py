@@ -88,7 +88,15 @@ def is_motion(path: str | os.PathLike[str]) -> bool:
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
     """Read a model. Its ``report`` says what was read, repaired and left out, its ``source`` keeps the document.
-    FormatError, naming file, line and element, where the file is no model or no sound one."""
+    FormatError, naming file, line and element, where the file is no model or no sound one.
+
+    >>> hexapod = load("sample_models/hexapod/hexapod.jm")
+    >>> len(hexapod.bodies), len(hexapod.joints), hexapod.source.format
+    (23, 22, 'juice')
+    >>> load("sample_models/humanoid/wave.motion")
+    Traceback (most recent call last):
+    addon.model.report.FormatError: ...wave.motion:1: this is a servo motion (Webots motion), not a model...
+    """
     return loads(read_bytes(path), os.fspath(path))
 
 
@@ -117,7 +125,13 @@ def save(
 
     For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
     moments of inertia that a model leaves to the size of meshes. ``with_meshes``: the mesh files that it names are
-    copied into the folder that it is written into; see ``copy_meshes``."""
+    copied into the folder that it is written into; see ``copy_meshes``.
+
+    >>> lamp = load("sample_models/desk_lamp/desk_lamp.skel")
+    >>> report = save(lamp, "out/lamp.jm")
+    >>> print(report.entries[0])
+    warning: inertia is not written; Juice takes it from the shape ('foot' and 3 more)
+    """
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
     report = Report()
@@ -169,12 +183,21 @@ def _complete(
 
 
 def load_motion(path: str | os.PathLike[str]) -> Motion:
-    """Read a motion; of a file with several, the first."""
+    """Read a motion; of a file with several, the first.
+
+    >>> wave = load_motion("sample_models/humanoid/wave.motion")
+    >>> wave.trajectories[0].name
+    'HeadYaw'
+    """
     return load_motions(path)[0]
 
 
 def load_motions(path: str | os.PathLike[str]) -> list[Motion]:
-    """Read every motion of a file."""
+    """Read every motion of a file.
+
+    >>> [motion.name for motion in load_motions("sample_models/humanoid/squat.xmdi")]
+    ['squat']
+    """
     return read_motions(path)[0]
 
 
@@ -251,7 +274,13 @@ def save_motion(
 ) -> Report:
     """Write a motion, or several, in the format given or that of the path's extension (where it has none, that which
     they were read in, or XMDI). A file that is there already stays whole until the new one is. For ``xmdi_tags`` see
-    ``dumps_motions``."""
+    ``dumps_motions``.
+
+    >>> wave = load_motion("sample_models/humanoid/wave.motion")
+    >>> print(save_motion(wave, "out/wave.csv"))
+    info: 2 held values stand twice, as steps [motion 'wave']
+    info: 1 motion written
+    """
     name = os.fspath(path)
     motions = _several(motion)
     suffix = PurePath(name).suffix.lower()

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,7 +123,7 @@ def main(arguments: list[str]) -> int:
     known = {(name, part) for name in modules() for part in parts_of(name)}
     parser = argparse.ArgumentParser(prog="build.py bench physics", description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=sorted({word for pair in known for word in pair}), nargs="+", metavar="PART")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here as well, for the manual")
     parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--rows", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -140,5 +141,7 @@ def main(arguments: list[str]) -> int:
                     found += apart(name, part, Path(folder))
     print(f"{closing(found)} ({time.monotonic() - start:.0f} s)")
     if options.json is not None:
-        options.json.write_text(json.dumps([figure._asdict() for figure in found], indent=2), encoding="utf-8")
+        kept = {"with": heading().splitlines()[0], "date": date.today().isoformat()}
+        told = {**kept, "figures": [figure._asdict() for figure in found]}
+        options.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return int(not all(figure.holds for figure in found))

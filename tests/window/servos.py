@@ -1,5 +1,5 @@
-"""The servos' sliders, stops, their sweep, the table of joints and named poses, in a real window.
-See README.md. It leaves pictures to look at."""
+"""The servos' sliders, stops, their sweep, the table of joints and named poses, in a real window. See README.md. It
+leaves pictures to look at."""
 
 import bpy
 from driving import (

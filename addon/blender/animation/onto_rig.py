@@ -56,7 +56,15 @@ def apply(
     Servos are matched by name: exactly, then without regard for case and separators; ``mapping`` (the motion's name ->
     the servo's; default: the model's own list) goes before both. The report lists those that no joint answers to; they
     are kept and go out again with the motion. FormatError, before anything is made, where there is no other. The Action
-    that was there stays in the file."""
+    that was there stays in the file.
+
+    >>> from addon import formats
+    >>> from addon.blender.build import build
+    >>> collection = build(formats.load("sample_models/humanoid/humanoid.skel"))
+    >>> action, report = apply(formats.load_motion("sample_models/humanoid/squat.xmdi"), collection)
+    >>> action.name
+    'squat'
+    """
     scene = scene or bpy.context.scene
     rig = require_rig(collection)
     report = Report()

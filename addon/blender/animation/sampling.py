@@ -25,7 +25,17 @@ def sample(
     """The servo values of the evaluated pose at scene frames, as a Motion with times from the first frame.
 
     ``frames`` default to the scene's range, every frame; they may be fractional. ``joints`` (ids) default
-    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back."""
+    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back.
+
+    >>> from addon import formats
+    >>> from addon.blender.build import build
+    >>> collection = build(formats.load("sample_models/desk_lamp/desk_lamp.skel"))
+    >>> rig = next(obj for obj in collection.all_objects if obj.type == "ARMATURE")
+    >>> rig.pose.bones["elbow"].rotation_euler.z = 0.5  # beyond its stop
+    >>> posed = sample(collection, frames=[1])
+    >>> {track.name: round(float(track.values[0]), 3) for track in posed.trajectories}
+    {'shoulder': 0.5, 'elbow': 0.2, 'neck/neck_1': -1.4, 'neck/neck_2': 0.0}
+    """
     scene = scene or bpy.context.scene
     rig = require_rig(collection)
     frames = list(range(scene.frame_start, scene.frame_end + 1)) if frames is None else list(frames)

@@ -56,7 +56,13 @@ class BuildOptions:
     ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
     holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender. ``assemble``: where
     the file's joint positions leave a loop open, start from the nearest ones that close it. ``mesh_folders``: absolute
-    folders in which meshes may lie beside that of the model; None: those of the preferences."""
+    folders in which meshes may lie beside that of the model; None: those of the preferences.
+
+    >>> from addon import formats
+    >>> bare = build(formats.load("sample_models/rover/rover.jm"), options=BuildOptions(physics=False, gait=False))
+    >>> [obj.name for obj in bare.all_objects if obj.rigid_body]
+    []
+    """
 
     physics: bool = True
     gait: bool = True
@@ -75,7 +81,13 @@ def build(
     """Create a model in the context's scene and return its collection.
 
     What was approximated is added to ``mechanism.report`` and kept with the model. On an error nothing
-    that was begun is left behind."""
+    that was begun is left behind.
+
+    >>> from addon import formats
+    >>> collection = build(formats.load("sample_models/hexapod/hexapod.jm"))
+    >>> sum(obj.knuckle.role == "BODY" for obj in collection.all_objects)
+    23
+    """
     context = context or bpy.context
     options = options or BuildOptions()
     properties.register()

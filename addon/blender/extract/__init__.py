@@ -48,7 +48,18 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
 
     Poses, physics and animation do not matter: it is the design that is read. ``report`` says what was
     edited, added and deleted; a copy of a body or joint is a new one. ValueError where the collection holds
-    no model."""
+    no model.
+
+    >>> from addon import formats
+    >>> from addon.blender.build import build
+    >>> collection = build(formats.load("sample_models/rover/rover.jm"))
+    >>> next(obj for obj in collection.all_objects if obj.knuckle.source_name == "Chassis").name = "Hull"
+    >>> rover = extract(collection)
+    >>> [body.name for body in rover.bodies][:2]
+    ['Hull', 'Left Knuckle']
+    >>> print(formats.save(rover, "out/rover.jm"))
+    info: objects in the document: 1 changed; all else is written as it was read
+    """
     rig = rig_in(collection)
     if rig is None:
         raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")

@@ -1,0 +1,99 @@
+"""The manual's tables of what is lost: what the formats' writing says in its reports, read from its source."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from in_markdown import rows
+
+ROOT = Path(__file__).resolve().parent.parent
+
+OUTCOMES = {
+    "dropped": "lost",
+    "dropped-shape-use": "approximated",
+    "kept": "kept aside",
+    "cut": "kept aside",
+    "left": "kept aside",
+    "undrawn": "kept aside",
+    "split": "spelt otherwise",
+    "reversed": "spelt otherwise",
+    "moved": "spelt otherwise",
+    "invented": "spelt otherwise",
+    "approximated": "approximated",
+    "mended": "approximated",
+    "rounded": "approximated",
+    "sorted": "approximated",
+    "held": "spelt otherwise",
+    "joint": "said, nothing else",
+    "no": "said, nothing else",
+    "dangling": "said, nothing else",
+    "attributes": "lost",
+}
+#: The modules that write each format's documents anew.
+WRITING = {
+    "juice": ("lower", "strength", "write"),
+    "shift": ("lower", "write"),
+    "skel": ("plan", "rows"),
+    "x_xy": ("links", "geoms"),
+    "xmdi": ("plan",),
+    "webots": ("write",),
+    "motion_csv": ("write",),
+}
+_CODE = re.compile(r"[a-z]+(-[a-z]+)*")
+#: Of the past of documents that are patched, and of mesh files: told on the page in words.
+_NOT_LOSSES = {"document-kept", "document-patched", "document-lost", "interpolation"}
+
+
+def losses(format: str) -> str:
+    """What is said of what a format cannot hold, as its writing says it, what is worst first."""
+    found: dict[str, list[str]] = {}
+    telling = (path for path in (ROOT / f"addon/formats/{format}").glob("*.py") if "osses.add(" in path.read_text())
+    unread = {path.stem for path in telling} - set(WRITING[format])
+    if unread:
+        raise ValueError(f"docs/losses.py does not read what these of {format} say is lost: {', '.join(unread)}")
+    for module in WRITING[format]:
+        for code_, message in told(ROOT / f"addon/formats/{format}/{module}.py"):
+            found.setdefault(OUTCOMES.get(code_) or OUTCOMES[code_.partition("-")[0]], []).append(message)
+    order = list(dict.fromkeys(OUTCOMES.values()))
+    lines = (
+        [outcome, message] for outcome in sorted(found, key=order.index) for message in dict.fromkeys(found[outcome])
+    )
+    return rows(("", "what the report says"), lines)
+
+
+def told(path: Path) -> Iterator[tuple[str, str]]:
+    """The codes and messages of a module, read from its source."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        for node in ast.walk(function):
+            words = node.args if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else []
+            strings = [
+                k for k, word in enumerate(words[:2]) if isinstance(word, ast.Constant) and isinstance(word.value, str)
+            ]
+            at = next((k for k in strings if _CODE.fullmatch(words[k].value) and words[k].value != "info"), None)
+            if at is None or len(words) < at + 2 or node.func.attr not in {"add", "warn", "info"}:
+                continue
+            if words[at].value in _NOT_LOSSES or words[at].value.partition("-")[0] not in OUTCOMES:
+                continue
+            for message in sentences(words[at + 1], function):
+                yield words[at].value, message
+
+
+def sentences(node: ast.expr, function: ast.FunctionDef) -> list[str]:
+    """What an expression says, ``…`` for what is filled in; a variable says what the function gave it last."""
+    if isinstance(node, ast.Constant):
+        return [str(node.value)]
+    if isinstance(node, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        return [re.sub(r" ?\('…'\)", "", "".join(parts))]
+    if isinstance(node, ast.Name):
+        assigned = [line for line in ast.walk(function) if isinstance(line, ast.Assign) and line.lineno < node.lineno]
+        given = [line for line in assigned if getattr(line.targets[0], "id", "") == node.id]
+        return sentences(max(given, key=lambda line: line.lineno).value, function) if given else []
+    if isinstance(node, ast.IfExp):
+        return [*sentences(node.body, function), *sentences(node.orelse, function)]
+    return []

@@ -1,0 +1,43 @@
+"""What the manual says *like this* is on the screen: a label of ours, or a word of Blender's own menus."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.blender.ui.ui_strings import all_strings
+from tests.docs.book import DOCS, name_of, without_code
+
+#: Pages of tasks and what they lead to; those of formats and for developers emphasise other words.
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+#: Blender's own, on the ways to ours, and the name of our tab.
+BLENDERS = {
+    "Add", "Add-ons", "Edit", "Export", "File", "Get Extensions", "Import", "Install from Disk", "Knuckle",
+    "Preferences",
+}  # fmt: skip
+#: Joysticks are numbered, and called, as the model has them.
+PATTERNS = re.compile(r"Joystick \d [A-Z]|like this|Kept aside")
+_EMPHASIS = re.compile(r"(?<![*\w])\*(?!\*)([^*]+?)\*(?![*\w])")
+
+
+def emphasised(page: Path) -> set[str]:
+    """The words between single stars, ways through menus in their steps."""
+    text = re.sub(r"^\* ", "", without_code(page.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    found = (" ".join(match[1].split()) for match in _EMPHASIS.finditer(text))
+    return {step for words in found for step in words.split(" > ")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_the_manual_names_is_on_the_screen(page: Path) -> None:
+    known = {*all_strings(), *BLENDERS}
+    lost = {words for words in emphasised(page) if words not in known and not PATTERNS.fullmatch(words)}
+    assert not lost, f"{name_of(page)} names what the interface does not: {sorted(lost)}"
+
+
+def test_labels_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("* Press *Bake\n  Gait*, not **this**; *File > Import*\n* `*code*` and 2*3*4\n", encoding="utf-8")
+    assert emphasised(page) == {"Bake Gait", "File", "Import"}
+    assert len(emphasised(DOCS / "film.md")) > 20
