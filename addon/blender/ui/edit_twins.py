@@ -275,7 +275,8 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
                 row = box.row(align=True)
                 row.prop(pair, "use", text="")
                 row.label(text=told(f"{pair.first} / {pair.second}"), translate=False)
-                row.label(text=pair.what, translate=False)
+                if pair.what != "name and place":  # what is certain needs no remark, and leaves room for the names
+                    row.label(text=pair.what, translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
         if len(model.differences):

@@ -281,8 +281,8 @@ WORDS: dict[str, str] = {
     ),
     "CFM": "CFM",
     "Softness of the joints; 0 is rigid": "Weichheit der Gelenke; 0 ist starr",
-    "Time step of the file's own program (s), which the softness is given for": (
-        "Zeitschritt des Programms der Datei (s), auf den sich die Weichheit bezieht"
+    "Time step of the file's own program, which the softness is given for": (
+        "Zeitschritt des Programms der Datei, auf den sich die Weichheit bezieht"
     ),
     "File's Inertia": "Trägheit der Datei",
     "Give bodies the file's moments of inertia under physics, by hidden flywheels where their collision shapes have others. Takes effect when physics is built": (
