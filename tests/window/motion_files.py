@@ -90,9 +90,9 @@ def exported():
     target.unlink(missing_ok=True)
     with view3d():
         bpy.ops.export_anim.servo_motion("INVOKE_DEFAULT", filepath=str(target))
-    yield
-    yield
+    yield 2  # until the file browser is drawn
     shot("05_export")
+    yield
     params = area("FILE_BROWSER").spaces.active.params
     expect(params.filename == target.name, f"the name that was given is proposed: {params.filename}")
     with view3d("FILE_BROWSER"):

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import bpy
-from driving import area, done, drag, drop, expect, key, open_sidebar, region, shot, step, view3d
+from driving import area, done, drag, drop, expect, key, open_sidebar, point, region, shot, step, view3d
 
 sys.path.append(str(Path.home()))
 from finding import alone, every, find
@@ -64,8 +64,6 @@ def before():
         bpy.data.objects.remove(bpy.data.objects[name])
     alone("model")
     open_sidebar("Knuckle")
-    sidebar = region("UI")
-    drag((sidebar.x + 1, sidebar.y + 300), (sidebar.x - 79, sidebar.y + 300))  # room to read
     shot("00_nothing_yet")
 
 
@@ -102,7 +100,7 @@ def worked_on():
     yield from tour("02_worked_on", "sliders", "servos", "twins", "motion", "report")
     with view3d():
         rig().data.knuckle.drive = "SERVO"
-        bpy.ops.knuckle.bake_physics(frame_start=1, frame_end=30)
+        bpy.ops.knuckle.bake_physics(frame_end=30)
         rig().data.knuckle.drive = "SERVO"
     yield from tour("03_physics", "drive", "model")
     rig().data.knuckle.drive = "LIMP"
@@ -137,15 +135,24 @@ def in_german():
     yield 1
 
 
+def edge(right):
+    """The sidebar's edge, dragged so many pixels to the right. How wide the edge is differs between versions."""
+    before = region("UI").width
+    for inwards in (0, 4, 8, -3):
+        start = point(region("UI"), inwards, 30)
+        drag(start, (start[0] + right, start[1]))
+        yield
+        if region("UI").width != before:
+            return
+
+
 @step()
 def narrow():
-    sidebar = region("UI")
-    drag((sidebar.x + 1, sidebar.y + 300), (sidebar.x + 141, sidebar.y + 300))
-    yield
+    before = region("UI").width
+    yield from edge(70)
+    expect(region("UI").width < before, f"the sidebar is narrower: {region('UI').width} of {before} pixels")
     yield from tour("07_narrow")
-    sidebar = region("UI")
-    drag((sidebar.x + 1, sidebar.y + 300), (sidebar.x - 139, sidebar.y + 300))
-    yield
+    yield from edge(-70)
 
 
 @step()
@@ -167,8 +174,7 @@ def human():
     key("RET")
     yield
     yield 1
-    balls = (obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT" and len(obj.knuckle.joint.dofs) > 1)
-    pick(next(balls))
+    pick(next(obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT" and obj.knuckle.joint.dofs))
     yield from tour("09_human", "model", "sliders", "servos", "motion")
     every()
     area().tag_redraw()

@@ -43,10 +43,8 @@ def pick(*objects):
 
 def state():
     """All that an undo has to give back: what there is, where it is, and who drives it."""
-    objects = sorted(
-        (obj.name, obj.parent_bone, [[round(x, 4) for x in row] for row in obj.matrix_world])
-        for obj in bpy.data.objects
-    )
+    places = ((obj, [[round(x, 4) for x in row] for row in obj.matrix_world]) for obj in bpy.data.objects)
+    objects = sorted((obj.name, obj.parent_bone, place) for obj, place in places)
     curves = sorted((action.name, round(action.frame_range[1], 3)) for action in bpy.data.actions)
     drives = sorted((each.name, each.data.knuckle.drive) for each in rigs())
     world = bpy.context.scene.rigidbody_world
@@ -78,9 +76,9 @@ def difference(wanted):
         (a, b)
         for part, own in zip(wanted, state(), strict=True)
         if part != own
-        for a, b in (zip(part, own) if isinstance(part, list) else [(part, own)])
+        for a, b in (zip(part, own, strict=False) if isinstance(part, list) else [(part, own)])
         if a != b
-    ]  # noqa: B905
+    ]
     return f", {len(rows)} differ: {rows[0]}"[:300] if rows else ""
 
 
@@ -126,6 +124,7 @@ def twins():
     before = state()
     alone("twins")
     open_sidebar("Knuckle")
+    yield 0.5
     click(*(yield from find("knuckle.create_twin")))
     yield 1
     move(*point(area(), 300, 500))

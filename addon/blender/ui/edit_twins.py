@@ -267,7 +267,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         column.operator("knuckle.create_twin", icon="DUPLICATE")
         row = column.row(align=True)
         row.operator("knuckle.link_twins", text="Link", icon="LINKED")
-        row.operator("knuckle.unlink_twins", text="Unlink", icon="UNLINKED")
+        row.operator("knuckle.unlink_twins", text=told("Unlink"), translate=False, icon="UNLINKED")
         layout.operator("knuckle.find_twins", icon="VIEWZOOM")
         if len(model.found_twins):
             box = layout.box().column(align=True)

@@ -67,8 +67,7 @@ class KNUCKLE_UL_servos(bpy.types.UIList):
         for row in sliders_of(item.id_data).get(item.name, ()):
             split = column.split(factor=0.5, align=True)
             beyond = row.is_beyond(item)
-            icon = "LINKED" if row.follows else "ERROR" if beyond else "NONE"
-            split.label(text=row.channel.name, icon=icon, translate=False)
+            split.label(text=row.channel.name, icon="ERROR" if beyond else "NONE", translate=False)
             line = split.row(align=True)
             line.enabled = not row.follows
             value = line.row(align=True)
@@ -77,6 +76,9 @@ class KNUCKLE_UL_servos(bpy.types.UIList):
                 value.prop(item, row.prop, text="", slider=row.is_slider)
             elif row.channel.is_single:
                 value.prop(item, row.channel.prop, index=row.channel.index, text="")
+            if row.follows:
+                line.label(text="", icon="LINKED")
+                continue
             state = key_state(item.id_data, row.channel, context.scene.frame_current)
             button = line.operator("knuckle.key_servo", text="", icon=_KEY_ICONS[state], emboss=False)
             button.servo = row.channel.name

@@ -27,7 +27,7 @@ class Panel:
 
 
 class ModelPanel(Panel):
-    """A panel that shows a model: hidden where there is none, or a linked copy, of which the first panel says what to do."""
+    """A panel that shows a model: hidden where there is none, and for a linked copy, of which the first panel tells."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
