@@ -217,15 +217,19 @@ def joined():
     move(*point(area(), 20, 900))
     key("ESC")
     yield
+    move(*point(area(), 300, 500))
+    yield
     with view3d():
         bpy.ops.wm.call_menu(name="KNUCKLE_MT_context")
     shot("06_object_menu")
+    move(*point(area(), 20, 900))
     key("ESC")
     yield
     pick(rig())
     with view3d():
         bpy.ops.object.mode_set(mode="POSE")
         rig().data.bones.active = rig().data.bones["Left Front Knee"]
+    move(*point(area(), 300, 500))
     yield
     with view3d():
         bpy.ops.wm.call_menu(name="KNUCKLE_MT_context")
