@@ -161,7 +161,7 @@ def _header(table: Any, *titles: str) -> None:
 
 
 def _columns(table: Any) -> tuple[Any, Any]:
-    split = table.split(factor=0.48, align=True)
+    split = table.split(factor=0.52, align=True)
     return split.row(align=True), split.row(align=True)
 
 

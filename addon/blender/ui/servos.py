@@ -67,7 +67,9 @@ class KNUCKLE_UL_servos(bpy.types.UIList):
         for row in sliders_of(item.id_data).get(item.name, ()):
             split = column.split(factor=0.5, align=True)
             beyond = row.is_beyond(item)
-            split.label(text=row.channel.name, icon="ERROR" if beyond else "NONE", translate=False)
+            name = split.row(align=True)
+            name.alert = beyond  # sliders do not show it
+            name.label(text=row.channel.name, translate=False)
             line = split.row(align=True)
             line.enabled = not row.follows
             value = line.row(align=True)
