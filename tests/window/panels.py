@@ -148,6 +148,8 @@ def edge(right):
 
 @step()
 def narrow():
+    if bpy.app.version < (5, 0):
+        return  # there an edge takes no notice of the events that a driver makes
     before = region("UI").width
     yield from edge(70)
     expect(region("UI").width < before, f"the sidebar is narrower: {region('UI').width} of {before} pixels")

@@ -195,5 +195,6 @@ def saved():
         bpy.ops.knuckle.check_symmetry()
     yield
     shot("09_symmetry")
+    yield
     every()
     done()
