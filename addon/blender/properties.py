@@ -258,6 +258,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         "this sets it where the model was the first to need a rigid-body world",
         size=3,
         default=(0.0, 0.0, -9.81),
+        subtype="ACCELERATION",
         update=world_changed,
     )
     upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
@@ -286,9 +287,10 @@ class KnuckleModel(bpy.types.PropertyGroup):
     )
     time_step: FloatProperty(
         name="Time Step",
-        description="Time step of the file's own program (s), which the softness is given for",
+        description="Time step of the file's own program, which the softness is given for",
         min=0.0,
         precision=4,
+        unit="TIME_ABSOLUTE",
         update=world_changed,
     )
     match_inertia: BoolProperty(

@@ -41,6 +41,8 @@ def add_menu():
 def walker():
     with view3d():
         bpy.ops.knuckle.add_mechanism(kind="walker")
+    yield  # until it is where it belongs
+    with view3d():
         bpy.ops.view3d.view_all()
     view = next(area for area in bpy.context.screen.areas if area.type == "VIEW_3D").spaces.active
     view.shading.color_type = "MATERIAL"

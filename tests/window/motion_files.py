@@ -1,12 +1,17 @@
 """Motion files in a real window: dropped on a model, with the options of their import; servos that nothing answers to,
 named by hand; the export in the file browser. See README.md. It leaves pictures to look at."""
 
+import sys
 from pathlib import Path
 
 import bpy
-from driving import area, click, done, drop, expect, key, open_sidebar, point, region, reports, shot, step, view3d
+from driving import area, done, drop, expect, key, open_sidebar, region, reports, shot, step, view3d
+
+sys.path.append(str(Path.home()))
+from finding import alone, curves_of, every
 
 FILES = (
+    "tests/window/finding.py",
     "sample_models/humanoid/humanoid.skel",
     "sample_models/humanoid/wave.motion",
 )
@@ -19,18 +24,17 @@ def rig():
 
 
 def curves():
-    bag = rig().animation_data.action.layers[0].strips[0].channelbags[0]
-    return list(bag.fcurves)
+    return curves_of(rig().animation_data.action)
 
 
 @step()
 def dropped():
     for name in ("Cube", "Light", "Camera"):
         bpy.data.objects.remove(bpy.data.objects[name])
-    open_sidebar("Knuckle")
-    area().spaces.active.show_region_ui = True
+    alone("motion")
     drop(MODEL)
     key("RET")
+    open_sidebar("Knuckle")  # its panels show with a model
     yield
     with view3d():
         bpy.ops.view3d.view_all()
@@ -64,17 +68,12 @@ def posed():
 
 @step()
 def names():
-    for panel in range(4):
-        click(*point(region("UI"), 60, 15 + round(27.5 * panel)))
     with view3d():
         bpy.ops.knuckle.list_left_over()
     rows = rig().data.knuckle.servo_names
     expect([row.name for row in rows] == ["Kopf", "right_elbow_roll"], f"{[r.name for r in rows]} are left over")
     rows["Kopf"].servo = "HeadYaw"
     region("UI").tag_redraw()
-    yield
-    shot("04_motion_panel")
-    click(*point(region("UI"), 60, 658))  # opens Servo Names
     yield
     shot("04_servo_names")
     yield
@@ -91,9 +90,9 @@ def exported():
     target.unlink(missing_ok=True)
     with view3d():
         bpy.ops.export_anim.servo_motion("INVOKE_DEFAULT", filepath=str(target))
-    yield
-    yield
+    yield 2  # until the file browser is drawn
     shot("05_export")
+    yield
     params = area("FILE_BROWSER").spaces.active.params
     expect(params.filename == target.name, f"the name that was given is proposed: {params.filename}")
     with view3d("FILE_BROWSER"):
@@ -103,4 +102,5 @@ def exported():
     expect(target.is_file(), f"the motion is written: {reports()[-2:]}")
     first, given = (path.read_text().splitlines()[0] for path in (target, Path.home() / "renamed.motion"))
     expect(first == given, f"its servos have the file's names again: {first}")
+    every()
     done()

@@ -1,13 +1,20 @@
 """The motions in the sidebar, in a real window: their list, what they ask of the servos, and the tools that retime
 them, by their popups and the redo panel. See README.md. It leaves pictures to look at."""
 
+import sys
+from pathlib import Path
+
 import bpy
 from driving import area, click, done, drop, expect, key, move, open_sidebar, point, region, reports, shot, step, view3d
 
-FILES = ("sample_models/hexapod/hexapod.jm",)
+sys.path.append(str(Path.home()))
+from finding import alone, curves_of, every, find
+
+FILES = ("tests/window/finding.py", "sample_models/hexapod/hexapod.jm")
 SIZE = "1280x1400"
 
 MODEL = "hexapod.jm"
+KNEE = "Left Front Knee"
 
 
 def rig():
@@ -19,8 +26,9 @@ def action():
 
 
 def curves():
-    bag = action().layers[0].strips[0].channelbags[0]
-    return [curve for curve in bag.fcurves if curve.data_path.startswith("pose") and len(curve.keyframe_points) > 1]
+    return [
+        curve for curve in curves_of(action()) if curve.data_path.startswith("pose") and len(curve.keyframe_points) > 1
+    ]
 
 
 def last_key():
@@ -31,15 +39,14 @@ def last_key():
 def dropped():
     for name in ("Cube", "Light", "Camera"):
         bpy.data.objects.remove(bpy.data.objects[name])
-    open_sidebar("Knuckle")
-    area().spaces.active.show_region_ui = True
+    alone("motion")  # so that all of it fits in the window
     drop(MODEL)
     key("RET")
+    open_sidebar("Knuckle")  # its panels show with a model
 
 
 @step()
 def panels():
-    """Only what is about motion stays open, so that all of it fits in the window."""
     rig().data.knuckle.controls.joystick_1_y = -1.0
     with view3d():
         bpy.ops.view3d.view_all()
@@ -50,8 +57,6 @@ def panels():
             dof = empty.knuckle.joint.dofs[0]
             dof.use_upper, dof.upper = True, 0.1
     yield
-    for panel in range(4):  # what is above the motion
-        header(panel)
     shot("01_motions")
     yield
     bpy.context.window_manager.knuckle_every_servo = True
@@ -62,40 +67,26 @@ def panels():
     bpy.context.window_manager.knuckle_every_servo = False
 
 
-def header(number):
-    """A click on a panel's header folds it, or opens it, as long as those above it are folded."""
-    click(*point(region("UI"), 60, 15 + round(27.5 * number)))
-
-
 @step()
 def clicked():
     own, frame = action().name, bpy.context.scene.frame_current
-    click(*point(region("UI"), 60, 299))  # the first of the list
+    first = yield from find("knuckle_motion_row", 0.3)
+    click(*first)
     yield
     expect(action().name == "hexapod Gait" != own, f"a click lets another motion play: {action().name}")
-    click(*point(region("UI"), 60, 320))
+    click(first[0], first[1] - 21)  # the row below
     yield
     expect(action().name == own, f"and another click the first: {action().name}")
-    click(*point(region("UI"), 120, 763))  # the second stretch in which the knee is beyond
+    stretch = rf'show_servo\(servo="{KNEE}", frame=(5[3-9]|6[0-7])'  # the second in which the knee is beyond
+    click(*(yield from find(stretch)))
     yield
     here = bpy.context.scene.frame_current
     expect(53 <= here <= 67 and here != frame, f"a click on a stretch goes there: {here}")
-    expect(bpy.context.view_layer.objects.active.name == "Left Front Knee", "and selects the servo")
+    expect(bpy.context.view_layer.objects.active.name == KNEE, "and selects the servo")
     shot("01_clicked")
     yield
     bpy.context.view_layer.objects.active = rig()
     bpy.context.scene.frame_set(1)
-
-
-@step()
-def speeds():
-    stops, speeds = 440, 468  # headers in the picture before, the second after the first is folded
-    click(*point(region("UI"), 60, stops))
-    click(*point(region("UI"), 60, speeds))
-    shot("01_speeds")
-    yield
-    click(*point(region("UI"), 60, speeds))
-    click(*point(region("UI"), 60, stops))
 
 
 @step()
@@ -150,4 +141,5 @@ def shown():
     shot("07_shown")
     yield
     expect(bpy.context.scene.frame_current == 33 != frame, "it went to the frame")
+    every()
     done()

@@ -23,7 +23,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SUITES = ("sid", "trixie")
-DRIVERS = sorted(path.stem for path in HERE.glob("*.py") if path != Path(__file__).resolve())
+HELPERS = {"run", "finding"}
+DRIVERS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
 
 def needs(driver: Path) -> dict[str, object]:

@@ -1,5 +1,8 @@
-"""The servos' sliders, stops, their sweep, the table of joints and named poses, in a real window. See README.md. It
-leaves pictures to look at."""
+"""The servos' sliders, stops, their sweep, the table of joints and named poses, in a real window. See README.md.
+It leaves pictures to look at."""
+
+import sys
+from pathlib import Path
 
 import bpy
 from driving import (
@@ -14,21 +17,20 @@ from driving import (
     open_sidebar,
     pause,
     point,
-    region,
     shot,
     step,
     text,
     view3d,
 )
 
-FILES = ("sample_models/hexapod/hexapod.jm",)
+sys.path.append(str(Path.home()))
+from finding import alone, every, find
+
+FILES = ("tests/window/finding.py", "sample_models/hexapod/hexapod.jm")
 SIZE = "1280x1400"
 
 MODEL = "hexapod.jm"
 KNEE = "Left Front Knee"
-#: Panels that are folded, so that what is looked at fits in the window.
-OTHERS = ("model", "drive", "controls", "motion", "film", "report", "checks", "twins")
-folded = []
 
 
 def rig():
@@ -48,21 +50,14 @@ def knee():
 def dropped():
     for name in ("Cube", "Light", "Camera"):
         bpy.data.objects.remove(bpy.data.objects[name])
-    open_sidebar("Knuckle")
-    area().spaces.active.show_region_ui = True
+    alone("sliders", "servos")
     drop(MODEL)
     key("RET")
+    open_sidebar("Knuckle")  # its panels show with a model
 
 
 @step()
 def panels():
-    """Of the other panels nothing but the joint's stays."""
-    for name in OTHERS:
-        cls = getattr(bpy.types, f"VIEW3D_PT_knuckle_{name}", None)
-        children = [c for c in bpy.types.Panel.__subclasses__() if getattr(c, "bl_parent_id", "") == cls.__name__]
-        for each in (*children, cls):
-            bpy.utils.unregister_class(each)
-            folded.insert(0, each)
     rig().data.bones.active = rig().data.bones[KNEE]
     with view3d():
         bpy.ops.view3d.view_all()
@@ -70,12 +65,10 @@ def panels():
         bpy.ops.knuckle.store_pose(name="Crouch")
         bpy.ops.ed.undo_push(message="Before the sliders")  # what a driver does is no step of its own
     yield
-    click(*point(region("UI"), 40, 756))  # the header of the poses
-    yield
     shot("01_servos")
     yield
     before = knee().rotation_euler.z
-    slider = point(region("UI"), 160, 612)  # pixels read off the picture
+    slider = yield from find(rf'bones\["{KNEE}"\]\.knuckle_servo', 0.65)
     drag(slider, (slider[0] + 30, slider[1]))
     yield
     expect(knee().rotation_euler.z > before + 0.1, f"the slider is dragged: {knee().rotation_euler.z:.3f}")
@@ -151,6 +144,5 @@ def table():
     yield
     expect(gains() == before, f"and cancelled: {gains()}")
     move(*point(area(), 400, 300))
-    for each in folded:
-        bpy.utils.register_class(each)  # Blender unregisters the extension when it closes
+    every()
     done()

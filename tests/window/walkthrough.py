@@ -7,7 +7,6 @@ import bpy
 from driving import (
     HERE,
     area,
-    click,
     done,
     drop,
     expect,
@@ -19,7 +18,6 @@ from driving import (
     pause,
     play,
     point,
-    region,
     reports,
     shot,
     step,
@@ -32,19 +30,6 @@ FILES = (
 )
 
 MODEL = "hexapod.jm"
-PANELS = (
-    "model",
-    "servos",
-    "joints",
-    "twins",
-    "controls",
-    "motion",
-    "physics",
-    "film",
-    "checks",
-    "report",
-)  # in the sidebar, from the top
-OPEN = ("model", "servos", "joints", "controls", "motion", "physics")  # those of them that begin so
 
 
 def rig():
@@ -113,22 +98,11 @@ def redone():
     key("ESC")
 
 
-def header(number):
-    """A click on a panel's header folds it, or opens it, as long as those above it are folded."""
-    click(*point(region("UI"), 60, 15 + round(27.5 * number)))
-
-
 @step()
 def panels():
     rig().data.knuckle_row = 1
     shot("07_panels")
-    for number in map(PANELS.index, OPEN):
-        header(number)
-    for number, name in enumerate(PANELS):
-        header(number)
-        shot(f"07_panel_{name}")
-        header(number)
-    header(PANELS.index("joints"))
+    yield
     bpy.context.view_layer.objects.active = rig()
 
 

@@ -54,7 +54,9 @@ class Fit:
 
     @property
     def why(self) -> str:
-        """Both reasons in a sentence."""
+        """Both reasons in a sentence, or the one that they share."""
+        if self.why_steps == self.why_iterations:
+            return f"{self.steps:.0f} steps per second and {self.iterations} iterations: {self.why_steps}"
         return (
             f"{self.steps:.0f} steps per second: {self.why_steps}. {self.iterations} iterations: {self.why_iterations}"
         )

@@ -283,7 +283,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         column.operator("knuckle.create_twin", icon="DUPLICATE")
         row = column.row(align=True)
         row.operator("knuckle.link_twins", text="Link", icon="LINKED")
-        row.operator("knuckle.unlink_twins", text="Unlink", icon="UNLINKED")
+        row.operator("knuckle.unlink_twins", text=told("Unlink"), translate=False, icon="UNLINKED")
         layout.operator("knuckle.find_twins", icon="VIEWZOOM")
         if len(model.found_twins):
             box = layout.box().column(align=True)
@@ -291,7 +291,8 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
                 row = box.row(align=True)
                 row.prop(pair, "use", text="")
                 row.label(text=f"{pair.first} / {pair.second}", translate=False)
-                row.label(text=told(pair.what), translate=False)
+                if pair.what != "name and place":  # what is certain needs no remark, and leaves room for the names
+                    row.label(text=told(pair.what), translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
         if len(model.differences):

@@ -15,7 +15,7 @@ from ..animation.check import Row, seen_motions, seen_rows
 from ..animation.clock import Clock
 from ..translations import told
 from .common import counted, model_in
-from .sidebar import ModelPanel
+from .sidebar import ModelPanel, paragraph
 
 _MOST_ROWS, _MOST_EXCESSES = 8, 6
 
@@ -28,7 +28,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
     ) -> None:
         rig = model_in(context)
         found = next((each for each in seen_motions(rig, context.scene) if each.name == item.name), None)
-        row = layout.split(factor=0.5)
+        row = layout.split(factor=0.58)
         row.prop(item, "name", text="", emboss=False, icon="ACTION", translate=False)
         if found is not None:
             numbers = row.row()
@@ -94,15 +94,14 @@ class VIEW3D_PT_knuckle_motion_stops(_MotionPanel, bpy.types.Panel):
             layout.label(text="No motion plays")
             return
         if beyond:
-            layout.label(
-                text=told(f"{counted(len(beyond), 'servo leaves its', 'servos leave their')} stops"), icon="ERROR"
-            )
+            leaving = told(f"{counted(len(beyond), 'servo leaves its', 'servos leave their')} stops")
+            paragraph(context, layout, leaving, "ERROR")
         elif any(not (row.found.lower is None and row.found.upper is None) for row in rows):
-            layout.label(text="All servos keep within their stops", icon="CHECKMARK")
+            paragraph(context, layout, "All servos keep within their stops", "CHECKMARK")
         else:
             layout.label(text="None of its servos has stops")
         table = layout.column(align=True)
-        _header(table, "Servo", "Range", "Stops")
+        _header(table, told("Servo"), told("Range"), told("Stops"))
         for row in _shown(context, rows):
             worst = row.found.worst
             line = _line(context, table, row, row.found.first if worst is None else worst.worst)
@@ -127,7 +126,7 @@ class VIEW3D_PT_knuckle_motion_speeds(_MotionPanel, bpy.types.Panel):
             layout.label(text="No motion plays")
             return
         table = layout.column(align=True)
-        _header(table, "Servo", "Velocity", "Accel.")
+        _header(table, told("Servo"), told("Speed"), told("Accel."))
         for row in _shown(context, rows):
             found = row.found
             line = _line(context, table, row, found.jump_at if found.jump else found.velocity_at)
@@ -156,13 +155,13 @@ def _toggle(context: bpy.types.Context, layout: Any, rows: list[Row]) -> None:
 
 def _header(table: Any, *titles: str) -> None:
     first, rest = _columns(table)
-    first.label(text=titles[0])
-    for title in titles[1:]:
-        rest.label(text=title)
+    first.label(text=titles[0], translate=False)
+    for title in titles[1:]:  # translated by us: Blender's own words are too long for a column
+        rest.label(text=title, translate=False)
 
 
 def _columns(table: Any) -> tuple[Any, Any]:
-    split = table.split(factor=0.54, align=True)
+    split = table.split(factor=0.52, align=True)
     return split.row(align=True), split.row(align=True)
 
 
@@ -211,6 +210,8 @@ def _range(row: Row, low: float | None, high: float | None) -> str:
     if low is None and high is None:
         return "none"
     low_text, high_text = ("" if end is None else _short(row, end) for end in (low, high))
+    if low_text == f"-{high_text}":
+        return f"±{high_text}{'°' if row.turns else ''}"
     return f"{low_text}…{high_text}{'°' if row.turns else ''}"
 
 

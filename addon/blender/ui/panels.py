@@ -122,7 +122,7 @@ class VIEW3D_PT_knuckle_controls(ModelPanel, bpy.types.Panel):
                 column.prop(model.controls, name, slider=True)
         if not names:
             layout.label(text="The model listens to no control")
-        layout.prop(model, "speed_factor")
+        layout.prop(model, "speed_factor", text=told("Speed"), translate=False)
 
 
 def _why_idle(rig: bpy.types.Object) -> str:
@@ -199,7 +199,7 @@ def _joint(
 def _stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
     """Both stops of a degree of freedom, or of a part of a ball."""
     stops = split(layout.column(align=True))
-    for end, label in (("lower", "Lower Stop"), ("upper", "Upper Stop")):
+    for end, label in (("lower", told("Lower Stop")), ("upper", told("Upper Stop"))):
         row = stops.row(align=True, heading=f"{name} {label}" if name else label)
         row.prop(dof, f"use_{end}", text="")
         value = row.row(align=True)

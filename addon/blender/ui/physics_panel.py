@@ -15,7 +15,7 @@ from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate, is_gravity_other
 from ..translations import told
 from .common import model_in
-from .sidebar import ORDER, ModelPanel, fact, paragraph, split
+from .sidebar import ORDER, ModelPanel, fact, labelled, paragraph, split
 
 _LEAST_RATE = 50.0  # frames per second below which servos visibly lag
 
@@ -51,9 +51,9 @@ def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) 
         return
     column = layout.column(heading="Scene")
     column.prop(context.scene, "use_gravity", text="Gravity")
-    row = column.row()
-    row.active = context.scene.use_gravity
-    row.prop(context.scene, "gravity", text="")
+    pull = labelled(column, "").column(align=True)
+    pull.active = context.scene.use_gravity
+    pull.prop(context.scene, "gravity", text="")
     column.prop(world, "substeps_per_frame", text="Substeps")
     column.prop(world, "solver_iterations", text="Iterations")
     fact(column, "Physics Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s")

@@ -7,7 +7,6 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
-from ..animation.actions import is_pose
 from ..animation.posed import poses_of, recall_pose, store_pose
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
@@ -45,7 +44,7 @@ class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
         rig = model_in(context)
-        if any(is_pose(action) for action in bpy.data.actions):
+        if poses_of(rig):
             layout.template_list("KNUCKLE_UL_poses", "", bpy.data, "actions", rig.data, "knuckle_pose_row", rows=3)
         layout.operator("knuckle.store_pose", icon="ADD")
 

@@ -14,7 +14,7 @@ from ..channels import servo_names
 from ..reporting import add_to_report
 from .common import NeedsModel, Result, counted, model_in, tell
 from .import_motion import OF_IMPORTS
-from .sidebar import ModelPanel
+from .sidebar import ModelPanel, paragraph
 
 
 class KNUCKLE_UL_servo_names(bpy.types.UIList):
@@ -128,7 +128,7 @@ class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         model = settings(model_in(context))
-        layout.label(text="Names in motion files, and the servos they mean")
+        paragraph(context, layout, "Names in motion files, and the servos they mean")
         row = layout.row()
         row.template_list("KNUCKLE_UL_servo_names", "", model, "servo_names", model, "servo_name_index", rows=3)
         column = row.column(align=True)

@@ -66,15 +66,23 @@ class KNUCKLE_UL_servos(bpy.types.UIList):
         column = layout.column(align=True)
         for row in sliders_of(item.id_data).get(item.name, ()):
             split = column.split(factor=0.5, align=True)
-            split.label(text=row.channel.name, icon="LINKED" if row.follows else "NONE", translate=False)
-            value = split.row(align=True)
-            value.enabled, value.alert = not row.follows, row.is_beyond(item)
+            beyond = row.is_beyond(item)
+            name = split.row(align=True)
+            name.alert = beyond  # sliders do not show it
+            name.label(text=row.channel.name, translate=False)
+            line = split.row(align=True)
+            line.enabled = not row.follows
+            value = line.row(align=True)
+            value.alert = beyond
             if row.prop:
                 value.prop(item, row.prop, text="", slider=row.is_slider)
             elif row.channel.is_single:
                 value.prop(item, row.channel.prop, index=row.channel.index, text="")
+            if row.follows:
+                line.label(text="", icon="LINKED")
+                continue
             state = key_state(item.id_data, row.channel, context.scene.frame_current)
-            button = value.operator("knuckle.key_servo", text="", icon=_KEY_ICONS[state], emboss=False)
+            button = line.operator("knuckle.key_servo", text="", icon=_KEY_ICONS[state], emboss=False)
             button.servo = row.channel.name
 
 

@@ -174,6 +174,8 @@ WORDS: dict[str, str] = {
     ),
     "motion": "Bewegung",
     "Range and Stops": "Bereich und Anschläge",
+    "Range": "Bereich",
+    "Accel.": "Beschl.",
     "Velocity and Acceleration": "Geschwindigkeit und Beschleunigung",
     "Motion": "Bewegung",
     "The motion that plays; click one to let it play": "Die spielende Bewegung; ein Klick lässt eine spielen",

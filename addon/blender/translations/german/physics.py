@@ -7,6 +7,7 @@ WORDS: dict[str, str] = {
     "Choose who moves the bodies of the mechanism: its keys, its servos, or gravity alone": (
         "Wählen, wer die Körper des Mechanismus bewegt: seine Keys, seine Servos oder allein die Schwerkraft"
     ),
+    "Velocity": "Geschwindigkeit",
     "Build Physics": "Physik aufbauen",
     "Make the rigid bodies and constraints of the mechanism, and those that an edit left missing": (
         "Die Starrkörper und Constraints des Mechanismus anlegen, auch die, die nach einer Änderung fehlen"
@@ -141,11 +142,11 @@ WORDS: dict[str, str] = {
     "Collision": "Kollision",
     "Colour": "Farbe",
     "Mesh File": "Mesh-Datei",
-    "Lower Stop": "Unterer Anschlag",
+    "Lower Stop": "Anschlag ab",
     "Stop the joint at its lower limit": "Das Gelenk an seiner unteren Grenze anhalten",
     "Lower": "Unten",
     "Smallest servo value": "Kleinster Servowert",
-    "Upper Stop": "Oberer Anschlag",
+    "Upper Stop": "Anschlag bis",
     "Stop the joint at its upper limit": "Das Gelenk an seiner oberen Grenze anhalten",
     "Upper": "Oben",
     "Largest servo value": "Größter Servowert",
@@ -170,7 +171,6 @@ WORDS: dict[str, str] = {
     "Servo value (rad or m) at which the joint's spring does not push": (
         "Servowert (rad oder m), bei dem die Feder des Gelenks nicht drückt"
     ),
-    "Velocity": "Geschwindigkeit",
     "Damping": "Dämpfung",
     "Friction": "Reibung",
     "Stiffness": "Steifigkeit",
@@ -281,8 +281,8 @@ WORDS: dict[str, str] = {
     ),
     "CFM": "CFM",
     "Softness of the joints; 0 is rigid": "Weichheit der Gelenke; 0 ist starr",
-    "Time step of the file's own program (s), which the softness is given for": (
-        "Zeitschritt des Programms der Datei (s), auf den sich die Weichheit bezieht"
+    "Time step of the file's own program, which the softness is given for": (
+        "Zeitschritt des Programms der Datei, auf den sich die Weichheit bezieht"
     ),
     "File's Inertia": "Trägheit der Datei",
     "Give bodies the file's moments of inertia under physics, by hidden flywheels where their collision shapes have others. Takes effect when physics is built": (

@@ -20,7 +20,7 @@ WORDS: dict[str, str] = {
     ),
     "Show the servos of the selected bones alone": "Nur die Servos der gewählten Knochen zeigen",
     "Zero": "Null",
-    "Zero All": "Alle auf Null",
+    "Zero All": "Auf null",
     "All of them at 0, as far as their stops let them": "Alle auf 0, so weit ihre Anschläge es zulassen",
     "Where the file has them at the start": "Wo die Datei sie zu Beginn hat",
     "The servo that is active; click one to select it": "Der aktive Servo; ein Klick wählt einen aus",
