@@ -145,7 +145,7 @@ def _collect(args: argparse.Namespace) -> int:
     if args.plot is not None:
         write_whole(args.plot, picture)
     made = [path for path in (args.out, args.plot) if path not in (None, STDOUT)]
-    say(f"{len(rows)} runs")
+    say(f"{len(rows)} run{'' if len(rows) == 1 else 's'}")
     say_done(Done(made, facts={"runs": len(rows)}), args.json)
     return 0
 

@@ -142,9 +142,9 @@ def test_the_deepest_is_named() -> None:
     still = turned_about_z(np.zeros(4))
     found = judge(run(still, still, overlaps=overlaps))
     assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
-    assert str(told(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 (Foot in Shin)"
+    assert str(told(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 ('Foot' in 'Shin')"
     below = told(judge(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
-    assert (below.worst, below.remark) == ("0.3", "Foot in the ground")
+    assert (below.worst, below.remark) == ("0.3", "'Foot' in the ground")
 
 
 def test_the_worst_are_told_by_their_links() -> None:

@@ -187,9 +187,11 @@ WORDS: dict[str, str] = {
     "{} cannot drive its loop: the others do not follow from it": (
         "{} kann seine Schleife nicht treiben: die anderen folgen nicht daraus"
     ),
-    "{} of {} loops are open at the file's joint positions, the widest by {} (length) and {} rad. {} joints begin elsewhere, as near as can be, which leaves {}": (
-        "{} von {} Schleifen sind bei den Gelenkstellungen der Datei offen, die weiteste um {} (Länge) und {} rad. {} Gelenke beginnen anderswo, so nah wie möglich, was {} lässt"
+    "{} of {} loops are open at the file's joint positions, the widest by {} (length) and {} rad. {} joints begin elsewhere, {}": (
+        "{} von {} Schleifen sind bei den Gelenkstellungen der Datei offen, die weiteste um {} (Länge) und {} rad. {} Gelenke beginnen anderswo, {}"
     ),
+    "where all are closed": "wo alle geschlossen sind",
+    "as near as can be, which leaves {}": "so nah wie möglich, was {} lässt",
     # building and editing
     "Bars of these lengths cannot be closed: the longest is longer than the others together": (
         "Stäbe dieser Längen schließen sich nicht: der längste ist länger als die anderen zusammen"
@@ -372,7 +374,11 @@ WORDS: dict[str, str] = {
     "of the largest kinetic energy": "der größten Bewegungsenergie",
     "Beyond stops": "Jenseits der Anschläge",
     "Penetration": "Durchdringung",
+    "below {}": "unter {}",
     "{} in {}": "{} in {}",
+    "{} in the ground": "{} im Boden",
+    "Servo error": "Servofehler",
+    "Slide error": "Fehler der Schübe",
     # why physics does not run, or not truly
     "The physics of {} is in scene {}: go there, or clear it there first": (
         "Die Physik von {} ist in Szene {}: dorthin gehen oder sie dort zuerst entfernen"
@@ -424,6 +430,7 @@ WORDS: dict[str, str] = {
     "rest": "Ruhelage",
     # why the world is as it is
     "{} steps per second: {}. {} iterations: {}": "{} Schritte je Sekunde: {}. {} Iterationen: {}",
+    "{} steps per second and {} iterations: {}": "{} Schritte je Sekunde und {} Iterationen: {}",
     "nothing of the model asks for more": "nichts am Modell verlangt mehr",
     "the joints are as soft as the file has them, and walk at this": (
         "die Gelenke sind so weich, wie die Datei sie hat, und laufen damit"
