@@ -351,7 +351,7 @@ def _depth_told(truth: Truth, names: Mapping[int, str]) -> Line:
     if truth.depth <= 0.0:
         return Line("Penetration", "none")
     if truth.depth < SHALLOW:
-        return Line("Penetration", f"below {SHALLOW}")
+        return Line("Penetration", f"< {SHALLOW}")
     first, second = (names.get(place, f"body {place + 1}") for place in truth.deep)
     if GROUND in truth.deep:
         body = second if truth.deep[0] == GROUND else first
@@ -365,8 +365,9 @@ def joint_told(joint: JointTruth) -> Line:
 
 
 def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{_short(100.0 * share)} %"
+    """A share in percent, without powers of ten for what is next to nothing."""
+    least = 0.001
+    return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{_short(100.0 * share)} %"
 
 
 def _amount(value: float, turns: bool) -> str:

@@ -65,12 +65,13 @@ class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
 def tell_what(context: bpy.types.Context, layout: bpy.types.UILayout, wishes: Any) -> str:
     """Say what will be made, be there a place for it yet or not; why it cannot, where it cannot."""
     reason = why_no_place(wishes.filepath)
-    path = "" if reason else film_path(model_in(context), wishes.filepath, ending_from(wishes))
+    ending = ending_from(wishes)
+    path = f"film{ending}" if reason else film_path(model_in(context), wishes.filepath, ending)
     try:
-        paragraph(context, layout, summary(context.scene, path or ending_from(wishes), options_from(wishes)), "INFO")
+        paragraph(context, layout, summary(context.scene, path, options_from(wishes)), "INFO")
     except FormatError as error:
         reason = reason or str(error)
-    left = frames_left(path) if path and not reason else 0
+    left = 0 if reason else frames_left(path)
     if left:
         paragraph(context, layout, f"An interrupted film left {counted(left, 'frame')} to go on with")
     if reason:

@@ -406,7 +406,6 @@ WORDS: dict[str, str] = {
     "of the largest kinetic energy": "der größten Bewegungsenergie",
     "Beyond stops": "Jenseits der Anschläge",
     "Penetration": "Durchdringung",
-    "below {}": "unter {}",
     "{} in {}": "{} in {}",
     "{} in the ground": "{} im Boden",
     "Servo error": "Servofehler",
@@ -462,7 +461,6 @@ WORDS: dict[str, str] = {
     "rest": "Ruhelage",
     # why the world is as it is
     "{} steps per second: {}. {} iterations: {}": "{} Schritte je Sekunde: {}. {} Iterationen: {}",
-    "{} steps per second and {} iterations: {}": "{} Schritte je Sekunde und {} Iterationen: {}",
     "nothing of the model asks for more": "nichts am Modell verlangt mehr",
     "the joints are as soft as the file has them, and walk at this": (
         "die Gelenke sind so weich, wie die Datei sie hat, und laufen damit"
