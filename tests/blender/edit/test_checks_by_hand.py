@@ -287,7 +287,7 @@ def halves() -> None:
 
 TWIN_EDITS: dict[str, tuple[Callable[[], Any], bool]] = {
     "subdivided": (halves, False),
-    "triangles": (lambda: bpy.ops.mesh.quads_convert_to_tris(), False),
+    "triangles": (bpy.ops.mesh.quads_convert_to_tris, False),
     "bevelled": (EDITS[2], True),
     "inset": (EDITS[3], True),
     "a-hole": (a_face_less, True),
