@@ -60,7 +60,7 @@ def missing_twins(mechanism: Mechanism, sides: Sides) -> list[Difference]:
             first = carriers[first] or ""
         hanging[first] += 1
     out = [
-        Difference("body", key, "", "no twin" + (f", nor have {count - 1} that hang on it" if count > 1 else ""), 0.0)
+        Difference("body", key, "", "no twin" if count == 1 else f"no twin, nor have {count - 1} that hang on it", 0.0)
         for key, count in hanging.items()
     ]
     frames = {key: frame[:3, 3] for key, frame in joint_frames_world(mechanism).items()}

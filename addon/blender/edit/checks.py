@@ -68,7 +68,9 @@ def _lost(rig: bpy.types.Object) -> Iterator[Finding]:
     """Joints whose bodies were deleted by hand. They hold nothing, and most files leave them out."""
     for empty, gone in lost_joints(rig):
         names = name_list(file_name(end) for end in gone)
-        told = f"Joint {file_name(empty)!r} lacks a body" + (f": {names} was deleted" if gone else ", and does nothing")
+        told = f"Joint {file_name(empty)!r} lacks a body, and does nothing"
+        if gone:
+            told = f"Joint {file_name(empty)!r} lacks a body: {names} was deleted"
         yield Finding(
             "joint-lost", "error", told, "joint", (record_of(empty).source_id,), "Delete the joint",
             f"Take {names} back" if gone else "",
@@ -91,7 +93,7 @@ def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
         yield Finding("bones-left", "warning", told, "model", fix="Take the bones away")
     for obj in found.elsewhere:
         is_body = record_of(obj).role == "BODY"
-        told = f"{'Body' if is_body else 'Joint'} {file_name(obj)!r} does not hang on the bone that moves it"
+        told = f"{file_name(obj)!r} does not hang on the bone that moves it"
         yield Finding(
             "off-bone", "error", told, "body" if is_body else "joint", (record_of(obj).source_id,),
             "Hang it there again",

@@ -13,10 +13,12 @@ from tests.blender.ui.ui_strings import ADDON, texts
 #: The rooms whose sentences people read in Blender. What is not here stays English, for a reason:
 #: ``formats`` speak of elements and attributes of files in the files' own English words, and name line and place;
 #: ``cli``, ``animate``, ``plot``, ``jobs`` and ``render`` speak on the command line, which is English;
+#: ``surfaces`` is asked for what it knows by those who look first;
 #: ``gait`` and ``joint_types`` are asked for names by the command line and by scripts.
 ROOMS = ("model", "blender")
 STAY_ENGLISH = ("blender/jobs", "blender/render", "model/gait.py", "model/gait_motion.py", "model/joint_types.py",
-                "model/motion_fit.py", "model/records.py", "model/thinning.py", "blender/translations")  # fmt: skip
+                "model/motion_fit.py", "model/records.py", "model/surfaces.py", "model/thinning.py",
+                "blender/translations")  # fmt: skip
 #: Calls that say something, and which of their arguments it is.
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,
          "Line": 0, "Difference": 3}  # fmt: skip
@@ -45,7 +47,7 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
             for node in ast.walk(function):
                 if isinstance(node, ast.Call):
                     yield from _of_call(function, node)
-        mends = path.parts[-2:] == ("edit", "checks.py")
+        mends = path.parts[-2:] in {("edit", "checks.py"), ("edit", "mends.py")}
         if isinstance(function, ast.FunctionDef) and (mends or function.name.startswith(_ANSWERS)):
             for node in ast.walk(function):
                 if isinstance(node, ast.Return) and node.value is not None:
@@ -83,8 +85,11 @@ def _of_call(function: ast.FunctionDef, node: ast.Call) -> Iterator[tuple[str, i
     for part in ast.walk(told):
         if isinstance(part, ast.Name):
             yield from _sentences(_assigned(function, part.id))
-    if name == "Finding" and len(node.args) > 5:
-        yield from texts(node.args[5])
+    if name == "Finding":
+        mends = [*node.args[5:7], *(word.value for word in node.keywords if word.arg in {"fix", "or_fix"})]
+        yield from (part for mend in mends for part in texts(mend) if part[0])
+        for part in (each for mend in mends for each in ast.walk(mend) if isinstance(each, ast.Name)):
+            yield from _sentences(_assigned(function, part.id))
     for remark in (word.value for word in node.keywords if word.arg == "remark"):
         yield from _sentences(texts(remark))
     if name == "Line":

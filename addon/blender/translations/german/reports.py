@@ -55,6 +55,41 @@ WORDS: dict[str, str] = {
     "begins": "beginnt",
     "{} pairs of bodies": "{} Körperpaare",
     "A pair of bodies": "Ein Körperpaar",
+    "what it hangs on": "woran es hängt",
+    "number of its joints": "Zahl seiner Gelenke",
+    "no twin": "kein Zwilling",
+    "no twin, nor have {} that hang on it": "kein Zwilling, auch nicht {}, die daran hängen",
+    "Nothing can touch {}: no shape to collide with": "Nichts kann {} berühren: keine Form, die anstößt",
+    "{} is on one side alone: {}": "{} ist nur auf einer Seite: {}",
+    "The armature of {} was deleted: nothing poses its bodies, and no file can be written": "Das Skelett von {} wurde gelöscht: nichts stellt seine Körper, und keine Datei kann geschrieben werden",
+    "Joint {} lacks a body: {} was deleted": "Gelenk {} fehlt ein Körper: {} wurde gelöscht",
+    "Take {} back": "{} zurückholen",
+    "The armature has bones of what is gone: {}": "Das Skelett hat Knochen von dem, was fort ist: {}",
+    "{} does not hang on the bone that moves it": "{} hängt nicht an dem Knochen, der es bewegt",
+    "Hang it there again": "Wieder dorthin hängen",
+    "The armature has no bone for {}": "Das Skelett hat keinen Knochen für {}",
+    "Make the bones again": "Die Knochen neu machen",
+    "Take the bones away": "Die Knochen wegnehmen",
+    "The collision shape {} does not hang on its body {}, which lacks it": "Die Kollisionsform {} hängt nicht an ihrem Körper {}, dem sie fehlt",
+    "Hang it on its body again": "Wieder an ihren Körper hängen",
+    "Moved since their bones were made, and posed where they were: {}": "Bewegt, seit ihre Knochen gemacht wurden, und gestellt, wo sie waren: {}",
+    "Update the armature": "Das Skelett auf den Stand bringen",
+    "Take the mesh as its shape": "Das Mesh als seine Form nehmen",
+    "Take the mesh of its shape back": "Das Mesh seiner Form zurückholen",
+    "{} and {} are twins and their meshes differ by {}": "{} und {} sind Zwillinge, und ihre Meshes unterscheiden sich um {}",
+    "{} pairs of {} are twins no more: {} has its halves elsewhere": "{} Paare von {} sind keine Zwillinge mehr: {} hat seine Hälften anderswo",
+    "mesh": "Mesh",
+    "The mesh of {} was edited by hand: files keep the shape that it was": "Das Mesh von {} wurde von Hand bearbeitet: Dateien behalten die Form, die es war",
+    "{} steps per second and {} iterations: {}": "{} Schritte pro Sekunde und {} Iterationen: {}",
+    "The armature fits its parts": "Das Skelett passt zu seinen Teilen",
+    "It hangs on its bone again": "Es hängt wieder an seinem Knochen",
+    "It hangs on its body again": "Es hängt wieder an seinem Körper",
+    "The armature is back": "Das Skelett ist wieder da",
+    "{} is back": "{} ist wieder da",
+    "It has the mesh of its shape again": "Es hat wieder das Mesh seiner Form",
+    "It was deleted": "Es wurde gelöscht",
+    "Take it back": "Zurückholen",
+    "Delete it": "Löschen",
     # twins and mirroring
     "{} pairs have no twins and were found by name: {}": (
         "{} Paare haben keine Zwillinge und wurden am Namen erkannt: {}"
@@ -266,9 +301,6 @@ WORDS: dict[str, str] = {
     "{} is no part of the mechanism and was left out": "{} ist kein Teil des Mechanismus und wurde weggelassen",
     "{} is another model in the collection of {}; it was left out. Import the file again to have the model twice.": (
         "{} ist ein anderes Modell in der Sammlung von {}; es wurde weggelassen. Die Datei noch einmal importieren, um das Modell zweimal zu haben."
-    ),
-    "The mesh of {} was edited; the file keeps the shape. Scale the object instead.": (
-        "Das Mesh von {} wurde bearbeitet; die Datei behält die Form. Stattdessen das Objekt skalieren."
     ),
     "Its moments of inertia go with its mass": "Seine Trägheitsmomente gehen mit seiner Masse",
     "A round shape stays round; its larger side is written": (
