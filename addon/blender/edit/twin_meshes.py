@@ -86,7 +86,7 @@ def _furthest(surface: _Surface, other: _Surface) -> float:
     points, polygons = surface
     places = points.tolist() + [points[list(polygon)].mean(axis=0).tolist() for polygon in polygons]
     if other[1]:
-        tree = BVHTree.FromPolygons(other[0].tolist(), other[1])
+        tree = cast(BVHTree, BVHTree.FromPolygons(other[0].tolist(), other[1]))
         return float(max(tree.find_nearest(place)[3] for place in places))
     nearest = KDTree(len(other[0]))  # points, or a wire
     for number, point in enumerate(other[0].tolist()):
