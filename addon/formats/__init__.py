@@ -15,7 +15,7 @@ from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .files import encode, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
-from .mesh_copies import copy_meshes
+from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
 from .xml import line_of
 
@@ -140,7 +140,7 @@ def save(
     written = _for(row, mechanism)
     if with_meshes and row.names_meshes:
         written = copy_meshes(written, name, report, mesh_folders)
-    text = row.dump(written, suffix, report)
+    text = row.dump(unmarked(written), suffix, report)
     # another format's code page is not this one's
     write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
     if row.names_meshes and not with_meshes:
@@ -150,7 +150,8 @@ def save(
 
 def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
     """Say which mesh files a model needs beside it that is written into another folder than it came from."""
-    named = {shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh}
+    shapes = [shape for body in mechanism.bodies for shape in body.shapes]
+    named = {shape.mesh for shape in shapes if shape.mesh and not shape.extra.get(IS_WRITTEN)}
     before, now = (os.path.dirname(os.path.abspath(each)) for each in (mechanism.source.path, path))
     if named and mechanism.source.path and before != now:
         some = ", ".join(sorted(named)[:3]) + (", ..." if len(named) > 3 else "")

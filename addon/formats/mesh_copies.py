@@ -26,6 +26,8 @@ _SCHEME_OR_DRIVE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".gif"})
 _COLLADA_PICTURE = re.compile(rb"(<init_from>\s*(?:<ref>\s*)?)([^<]+?)(\s*<)")
 _MOST_FILES = 10_000
+#: In the ``extra`` of a shape whose mesh was written beside the model's new file just now.
+IS_WRITTEN = "is_written"
 
 
 def copy_meshes(
@@ -44,6 +46,21 @@ def copy_meshes(
         for body in mechanism.bodies
     ]
     copier.tell()
+    return replace(mechanism, bodies=bodies)
+
+
+def unmarked(mechanism: Mechanism) -> Mechanism:
+    """A model whose shapes do not say any more which meshes were written just now: that is no file's concern."""
+    marked = [body for body in mechanism.bodies if any(IS_WRITTEN in shape.extra for shape in body.shapes)]
+    if not marked:
+        return mechanism
+    plain = {
+        body.id: [
+            replace(shape, extra={k: v for k, v in shape.extra.items() if k != IS_WRITTEN}) for shape in body.shapes
+        ]
+        for body in marked
+    }
+    bodies = [replace(body, shapes=plain.get(body.id, body.shapes)) for body in mechanism.bodies]
     return replace(mechanism, bodies=bodies)
 
 
@@ -72,6 +89,8 @@ class _Copier:
 
     def shape(self, shape: Shape) -> Shape:
         """A mesh shape as it is to be written, its files copied."""
+        if shape.extra.get(IS_WRITTEN):
+            return shape
         listed = [str(name) for name in shape.extra.get("files") or () if str(name) != shape.mesh]
         key = (shape.mesh or "", *listed)
         if key not in self._done:

@@ -9,7 +9,7 @@ from ...model.report import Report
 from ...model.twins import flip_between, image_of, retyped_twin
 from ..access import record_of
 from ..listeners import quiet
-from .joints import joint_frame, move_joint, move_joint_to, set_type, swap_ends, take_type
+from .joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type
 from .refit import refit
 from .twins import Surroundings, joint_record, mirror_values, plane_of
 
@@ -20,7 +20,12 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
     if mate is None:
         return report
     plane, around = plane_of(rig), Surroundings(rig)
-    take_type(mate, retyped_twin(joint_record(empty), plane, around.mates, around.bodies, joint_record(mate)))
+    try:
+        image = retyped_twin(joint_record(empty), plane, around.mates, around.bodies, joint_record(mate))
+    except ValueError as error:  # the joint itself is of the type by now
+        report.warn("twin-differs", str(error), where=mate.name)
+        return report
+    take_type(mate, image)
     with quiet():
         mirror_values(empty, mate, plane, around.bodies)
     report.extend(refit(rig))
@@ -28,7 +33,9 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
 
 
 def swap_both(empty: bpy.types.Object, mate: bpy.types.Object | None) -> Report:
-    """Exchange parent and child of a joint, and of its twin."""
+    """Exchange parent and child of a joint, and of its twin. ValueError, and nothing done, where either cannot be."""
+    for each in filter(None, (empty, mate)):
+        see_swappable(each)
     report = swap_ends(empty)
     if mate is not None:
         report.extend(swap_ends(mate))

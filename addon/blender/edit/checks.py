@@ -49,7 +49,7 @@ def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
         *lost,
         *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
         *overlapping(mechanism), *_scales(rig), *_misfits(rig, mechanism), *_edited(rig, mechanism.report),
-        *_moved(rig), *_loose(rig), *_meshes(rig),
+        *_moved(rig), *_loose(rig), *_meshes(rig, mechanism.report),
     ]  # fmt: skip
     return sorted(found, key=lambda finding: _ORDER[finding.severity])
 
@@ -152,9 +152,10 @@ def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
             yield Finding("body-uneven", "warning", told, "body", own)
 
 
-def _meshes(rig: bpy.types.Object) -> Iterator[Finding]:
+def _meshes(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
     known = by_id(rig, "BODY")
-    for each in mesh_differences(rig, plane_between(rig)):
+    edited = {entry.where for entry in report.entries if entry.code == "mesh-edited"}  # which says it already
+    for each in mesh_differences(rig, plane_between(rig), edited):
         pair = each.first, each.second
         one, other = (file_name(known[part]) for part in pair)
         told = f"{one!r} and {other!r} are twins and their meshes differ by {each.amount:.3g}"

@@ -84,16 +84,22 @@ def take_type(empty: bpy.types.Object, like: Joint) -> None:
         record_of(empty).joint.type = like.type
 
 
+def see_swappable(empty: bpy.types.Object) -> None:
+    """ValueError where parent and child of a joint cannot be exchanged."""
+    record = record_of(empty).joint
+    if record.parent is None or record.child is None:
+        raise ValueError(f"{empty.name!r} is not between two bodies")
+    if any(dof.kind == "free" and dof.initial.any() for dof in read_dofs(record)):
+        raise ValueError(f"{empty.name!r} is free and begins away from zero: move its bodies together first")
+
+
 def swap_ends(empty: bpy.types.Object) -> Report:
     """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts,
     rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not
     begin at zero."""
+    see_swappable(empty)
     record = record_of(empty).joint
-    if record.parent is None or record.child is None:
-        raise ValueError(f"{empty.name!r} is not between two bodies")
     dofs = read_dofs(record)
-    if any(dof.kind == "free" and dof.initial.any() for dof in dofs):
-        raise ValueError(f"{empty.name!r} is free and begins away from zero: move its bodies together first")
     rig, frame, opening = record_of(empty).model, joint_frame(empty), opening_of(record)
     give_ids(rig)
     counted = Counted(rig, record_of(empty).source_id)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import cast
 
 import bpy
 import numpy as np
+from mathutils.bvhtree import BVHTree
 from mathutils.kdtree import KDTree
 
 from ...model.one_sided import all_asymmetries
@@ -22,6 +23,8 @@ from .twins import mates
 
 #: Meshes that are nearer to mirror images of each other than this share of their size are.
 _SAME = 5e-3
+#: What a mesh looks like: its points (n, 3), and its polygons.
+_Surface = tuple[Array, list[tuple[int, ...]]]
 
 
 def all_differences(rig: bpy.types.Object) -> list[Difference]:
@@ -32,42 +35,61 @@ def all_differences(rig: bpy.types.Object) -> list[Difference]:
     return [*all_asymmetries(mechanism, sides), *mesh_differences(rig, sides.plane)]
 
 
-def mesh_differences(rig: bpy.types.Object, plane: Plane) -> Iterator[Difference]:
-    """Of the twins among a model's bodies, those whose meshes differ, and by how much (length units)."""
+def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[str] = ()) -> Iterator[Difference]:
+    """Of the twins among a model's bodies, those whose surfaces differ, and by how much (length units); how these are
+    cut into polygons is no difference. Pairs with a body ``without`` (ids) are left out."""
     done: set[bpy.types.Object] = set()
+    gaps: dict[tuple[object, ...], float] = {}
     for obj, mate in mates(rig).items():
         if record_of(obj).role != "BODY" or obj in done or not (obj.type == mate.type == "MESH"):
             continue
         done.add(mate)
-        flip = flip_between(rigid(obj.matrix_basis), rigid(mate.matrix_basis), plane)
-        mine, its = _points(obj), _points(mate)
-        if not (len(mine) and len(its)):
+        ids = record_of(obj).source_id, record_of(mate).source_id
+        if not {*ids}.isdisjoint(without):
             continue
-        size = float(np.ptp(its, axis=0).max())
-        gap = _gap(mine @ flip, its, _SAME * size)  # an axis' own reflection is its inverse
-        if gap > _SAME * size:
-            yield Difference("body", record_of(obj).source_id, record_of(mate).source_id, "mesh", gap, "m")
+        flip = flip_between(rigid(obj.matrix_basis), rigid(mate.matrix_basis), plane)
+        scales = [np.array(each.matrix_basis.to_scale()) for each in (obj, mate)]
+        key = obj.data.name_full, mate.data.name_full, np.array([*flip, *scales]).round(6).tobytes()
+        if key not in gaps:  # equal shapes share their meshes
+            gaps[key] = _gap(cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data), scales, flip)
+        if gaps[key] > 0.0:
+            yield Difference("body", *ids, "mesh", gaps[key], "m")
 
 
-def _points(obj: bpy.types.Object) -> Array:
-    """The points (n, 3) of an object's mesh, as large as the object shows them, in its axes."""
-    mesh = cast(bpy.types.Mesh, obj.data)
+def _gap(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
+    """How far two scaled meshes, the one seen in a mirror, are apart where they are furthest; 0 where they are as good
+    as the same, or where one is empty."""
+    mine, its = _points(one, scales[0]) @ flip, _points(other, scales[1])  # an axis' own reflection is its inverse
+    if not (len(mine) and len(its)):
+        return 0.0
+    enough = _SAME * float(np.ptp(its, axis=0).max())
+    if mine.shape == its.shape and np.abs(mine - its).max() <= enough:
+        return 0.0
+    first, second = (mine, _polygons(one)), (its, _polygons(other))
+    gap = max(_furthest(first, second), _furthest(second, first))
+    return gap if gap > enough else 0.0
+
+
+def _points(mesh: bpy.types.Mesh, scale: Array) -> Array:
+    """The points (n, 3) of a mesh, as large as its object shows them, in its axes."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
-    return points.reshape(-1, 3).astype(np.float64) * np.array(obj.matrix_basis.to_scale())
+    return points.reshape(-1, 3).astype(np.float64) * scale
 
 
-def _gap(one: Array, other: Array, enough: float) -> float:
-    """How far the furthest of some points (n, 3) is from the nearest of others (m, 3), either way round. Points that
-    stand in the same order are quickly told."""
-    if one.shape == other.shape and np.abs(one - other).max() <= enough:
-        return 0.0
-    return max(_furthest(one, other), _furthest(other, one))
+def _polygons(mesh: bpy.types.Mesh) -> list[tuple[int, ...]]:
+    return [tuple(polygon.vertices) for polygon in mesh.polygons]
 
 
-def _furthest(points: Array, others: Array) -> float:
-    tree = KDTree(len(others))
-    for number, point in enumerate(others.tolist()):
-        tree.insert(point, number)
-    tree.balance()
-    return max(tree.find(point)[2] for point in points.tolist())
+def _furthest(surface: _Surface, other: _Surface) -> float:
+    """How far the furthest corner, or middle of a polygon, of a surface is from another."""
+    points, polygons = surface
+    places = points.tolist() + [points[list(polygon)].mean(axis=0).tolist() for polygon in polygons]
+    if other[1]:
+        tree = cast(BVHTree, BVHTree.FromPolygons(other[0].tolist(), other[1]))
+        return float(max(tree.find_nearest(place)[3] for place in places))
+    nearest = KDTree(len(other[0]))  # points, or a wire
+    for number, point in enumerate(other[0].tolist()):
+        nearest.insert(point, number)
+    nearest.balance()
+    return max(nearest.find(place)[2] for place in places)

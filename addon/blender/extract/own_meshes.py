@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import bpy
 import numpy as np
 
 from ...formats.files import write_whole
 from ...formats.losses import Losses
+from ...formats.mesh_copies import IS_WRITTEN
 from ...formats.obj_write import obj_text
 from ...model.records import Array, Body, Mechanism, Shape
 from ...model.report import Report
@@ -25,13 +28,12 @@ _WITHOUT = {"juice"}
 def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, path: str, format_: str) -> Report:
     """Write the meshes of a model's bodies that are in no file yet as ``NAME_meshes/BODY.obj`` beside the model's own
     file, in the axes of their bodies, and have the shapes of ``mechanism`` name them. In formats without meshes the
-    shapes become boxes of their size. OSError where they cannot be written."""
+    shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
+    that ``path`` names it. OSError where they cannot be written."""
     report = Report()
     objects = {own: obj for obj, own in own_ids(parts(require_rig(collection), "BODY")).items()}
-    folder = os.path.splitext(os.path.basename(path))[0] + "_meshes"
-    written: dict[tuple[object, ...], str] = {}
     losses = Losses()
-    named_elsewhere = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
+    meshes = _Folder(Path(path), {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh})
     for body in mechanism.bodies:
         obj = objects.get(body.id)
         own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]
@@ -44,18 +46,58 @@ def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, pat
                 body.shapes[number] = _box(shape, points)
                 losses.add("approximated-shape", "a mesh is written as the box that holds it", body.name)
                 continue
-            key = points.tobytes(), tuple(polygons)
-            if key not in written:
-                written[key] = _free(_file_name(body.name), {*written.values(), *named_elsewhere})
-                text = obj_text(body.name, points, polygons)
-                os.makedirs(os.path.join(os.path.dirname(path), folder), exist_ok=True)
-                write_whole(os.path.join(os.path.dirname(path), folder, written[key]), text.encode())
-            named = f"{folder}/{written[key]}"
-            body.shapes[number] = replace(shape, mesh=named, pose=np.eye(4), size=dict.fromkeys("xyz", 1.0))
+            named = meshes.put(_file_name(body.name), obj_text(body.name, points, polygons).encode())
+            extra = shape.extra | {IS_WRITTEN: True}
+            body.shapes[number] = replace(
+                shape, mesh=named, pose=np.eye(4), size=dict.fromkeys("xyz", 1.0), extra=extra
+            )
     losses.tell(report)
-    if written:
-        report.info("meshes-written", f"{len(written)} meshes were written into {folder}")
+    if meshes.written:
+        report.info("meshes-written", f"{len(meshes.written)} meshes were written into {meshes.folder.name}")
     return report
+
+
+@dataclass
+class _Folder:
+    """The folder for the meshes of a model that is written to ``path``: its names, and what is in them by now."""
+
+    path: Path
+    named_elsewhere: Collection[str]
+    written: dict[bytes, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.path.with_name(self.path.stem + "_meshes")
+
+    def put(self, name: str, data: bytes) -> str:
+        """Write a mesh under this name, or one like it that is free; equal ones once. Its name from the model's."""
+        if (kept := _without_name(data)) not in self.written:
+            taken, out, number = {each.lower() for each in (*self.written.values(), *self.named_elsewhere)}, name, 1
+            while out.lower() in taken or not self._is_ours(out, data):
+                number += 1
+                out = f"{name.removesuffix('.obj')}_{number}.obj"
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self.folder / out, data)
+            self.written[kept] = out
+        return f"{self.folder.name}/{self.written[kept]}"
+
+    def _is_ours(self, name: str, data: bytes) -> bool:
+        """Whether a mesh may be written under a name: nothing is there, or the same, or what is going to be written
+        anew. Models of one name in several formats share the folder."""
+        place = self.folder / name
+        if not os.path.lexists(place):
+            return True
+        if not place.is_file() or place.is_symlink():
+            return False
+        if place.read_bytes() == data:
+            return True
+        others = [each for each in self.path.parent.glob("*") if each.stem == self.path.stem and each.is_file()]
+        return [each.name for each in others if f"_meshes/{name}".encode() in each.read_bytes()] == [self.path.name]
+
+
+def _without_name(data: bytes) -> bytes:
+    """What two equal meshes have in common: all but what they are called."""
+    return b"\n".join(line for line in data.splitlines() if not line.startswith((b"o ", b"#")))
 
 
 def _surface(obj: bpy.types.Object, body: Body) -> tuple[Array, list[tuple[int, ...]]]:
@@ -85,12 +127,3 @@ def _box(shape: Shape, points: Array) -> Shape:
 
 def _file_name(name: str) -> str:
     return (re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._")[:60] or "body") + ".obj"
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """A file name that is not taken, nor differs from one by capitals only."""
-    lower, number, out = {each.lower() for each in taken}, 1, name
-    while out.lower() in lower:
-        number += 1
-        out = f"{name.removesuffix('.obj')}_{number}.obj"
-    return out

@@ -37,6 +37,7 @@ from . import (
     servo_names,
     servos,
     stop_handles,
+    twins_panel,
 )
 
 _CLASSES: tuple[Any, ...] = (
@@ -60,6 +61,7 @@ _CLASSES: tuple[Any, ...] = (
     *edit_parts.CLASSES,
     *checks.CLASSES,
     *edit_twins.CLASSES,
+    *twins_panel.CLASSES,
     *edit_stops.CLASSES,
     *joint_table.CLASSES,
     *overlay.CLASSES,

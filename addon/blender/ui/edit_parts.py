@@ -17,7 +17,7 @@ from ..edit.refit import refit
 from ..edit.symmetric import by_itself, together
 from ..model_parts import rig_of
 from ..translations import told
-from .common import ERRORS, NeedsModel, Result, WithTwins, counted, refuse, say, tell
+from .common import ERRORS, NeedsModel, Result, WithTwins, counted, model_in, refuse, say, tell
 from .selection import active_joint
 from .sidebar import ModelPanel
 
@@ -317,8 +317,11 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
         column.operator("knuckle.make_body", icon="MESH_CUBE")
         column.operator("knuckle.add_joint", icon="EMPTY_ARROWS")
         column = layout.column(align=True)
+        rig = model_in(context)  # menus ask no poll, and would open where nothing in them can run
+        column.enabled = rig is not None and active_joint(context, rig) is not None
         column.operator_menu_enum("knuckle.set_joint_type", "type", text="Joint Type", icon="CON_ROTLIKE")
         column.operator_menu_enum("knuckle.move_joint", "where", text="Move Joint", icon="OBJECT_ORIGIN")
+        column = layout.column(align=True)
         column.operator("knuckle.swap_joint", icon="ARROW_LEFTRIGHT")
         column = layout.column(align=True)
         column.operator("knuckle.duplicate_limb", icon="DUPLICATE")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
@@ -12,7 +11,6 @@ from ...model.sides import Plane
 from ...model.symmetry import Difference, Pair
 from ..access import record_of, settings
 from ..animation.mirroring import mirror_keys
-from ..edit.symmetric import lacks_twins
 from ..edit.twin_making import create_twins
 from ..edit.twin_meshes import all_differences
 from ..edit.twins import (
@@ -22,14 +20,11 @@ from ..edit.twins import (
     mates_among,
     mirror_to_twins,
     plane_along,
-    twin_of,
     unlink_twins,
 )
 from ..model_parts import servo_bones
-from ..translations import told
-from .common import NeedsModel, Result, counted, model_in, say, tell
+from .common import ERRORS, NeedsModel, Result, counted, say, tell
 from .selection import active_joint
-from .sidebar import ORDER, ModelPanel
 
 _PLANE_ITEMS = [
     ("AUTO", "Automatic", "The plane between the twins that the model has; X = 0 where it has none"),
@@ -93,7 +88,10 @@ class KNUCKLE_OT_mirror_to_twin(_NeedsParts):
         if self.keys:
             bones = servo_bones(rig)
             ids = [record_of(obj).source_id for obj in chosen if record_of(obj).role == "JOINT"]
-            report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}))
+            try:
+                report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}))
+            except ERRORS as error:  # the twins are mirrored by then
+                report.warn("keys-not-mirrored", f"Keys are left as they are: {error}")
         tell(self, f"{counted(count, 'twin')} mirrored", report)
         return {"FINISHED"}
 
@@ -243,64 +241,6 @@ def _in_words(each: Difference) -> str:
     return f"{each.what} by {amount}"
 
 
-class KNUCKLE_UL_differences(bpy.types.UIList):
-    """What differs between twins; a click selects the two."""
-
-    def draw_item(
-        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
-    ) -> None:
-        row = layout.split(factor=0.4)
-        row.operator("knuckle.select_part", text=item.first, emboss=False, translate=False).part = item.first
-        row = row.split(factor=0.5) if item.second else row
-        if item.second:
-            row.operator("knuckle.select_part", text=item.second, emboss=False, translate=False).part = item.second
-        row.label(text=told(item.what), translate=False)
-
-
-class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
-    bl_label = "Twins"
-    bl_order = ORDER["twins"]
-    bl_options = {"DEFAULT_CLOSED"}
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
-        rig: Any = model_in(context)
-        model = settings(rig)
-        layout.prop(model, "symmetric", toggle=True, icon="MOD_MIRROR")
-        if model.symmetric and lacks_twins(rig):
-            layout.label(text="Nothing has a twin yet: Find Twins", icon="INFO")
-        chosen = chosen_parts(context, rig)
-        if len(chosen) == 1:
-            mate = twin_of(chosen[0])
-            row = layout.split(factor=0.4)
-            row.label(text="Twin")
-            if mate is None:
-                row.label(text="none")
-            else:
-                row.operator("knuckle.select_part", text=mate.name, translate=False).part = mate.name
-        column = layout.column(align=True)
-        column.operator("knuckle.mirror_to_twin", icon="MOD_MIRROR")
-        column.operator("knuckle.create_twin", icon="DUPLICATE")
-        row = column.row(align=True)
-        row.operator("knuckle.link_twins", text="Link", icon="LINKED")
-        row.operator("knuckle.unlink_twins", text=told("Unlink"), translate=False, icon="UNLINKED")
-        layout.operator("knuckle.find_twins", icon="VIEWZOOM")
-        if len(model.found_twins):
-            box = layout.box().column(align=True)
-            for pair in model.found_twins:
-                row = box.row(align=True)
-                row.prop(pair, "use", text="")
-                row.label(text=f"{pair.first} / {pair.second}", translate=False)
-                if pair.what != "name and place":  # what is certain needs no remark, and leaves room for the names
-                    row.label(text=told(pair.what), translate=False)
-            box.operator("knuckle.link_found_twins", icon="LINKED")
-        layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
-        if len(model.differences):
-            layout.template_list("KNUCKLE_UL_differences", "", model, "differences", model, "difference_index", rows=4)
-        elif model.symmetry_checked:
-            layout.label(text="The halves are mirror images", icon="CHECKMARK")
-
-
 CLASSES = (
     KNUCKLE_OT_mirror_to_twin,
     KNUCKLE_OT_create_twin,
@@ -309,6 +249,4 @@ CLASSES = (
     KNUCKLE_OT_find_twins,
     KNUCKLE_OT_link_found_twins,
     KNUCKLE_OT_check_symmetry,
-    KNUCKLE_UL_differences,
-    VIEW3D_PT_knuckle_twins,
 )

@@ -69,7 +69,7 @@ class KNUCKLE_OT_preview_film(_Filming):
     bl_idname = "knuckle.preview_film"
     bl_label = "Preview"
     bl_description = "Show the present frame as it will be in the film"
-    bl_options = {"REGISTER"}
+    bl_options = {"REGISTER", "UNDO"}  # the picture is an image of the file
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
         folder = tempfile.mkdtemp(prefix="knuckle-film-")

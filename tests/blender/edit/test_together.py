@@ -104,6 +104,21 @@ def test_both_are_swapped_and_moved(blank: Any) -> None:
         assert np.array(obj.matrix_world) == pytest.approx(np.array(places[obj.name]), abs=1e-5), obj.name
 
 
+def test_what_the_twin_cannot_do_is_done_to_neither(blank: Any) -> None:
+    rig = symmetrical()
+    joint = knee(rig)
+    mate = twin_of(joint)
+    record_of(mate).joint.parent = None  # its body was deleted by hand
+    ends = record_of(joint).joint.parent, record_of(joint).joint.child
+    stops = record_of(joint).joint.dofs[0].lower, record_of(joint).joint.dofs[0].upper
+    pick(joint)
+    with pytest.raises(RuntimeError, match=f"{mate.name!r} is not between two bodies"):
+        bpy.ops.knuckle.swap_joint()
+    assert (record_of(joint).joint.parent, record_of(joint).joint.child) == ends
+    assert (record_of(joint).joint.dofs[0].lower, record_of(joint).joint.dofs[0].upper) == stops
+    assert bpy.ops.knuckle.swap_joint(twins=False) == {"FINISHED"}
+
+
 def test_a_posed_joint_is_moved_and_the_twins_bodies_stay(blank: Any) -> None:
     rig = symmetrical()
     rig.animation_data.action = None

@@ -14,6 +14,7 @@ from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
+from addon.formats.mesh_copies import IS_WRITTEN
 
 
 def paint(obj: Any, color: tuple[float, float, float]) -> None:
@@ -136,3 +137,75 @@ def test_a_mesh_of_a_file_is_not_overwritten_by_one_of_ours(blank: Any, tmp_path
     assert sorted(body.shapes[0].mesh or "" for body in formats.load(path).bodies) == [
         "", "zoo_meshes/Left_Ape.obj", "zoo_meshes/Left_Ape_2.obj", "zoo_meshes/Right_Ape.obj",
     ]  # fmt: skip
+
+
+def ape_beside(kind: str, folder: Path, name: str, format_: str = "skel") -> Path:
+    """A model of one body, whose mesh is of this kind and whose name is always the same, exported."""
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.knuckle.new_model(name="Zoo")
+    rig = bpy.context.object
+    add_ape(kind, rig, 1.0)
+    path = folder / f"{name}{formats.FORMATS[format_].extensions[0]}"
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format=format_) == {"FINISHED"}
+    return path
+
+
+def add_ape(kind: str, rig: Any, height: float) -> None:
+    getattr(bpy.ops.mesh, f"primitive_{kind}_add")(location=(0, 0, height))
+    bpy.context.object.name = "Ape"
+    bpy.context.object.select_set(True)
+    rig.select_set(True)
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.make_body(as_mesh=True) == {"FINISHED"}
+
+
+def meshes_of(path: Path) -> list[bytes]:
+    names = [shape.mesh for body in formats.load(path).bodies for shape in body.shapes if shape.mesh]
+    return [(path.parent / name).read_bytes() for name in names]
+
+
+def test_another_model_of_that_name_keeps_its_meshes(blank: Any, tmp_path: Path) -> None:
+    """In another format: both name the same folder."""
+    first = ape_beside("monkey", tmp_path, "zoo")
+    was = meshes_of(first)
+    second = ape_beside("torus", tmp_path, "zoo", "x_xy")
+    assert meshes_of(first) == was and meshes_of(second)[0] != was[0]
+    assert IS_WRITTEN not in second.read_text() + first.read_text(), "that is no file's concern"
+    third = ape_beside("ico_sphere", tmp_path, "zoo")  # over the first: its mesh is written anew
+    assert meshes_of(third) != was
+    assert sorted(path.name for path in (tmp_path / "zoo_meshes").iterdir()) == ["Ape.obj", "Ape_2.obj"]
+
+
+def test_a_file_that_no_model_names_is_not_overwritten(blank: Any, tmp_path: Path) -> None:
+    (tmp_path / "zoo_meshes").mkdir()
+    (tmp_path / "zoo_meshes/Ape.obj").write_text("mine")
+    path = ape_beside("monkey", tmp_path, "zoo")
+    assert (tmp_path / "zoo_meshes/Ape.obj").read_text() == "mine"
+    assert {data.splitlines()[0] for data in meshes_of(path)} == {b"# knuckle"}
+    ape_beside("torus", tmp_path, "zoo")
+    assert sorted(path.name for path in (tmp_path / "zoo_meshes").iterdir()) == ["Ape.obj", "Ape_2.obj"]
+
+
+@pytest.mark.parametrize("meshes", ["COPY", "REFER"])
+def test_what_was_made_in_blender_is_not_looked_for_where_the_model_came_from(
+    blank: Any, tmp_path: Path, capfd: Any, meshes: str
+) -> None:
+    """There another file may have that name."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    ape_beside("ico_sphere", tmp_path / "first", "new")
+    first = ape_beside("monkey", tmp_path / "first", "zoo")
+    bpy.ops.wm.read_homefile(use_empty=True)
+    assert bpy.ops.import_scene.mechanism(filepath=str(first)) == {"FINISHED"}
+    rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
+    for obj in parts(rig, "BODY"):
+        obj.name = "Old"
+    add_ape("torus", rig, 4.0)
+    capfd.readouterr()
+    path = tmp_path / "second/new.skel"
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format="skel", meshes=meshes) == {"FINISHED"}
+    said = "".join(capfd.readouterr())
+    assert "not copied" not in said and "new_meshes" not in said
+    body = next(body for body in formats.load(path).bodies if body.name == "Ape")
+    torus = (path.parent / str(body.shapes[0].mesh)).read_text()
+    assert sum(line.startswith("v ") for line in torus.splitlines()) == 48 * 12, "a torus of Blender's"

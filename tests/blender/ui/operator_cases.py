@@ -421,6 +421,11 @@ CASES: dict[str, Case] = {
     "knuckle.overlay_picture": Case(
         marked, ((duo, "No overlay is on: choose some above"),), no_step=_KEPT_ELSEWHERE, window="overlays.py"
     ),
+    "knuckle.preview_film": Case(
+        with_options(duo, size=(64, 48)),
+        ((alone, "The mechanism has no bodies to film"),),
+        window="walkthrough.py: the progress of a film, and Esc",
+    ),
     "knuckle.recall_pose": Case(
         with_options(duo, op("knuckle.store_pose", name="Crouch"), op("knuckle.zero_servos"), pose="Crouch"),
         ((duo, "The mechanism has no poses: Store Pose keeps one"),),

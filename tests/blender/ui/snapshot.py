@@ -37,6 +37,7 @@ def snapshot() -> dict[str, Any]:
         for block in getattr(bpy.data, kind):
             out[f"{kind}/{block.name_full}"] = type(block).__name__
             out.update(_values(block, f"{kind}/{block.name_full}", [block.as_pointer()]))
+    out.update({f"images/{image.name_full}": tuple(image.size) for image in bpy.data.images if image.packed_file})
     known: dict[str, str] = {}  # keys that are made up anew each time: which are alike matters, and not what they are
     for path, value in out.items():
         if isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value):

@@ -120,8 +120,8 @@ def test_the_lists_and_the_report_are_german(german: None, tmp_path: Path) -> No
     import bpy
 
     from addon.blender.ui.checks import KNUCKLE_UL_findings
-    from addon.blender.ui.edit_twins import KNUCKLE_UL_differences
     from addon.blender.ui.lists import KNUCKLE_UL_report
+    from addon.blender.ui.twins_panel import KNUCKLE_UL_differences
 
     duo(tmp_path)
     bpy.data.objects["Tool"].knuckle.mass = 0.0

@@ -51,6 +51,8 @@ class Layout:
 
         module, name = idname.split(".")
         assert prop in getattr(getattr(bpy.ops, module), name).get_rna_type().properties
+        if not getattr(self, "enabled", True):
+            self.drawn.append(("disabled", idname))
         return self.operator(idname, icon)
 
     def menu(self, idname: str, icon: str = "NONE", **_: Any) -> None:
@@ -164,6 +166,19 @@ def test_with_a_model_the_panels_follow_the_order_of_work(rig: Any) -> None:
     assert ("prop", "drive") in drawn["Physics"]
     assert drawn["Motion"][0] == ("prop", "action")
     assert draw_rows() == ["Left Joint", "Right Joint"]
+
+
+def test_menus_that_nothing_can_run_in_are_greyed_out(rig: Any) -> None:
+    import bpy
+
+    menus = ["knuckle.set_joint_type", "knuckle.move_joint"]
+    bpy.context.view_layer.objects.active = rig
+    rig.data.bones.active = None
+    assert not bpy.ops.knuckle.move_joint.poll()
+    assert [name for kind, name in draw_all()["Parts"] if kind == "disabled"] == menus
+    bpy.ops.knuckle.select_part(part="Left Joint")
+    assert bpy.ops.knuckle.move_joint.poll()
+    assert [name for kind, name in draw_all()["Parts"] if kind == "disabled"] == []
 
 
 def test_after_a_bake_the_panel_tells_the_truth_about_the_run(rig: Any) -> None:

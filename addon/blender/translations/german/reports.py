@@ -122,6 +122,7 @@ WORDS: dict[str, str] = {
     "None of the chosen servos of {} has a counterpart that could do what it does": (
         "Keiner der gewählten Servos von {} hat ein Gegenstück, das tun könnte, was er tut"
     ),
+    "Keys are left as they are: {}": "Keys bleiben, wie sie sind: {}",
     # motions
     "A motion can be played once or more often, not {} times": (
         "Eine Bewegung kann einmal oder öfter gespielt werden, nicht {} Mal"
