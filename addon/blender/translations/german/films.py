@@ -29,7 +29,7 @@ WORDS: dict[str, str] = {
     "Title": "Titel",
     "What is written over the film": "Was über den Film geschrieben wird",
     "What is written and drawn over the film": "Was über den Film geschrieben und gezeichnet wird",
-    "Beside the .blend": "Neben der .blend-Datei",
+    "Beside the .blend": "Neben der .blend",
     "Keys Beside Physics": "Schlüssel neben Physik",
     "Show the mechanism on its keys at the left and under physics at the right": (
         "Den Mechanismus links auf seinen Keys und rechts unter Physik zeigen"
