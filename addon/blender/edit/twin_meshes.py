@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import cast
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -53,7 +53,7 @@ def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[st
         if key not in gaps:  # equal shapes share their meshes
             gaps[key] = _gap(cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data), scales, flip)
         if gaps[key] > 0.0:
-            yield Difference("body", *ids, "mesh", gaps[key], "m")
+            yield Difference("body", ids[0], ids[1], "mesh", gaps[key], "m")
 
 
 def _gap(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
@@ -86,7 +86,7 @@ def _furthest(surface: _Surface, other: _Surface) -> float:
     points, polygons = surface
     places = points.tolist() + [points[list(polygon)].mean(axis=0).tolist() for polygon in polygons]
     if other[1]:
-        tree = BVHTree.FromPolygons(other[0].tolist(), other[1])
+        tree: Any = BVHTree.FromPolygons(other[0].tolist(), other[1])
         return float(max(tree.find_nearest(place)[3] for place in places))
     nearest = KDTree(len(other[0]))  # points, or a wire
     for number, point in enumerate(other[0].tolist()):
