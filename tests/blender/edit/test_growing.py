@@ -94,6 +94,19 @@ def test_meshes_of_both_sides_become_each_others_twins(blank: Any) -> None:
     assert len(names("JOINT")) == 3, "it is between the two, and so is its image"
 
 
+def test_copies_of_one_mesh_on_both_sides_are_mirror_images(blank: Any) -> None:
+    """A monkey is one itself, but its bent polygons are not, cut into triangles."""
+    rig = trunk()
+    bpy.ops.mesh.primitive_monkey_add(location=(3, 0, 0))
+    left = bpy.context.object
+    right = bpy.data.objects.new("Other", left.data)
+    bpy.context.collection.objects.link(right)
+    right.location.x = -3
+    pick(left, right, rig)
+    assert bpy.ops.knuckle.make_body() == {"FINISHED"}
+    assert twin_of(left) == right and all_differences(rig) == []
+
+
 def test_a_joint_that_is_there_already_becomes_the_twin(blank: Any) -> None:
     rig = trunk()
     left, right = (cylinder(f"Pin {x}", 0.08, 0.5, (x, 0.2, 0.95)) for x in (-0.5, 0.5))
