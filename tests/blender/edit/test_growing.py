@@ -107,6 +107,21 @@ def test_copies_of_one_mesh_on_both_sides_are_mirror_images(blank: Any) -> None:
     assert twin_of(left) == right and all_differences(rig) == []
 
 
+def test_what_is_heavier_than_the_rest_may_hang_on_a_leg(blank: Any) -> None:
+    """The tree of the bones begins with it then; the halves are mirror images all the same."""
+    rig = trunk()
+    leg(rig)
+    weight = cylinder("Left Weight", 2.0, 2.0, (-4.0, 0.2, 0.4))
+    pick(weight, rig)
+    assert bpy.ops.knuckle.make_body(density=9000.0) == {"FINISHED"}
+    pick(weight, bpy.data.objects["Left Shin"])
+    assert bpy.ops.knuckle.add_joint(where="CHILD") == {"FINISHED"}
+    assert "Right Weight" in names("BODY") and all_differences(rig) == []
+    pick(bpy.data.objects["Right Weight"])
+    bpy.ops.knuckle.delete_parts(twins=False)
+    assert "number of its joints" in {each.what for each in all_differences(rig)}
+
+
 def test_a_joint_that_is_there_already_becomes_the_twin(blank: Any) -> None:
     rig = trunk()
     left, right = (cylinder(f"Pin {x}", 0.08, 0.5, (x, 0.2, 0.95)) for x in (-0.5, 0.5))
