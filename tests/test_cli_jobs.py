@@ -224,3 +224,17 @@ def test_a_plot_has_a_line_for_every_combination(others: int) -> None:
     for name in ("distance", "energy", "tracking_error"):
         assert drawn.count(f'id="{name}"') == others
     assert plot.sweep_picture(["gain", "friction"], table).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("axis", "says"),
+    [
+        ("weight=1,2", "'weight' is neither gain, nor friction, nor one of joystick 1 x"),
+        ("gain=1,nan", "not all are numbers"),
+        ("joystick 1 y=0,inf", "not all are numbers"),
+    ],
+)
+def test_a_sweep_of_what_there_is_not_is_refused(tmp_path: Path, capsys: Any, axis: str, says: str) -> None:
+    assert run("job", HEXAPOD, "--sweep", axis, "--out", tmp_path / "sweep") == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "sweep").exists()

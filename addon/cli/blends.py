@@ -15,8 +15,8 @@ def add_import(verbs: Verbs) -> None:
     """``import``."""
     load = add_verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend",
                     "import models/ --blend all.blend")  # fmt: skip
-    load.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend")
+    load.add_argument("files", type=Path, nargs="+", metavar="FILE", help="models: files, patterns or folders")
+    load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend", help="the file to make")
     load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
     json_option(load)
     mesh_option(load)
@@ -39,8 +39,8 @@ def add_demo(verbs: Verbs) -> None:
     demo = add_verb(verbs, "demo", _demo, "take a model the whole way, into a folder", "demo walker.jm --out out")
     demo.add_argument("model", type=Path, metavar="FILE")
     run_options(demo)
-    demo.add_argument("--seconds", type=seconds, default=8.0, metavar="S")
-    demo.add_argument("--out", type=Path, required=True, metavar="DIR")
+    demo.add_argument("--seconds", type=seconds, default=8.0, metavar="S", help="length (default: 8)")
+    demo.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for all that is made")
 
 
 def _demo(args: argparse.Namespace) -> None:

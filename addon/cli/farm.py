@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 from .. import formats
 from ..formats.files import write_whole
 from ..formats.mesh_files import MeshTrouble, find_mesh
-from ..model.gait import parse_input
+from ..model.gait import CONTROLS, parse_input
 from ..model.records import Mechanism
 from ..model.report import FormatError, Report
 from . import templates
@@ -65,8 +66,10 @@ def axis(text: str) -> tuple[str, list[float]]:
         if not separator:
             raise ValueError("no name and values")
         numbers = _numbers(told)
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError("not all are numbers")
         if name not in {"gain", "friction"}:
-            name = parse_input(f"{name}={numbers[0]!r}")[0]
+            name = _control(name)
         elif min(numbers) < 0.0:
             raise ValueError("a number below 0")
     except ValueError as error:
@@ -74,6 +77,14 @@ def axis(text: str) -> tuple[str, list[float]]:
             f"{text!r} is not such as gain=0.5,1,2 or friction=0.2..1:5: {error}"
         ) from error
     return name, numbers
+
+
+def _control(name: str) -> str:
+    """The control of a name. ValueError, with all that a sweep can go over, for what is none."""
+    try:
+        return parse_input(f"{name}=0")[0]
+    except ValueError as error:
+        raise ValueError(f"{name!r} is neither gain, nor friction, nor one of {', '.join(CONTROLS)}") from error
 
 
 def _numbers(text: str) -> list[float]:

@@ -43,7 +43,7 @@ def add_simulate(verbs: Verbs) -> None:
     simulate.add_argument(
         "--friction", type=factor, metavar="MU", help="the coefficient between the ground and the bodies"
     )
-    simulate.add_argument("--seconds", type=seconds, required=True, metavar="S")
+    simulate.add_argument("--seconds", type=seconds, required=True, metavar="S", help="length of the run")
     simulate.add_argument("--out", type=Path, metavar="OUT", help=", ".join(endings))
     simulate.add_argument(
         "--figures", type=Path, metavar="FILE.json",
@@ -145,7 +145,7 @@ def _collect(args: argparse.Namespace) -> int:
     if args.plot is not None:
         write_whole(args.plot, picture)
     made = [path for path in (args.out, args.plot) if path not in (None, STDOUT)]
-    say(f"{len(rows)} runs")
+    say(f"{len(rows)} run{'' if len(rows) == 1 else 's'}")
     say_done(Done(made, facts={"runs": len(rows)}), args.json)
     return 0
 

@@ -21,6 +21,8 @@ from .stops import beyond, stops_of
 NAMED = 3
 #: The farthest (rad) that bodies may turn from pose to pose for their speed to be told.
 FASTEST = 0.5
+#: Bodies that are in one another by less (length units) only touch.
+SHALLOW = 0.0001
 #: Stands for the ground where bodies are numbered.
 GROUND = -1
 
@@ -321,10 +323,11 @@ def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
     if truth.joints:
         mean = sum(joint.mean_share for joint in truth.joints) / len(truth.joints)
         out.append(Line("Pivot gap", percent(truth.worst(1)[0].share), percent(mean), "of a link's length"))
-    for turns, what in ((True, "Servo error"), (False, "Slide error")):
+    for turns in (True, False):
         driven = [joint for joint in truth.joints if joint.turns == turns and not math.isnan(joint.error)]
         if driven:
             mean = sum(joint.mean_error for joint in driven) / len(driven)
+            what = "Servo error" if turns else "Slide error"
             out.append(Line(what, _amount(max(joint.error for joint in driven), turns), _amount(mean, turns)))
     out.append(_stops_told(truth))
     if not math.isnan(truth.energy_gained):
@@ -347,8 +350,13 @@ def _stops_told(truth: Truth) -> Line:
 def _depth_told(truth: Truth, names: Mapping[int, str]) -> Line:
     if truth.depth <= 0.0:
         return Line("Penetration", "none")
-    first, second = ("the ground" if place == GROUND else names.get(place, f"body {place + 1}") for place in truth.deep)
-    return Line("Penetration", f"{truth.depth:.1g}", remark=f"{first} in {second}")
+    if truth.depth < SHALLOW:
+        return Line("Penetration", f"< {SHALLOW}")
+    first, second = (names.get(place, f"body {place + 1}") for place in truth.deep)
+    if GROUND in truth.deep:
+        body = second if truth.deep[0] == GROUND else first
+        return Line("Penetration", f"{truth.depth:.1g}", remark=f"{body!r} in the ground")
+    return Line("Penetration", f"{truth.depth:.1g}", remark=f"{first!r} in {second!r}")
 
 
 def joint_told(joint: JointTruth) -> Line:
@@ -357,8 +365,9 @@ def joint_told(joint: JointTruth) -> Line:
 
 
 def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{_short(100.0 * share)} %"
+    """A share in percent, without powers of ten for what is next to nothing."""
+    least = 0.001
+    return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{_short(100.0 * share)} %"
 
 
 def _amount(value: float, turns: bool) -> str:

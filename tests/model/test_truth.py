@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from addon.model.records import Dof, Joint
-from addon.model.truth import GROUND, HeldJoint, Overlap, Run, Truth, energy_gained, joint_told, judge, told
+from addon.model.truth import GROUND, HeldJoint, Overlap, Run, Truth, energy_gained, joint_told, judge, percent, told
 
 RATE = 60.0
 TIMES = np.arange(121) / RATE
@@ -142,9 +142,25 @@ def test_the_deepest_is_named() -> None:
     still = turned_about_z(np.zeros(4))
     found = judge(run(still, still, overlaps=overlaps))
     assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
-    assert str(told(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 (Foot in Shin)"
+    assert str(told(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 ('Foot' in 'Shin')"
     below = told(judge(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
-    assert (below.worst, below.remark) == ("0.3", "Foot in the ground")
+    assert (below.worst, below.remark) == ("0.3", "'Foot' in the ground")
+
+
+def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
+    still = turned_about_z(np.zeros(2))
+    touch = told(judge(run(still, overlaps=[Overlap(0, GROUND, np.array([0, 7e-6]))])), {0: "Foot"})[-1]
+    assert (touch.worst, touch.remark) == ("< 0.0001", "")
+
+
+def test_shares_that_nobody_sees_are_not_told_in_powers_of_ten() -> None:
+    assert [percent(share) for share in (0.0, 6e-7, 1e-5, 0.095, 1.2)] == [
+        "0 %",
+        "< 0.001 %",
+        "0.001 %",
+        "9.5 %",
+        "120 %",
+    ]
 
 
 def test_the_worst_are_told_by_their_links() -> None:

@@ -29,9 +29,10 @@ def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
     left = max(map(max, after.values()))
     distance, angle = before[worst]
     wide = sum(max(opening) > OPEN for opening in before.values())
+    end = "where all are closed" if left <= OPEN else f"as near as can be, which leaves {left:.3g}"
     message = (
         f"{wide} of {len(before)} loops are open at the file's joint positions, the widest by {distance:.3g} (length) "
-        f"and {angle:.3g} rad. {moved} joints begin elsewhere, as near as can be, which leaves {left:.3g}"
+        f"and {angle:.3g} rad. {moved} joints begin elsewhere, {end}"
     )
     mechanism.report.add("info" if left <= OPEN else "warning", "assembled", message, where=joints[worst].name)
     return positions

@@ -117,8 +117,9 @@ class KNUCKLE_OT_split_model(WithTwins, NeedsModel):
         select_only(context, [made])
         told = f"{record_of(made).source_name!r} is a mechanism of its own: {census(made)}"
         if across:
-            end = "hold it to the world" if self.across == "WORLD" else "were deleted"
-            told += f"; {', '.join(across)} {end}"
+            names = ", ".join(map(repr, across))
+            held = self.across == "WORLD"
+            told = f"{told}; held to the world by {names}" if held else f"{told}; deleted: {names}"
         tell(self, told, report)
         return {"FINISHED"}
 

@@ -34,7 +34,7 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
         column.prop(wishes, "length")
         if wishes.length == "OWN":
             column.prop(wishes, "seconds")
-        column.prop(wishes, "filepath", placeholder="Beside the .blend")
+        column.prop(wishes, "filepath", placeholder=told("Beside the .blend"))
         reason = tell_what(context, layout, wishes)
         row = layout.row(align=True)
         row.scale_y = 1.3
@@ -63,19 +63,17 @@ class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
 
 
 def tell_what(context: bpy.types.Context, layout: bpy.types.UILayout, wishes: Any) -> str:
-    """Say what will be made; why it cannot, where it cannot."""
-    rig = model_in(context)
+    """Say what will be made, be there a place for it yet or not; why it cannot, where it cannot."""
     reason = why_no_place(wishes.filepath)
-    if not reason:
-        path = film_path(rig, wishes.filepath, ending_from(wishes))
-        try:
-            paragraph(context, layout, summary(context.scene, path, options_from(wishes)), "INFO")
-        except FormatError as error:
-            reason = str(error)
-        else:
-            left = frames_left(path)
-            if left:
-                paragraph(context, layout, f"An interrupted film left {counted(left, 'frame')} to go on with")
+    ending = ending_from(wishes)
+    path = f"film{ending}" if reason else film_path(model_in(context), wishes.filepath, ending)
+    try:
+        paragraph(context, layout, summary(context.scene, path, options_from(wishes)), "INFO")
+    except FormatError as error:
+        reason = reason or str(error)
+    left = 0 if reason else frames_left(path)
+    if left:
+        paragraph(context, layout, f"An interrupted film left {counted(left, 'frame')} to go on with")
     if reason:
         paragraph(context, layout, reason, "ERROR")
     return reason

@@ -133,8 +133,8 @@ class VIEW3D_PT_knuckle_motion_speeds(_MotionPanel, bpy.types.Panel):
             if found.jump:
                 line.label(text=told(f"jumps {_number(row, found.jump)}"), translate=False)
             else:
-                line.label(text=told(f"{_number(row, found.velocity)}/s"), translate=False)
-            line.label(text=told(f"{_number(row, found.acceleration)}/s²"), translate=False)
+                line.label(text=_rate(row, found.velocity, "s"), translate=False)
+            line.label(text=_rate(row, found.acceleration, "s²"), translate=False)
         _toggle(context, layout, rows)
 
 
@@ -205,11 +205,18 @@ def _number(row: Row, value: float | None) -> str:
     return f"{degrees:.{0 if abs(degrees) >= 100 else 1}f}°"
 
 
+def _rate(row: Row, value: float | None, per: str) -> str:
+    """A speed or an acceleration; a dash alone where there is none."""
+    return _number(row, value) if value is None else f"{_number(row, value)}/{per}"
+
+
 def _range(row: Row, low: float | None, high: float | None) -> str:
     """From where to where, short enough for a column: whole degrees, or three digits."""
     if low is None and high is None:
         return "none"
     low_text, high_text = ("" if end is None else _short(row, end) for end in (low, high))
+    if low_text == high_text:
+        return f"{low_text}{'°' if row.turns else ''}"
     if low_text == f"-{high_text}":
         return f"±{high_text}{'°' if row.turns else ''}"
     return f"{low_text}…{high_text}{'°' if row.turns else ''}"

@@ -12,6 +12,7 @@ from ..animation.actions import active_action
 from ..animation.onto_rig import key_left_over, left_over
 from ..channels import servo_names
 from ..reporting import add_to_report
+from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, tell
 from .import_motion import OF_IMPORTS
 from .sidebar import ModelPanel, paragraph
@@ -24,12 +25,12 @@ class KNUCKLE_UL_servo_names(bpy.types.UIList):
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         row = layout.row(align=True)
-        row.prop(item, "name", text="", emboss=False, placeholder="Name in the file")
+        row.prop(item, "name", text="", emboss=False, placeholder=told("Name in the file"))
         known = servo_names(data.rig) if data.rig is not None else {}
         servo = row.row(align=True)
         servo.active = not item.leave_out
         servo.alert = bool(item.servo) and item.joint not in known
-        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder="Which servo?")
+        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder=told("Which servo?"))
         row.prop(item, "leave_out", text="", icon="HIDE_ON" if item.leave_out else "HIDE_OFF", emboss=False)
 
 

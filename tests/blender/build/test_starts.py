@@ -126,6 +126,7 @@ def test_a_loop_that_the_file_leaves_open_is_closed_near_where_it_was(blank: Any
     assert turned["crank"] == pytest.approx(60, abs=25) and turned["rocker"] == pytest.approx(80, abs=25)
     entry = next(entry for entry in mechanism.report.entries if entry.code == "assembled")
     assert entry.severity == "info" and "1 of 1 loops" in entry.message
+    assert entry.message.endswith("begin elsewhere, where all are closed")
 
 
 def test_assembling_can_be_left_out(blank: Any) -> None:
@@ -141,7 +142,7 @@ def test_a_loop_that_cannot_close_is_reported_as_such(blank: Any) -> None:
     mechanism = formats.loads(text.encode())
     put(mechanism)
     entry = next(entry for entry in mechanism.report.entries if entry.code == "assembled")
-    assert entry.severity == "warning"
+    assert entry.severity == "warning" and "as near as can be, which leaves" in entry.message
 
 
 def test_an_assembled_model_goes_out_as_it_came(blank: Any) -> None:

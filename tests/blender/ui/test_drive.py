@@ -259,6 +259,19 @@ def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
     assert summary(scene, "a.gif", options_from(wishes)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
 
 
+def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.film_panel import VIEW3D_PT_knuckle_film
+    from tests.blender.ui.test_panels import Layout
+
+    bpy.context.scene.render.fps, bpy.context.scene.frame_start, bpy.context.scene.frame_end = 60, 1, 240
+    drawn: list[tuple[str, Any]] = []
+    VIEW3D_PT_knuckle_film.draw(type("Panel", (), {"layout": Layout(drawn)})(), bpy.context)
+    said = " ".join(text for kind, text in drawn if kind == "label")
+    assert said.startswith("1280 x 720, 4.0 s, 120 frames at 30 per second Choose a file")
+
+
 def test_film_goes_beside_the_blend_unless_told(rig: Any, tmp_path: Path) -> None:
     import bpy
 

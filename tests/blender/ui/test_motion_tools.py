@@ -281,6 +281,15 @@ def test_the_panels_tell_what_the_motion_asks(nod: Any) -> None:
     assert ("operator", "knuckle.stop_looping") in draw_all()["Motions"]
 
 
+def test_a_servo_that_is_told_once_has_no_speed_and_one_value(rig: Any) -> None:
+    from addon.blender.animation.keys import key_servos
+
+    key_servos(rig, "held", {"21": (np.array([1.0]), np.array([0.2]), 1)})
+    drawn = draw_all()
+    assert "11°" in texts(drawn["Range and Stops"]), "one angle, and no range of it"
+    assert texts(drawn["Velocity and Acceleration"])[-2:] == ["–", "–"]
+
+
 def test_the_list_shows_the_models_motions_alone(nod: Any) -> None:
     import bpy
 

@@ -64,6 +64,15 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
         ),
         ("Bake Physics: 3 of 9 (33 %).  Esc stops it", "Physik backen: 3 von 9 (33 %).  Esc hält es an"),
         ("what nobody translated", "what nobody translated"),
+        ("'Left Rear Tibia' in the ground", "'Left Rear Tibia' im Boden"),
+        (
+            "600 steps per second and 50 iterations: nothing of the model asks for more",
+            "600 Schritte pro Sekunde und 50 Iterationen: nichts am Modell verlangt mehr",
+        ),
+        (
+            "'leg' is a mechanism of its own: 3 bodies, 2 joints, 0 loops; deleted: 'Left Hip', 'Hip'",
+            "'leg' ist nun ein eigener Mechanismus: 3 Körper, 2 Gelenke, 0 Schleifen; gelöscht: 'Left Hip', 'Hip'",
+        ),
     ],
 )
 def test_sentences_are_put_together_from_their_parts(blank: Any, english: str, german: str) -> None:

@@ -124,6 +124,8 @@ WORDS: dict[str, str] = {
         "Sie halten den neuen Mechanismus an der Welt, wo er ist"
     ),
     "{} is a mechanism of its own: {}": "{} ist nun ein eigener Mechanismus: {}",
+    "{}; held to the world by {}": "{}; an der Welt gehalten von {}",
+    "{}; deleted: {}": "{}; gelöscht: {}",
     "{} took in {}: {}": "{} hat {} aufgenommen: {}",
     "Assembly": "Baugruppe",
     "Its name, after those of the assemblies around it": "Ihr Name, nach denen der Baugruppen, in denen sie ist",

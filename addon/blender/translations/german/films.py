@@ -29,7 +29,8 @@ WORDS: dict[str, str] = {
     "Title": "Titel",
     "What is written over the film": "Was über den Film geschrieben wird",
     "What is written and drawn over the film": "Was über den Film geschrieben und gezeichnet wird",
-    "Keys Beside Physics": "Keys neben Physik",
+    "Beside the .blend": "Neben der .blend-Datei",
+    "Keys Beside Physics": "Schlüssel neben Physik",
     "Show the mechanism on its keys at the left and under physics at the right": (
         "Den Mechanismus links auf seinen Keys und rechts unter Physik zeigen"
     ),

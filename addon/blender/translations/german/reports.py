@@ -223,9 +223,11 @@ WORDS: dict[str, str] = {
     "{} cannot drive its loop: the others do not follow from it": (
         "{} kann seine Schleife nicht treiben: die anderen folgen nicht daraus"
     ),
-    "{} of {} loops are open at the file's joint positions, the widest by {} (length) and {} rad. {} joints begin elsewhere, as near as can be, which leaves {}": (
-        "{} von {} Schleifen sind bei den Gelenkstellungen der Datei offen, die weiteste um {} (Länge) und {} rad. {} Gelenke beginnen anderswo, so nah wie möglich, was {} lässt"
+    "{} of {} loops are open at the file's joint positions, the widest by {} (length) and {} rad. {} joints begin elsewhere, {}": (
+        "{} von {} Schleifen sind bei den Gelenkstellungen der Datei offen, die weiteste um {} (Länge) und {} rad. {} Gelenke beginnen anderswo, {}"
     ),
+    "where all are closed": "wo alle geschlossen sind",
+    "as near as can be, which leaves {}": "so nah wie möglich, was {} lässt",
     # building and editing
     "Bars of these lengths cannot be closed: the longest is longer than the others together": (
         "Stäbe dieser Längen schließen sich nicht: der längste ist länger als die anderen zusammen"
@@ -406,6 +408,9 @@ WORDS: dict[str, str] = {
     "Beyond stops": "Jenseits der Anschläge",
     "Penetration": "Durchdringung",
     "{} in {}": "{} in {}",
+    "{} in the ground": "{} im Boden",
+    "Servo error": "Servofehler",
+    "Slide error": "Fehler der Schübe",
     # why physics does not run, or not truly
     "The physics of {} is in scene {}: go there, or clear it there first": (
         "Die Physik von {} ist in Szene {}: dorthin gehen oder sie dort zuerst entfernen"
