@@ -17,6 +17,7 @@ exclude_patterns = ["figures"]
 
 html_theme = "furo"
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 html_static_path: list[str] = []
 html_theme_options = {"navigation_with_keys": True}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -30,6 +30,10 @@ def hung_otherwise(mechanism: Mechanism, sides: Sides) -> Iterator[Difference]:
     """Twins of which one hangs on another part than the mirror image does, or has more joints."""
     carriers = _carriers(mechanism)
     joined = Counter(end for joint in mechanism.joints for end in {joint.parent, joint.child} if end is not None)
+    beside: dict[str | None, set[str | None]] = defaultdict(set)  # the same, whichever body a tree begins with
+    for joint in mechanism.joints:
+        beside[joint.parent].add(joint.child)
+        beside[joint.child].add(joint.parent)
     order = {body.id: number for number, body in enumerate(mechanism.bodies)}
     told = {frozenset((joint.id, sides.joints[joint.id])) for joint in mechanism.joints if joint.id in sides.joints}
     carried_by = {link.body: link.joint.id for link in spanning_tree(mechanism).links}
@@ -39,7 +43,8 @@ def hung_otherwise(mechanism: Mechanism, sides: Sides) -> Iterator[Difference]:
         own, its = carriers.get(first), carriers.get(second)
         pair = frozenset((carried_by.get(first, ""), carried_by.get(second, "")))
         roots = own is None or its is None or own == second or its == first  # a tree begins on one side
-        if not roots and sides.bodies.get(own or "", own) != its and pair not in told:
+        mirrored = {sides.bodies.get(end or "", end) for end in beside[first]} == beside[second]
+        if not (roots or mirrored) and sides.bodies.get(own or "", own) != its and pair not in told:
             yield Difference("body", first, second, "what it hangs on", 0.0)
         if joined[first] != joined[second]:
             yield Difference("body", first, second, "number of its joints", float(joined[second] - joined[first]))

@@ -18,6 +18,7 @@ from .fitting import hang_again, hang_shapes, lost_joints, take_armature_back, t
 from .joints import delete_parts
 from .refit import refit
 from .shape_making import take_mesh, take_shape
+from .symmetric import by_itself
 from .twins import by_id, unlink_twin
 
 
@@ -117,7 +118,8 @@ def _bodies_back(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _take_mesh(rig: bpy.types.Object, finding: Finding) -> str:
-    told = [f"{file_name(obj)!r} is a {take_mesh(rig, obj)[0]} now" for obj in _objects(rig, finding)]
+    with by_itself(rig):  # a body gets another origin; where its twin is does not change
+        told = [f"{file_name(obj)!r} is a {take_mesh(rig, obj)[0]} now" for obj in _objects(rig, finding)]
     return ", ".join(told)
 
 

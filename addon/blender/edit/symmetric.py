@@ -85,9 +85,12 @@ def drop(*_args: Any) -> None:
 
 
 def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
-    """Make the twins of parts alike that were edited since; returns how many there were."""
+    """Make the twins of parts alike that were edited since; returns how many there were. What hangs elsewhere than on
+    the armature is placed in other axes: nothing follows it until it hangs there again."""
     known = _gather(rig)
-    touched = {obj.session_uid: obj for obj in changed if obj.session_uid in known and was_edited(obj)}
+    touched = {
+        obj.session_uid: obj for obj in changed if obj.session_uid in known and was_edited(obj) and obj.parent == rig
+    }
     if not touched:
         return 0
     edited = {touched[uid]: mate for uid, mate in _gathered(rig, touched).items()}

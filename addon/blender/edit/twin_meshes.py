@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -23,8 +24,6 @@ from .twins import mates
 
 #: Meshes that are nearer to mirror images of each other than this share of their size are.
 _SAME = 5e-3
-#: What a mesh looks like: its points (n, 3), and its polygons.
-_Surface = tuple[Array, list[tuple[int, ...]]]
 
 
 def all_differences(rig: bpy.types.Object) -> list[Difference]:
@@ -53,7 +52,7 @@ def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[st
         if key not in gaps:  # equal shapes share their meshes
             gaps[key] = _gap(cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data), scales, flip)
         if gaps[key] > 0.0:
-            yield Difference("body", *ids, "mesh", gaps[key], "m")
+            yield Difference("body", ids[0], ids[1], "mesh", gaps[key], "m")
 
 
 def _gap(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
@@ -65,7 +64,7 @@ def _gap(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: 
     enough = _SAME * float(np.ptp(its, axis=0).max())
     if mine.shape == its.shape and np.abs(mine - its).max() <= enough:
         return 0.0
-    first, second = (mine, _polygons(one)), (its, _polygons(other))
+    first, second = _Surface.of(mine, one), _Surface.of(its, other)
     gap = max(_furthest(first, second), _furthest(second, first))
     return gap if gap > enough else 0.0
 
@@ -77,19 +76,43 @@ def _points(mesh: bpy.types.Mesh, scale: Array) -> Array:
     return points.reshape(-1, 3).astype(np.float64) * scale
 
 
-def _polygons(mesh: bpy.types.Mesh) -> list[tuple[int, ...]]:
-    return [tuple(polygon.vertices) for polygon in mesh.polygons]
+@dataclass
+class _Surface:
+    """What a mesh looks like: its points (n, 3), its polygons (m), their middles (m, 3), and how far (m,) their corners
+    are from a plane: by that much at most their middles are off it, whichever way they are cut into triangles."""
+
+    points: Array
+    polygons: list[tuple[int, ...]]
+    middles: Array
+    bends: Array
+
+    @classmethod
+    def of(cls, points: Array, mesh: bpy.types.Mesh) -> _Surface:
+        """Of a mesh whose points are where these are."""
+        polygons = [tuple(polygon.vertices) for polygon in mesh.polygons]
+        if not polygons:
+            return cls(points, [], np.empty((0, 3)), np.empty(0))
+        counts = np.array([len(polygon) for polygon in polygons])
+        starts, whose = np.cumsum(counts) - counts, np.repeat(np.arange(len(counts)), counts)
+        numbers = np.concatenate(polygons)
+        following = np.concatenate([polygon[1:] + polygon[:1] for polygon in polygons])
+        middles = np.add.reduceat(points[numbers], starts) / counts[:, None]
+        arms, ahead = points[numbers] - middles[whose], points[following] - middles[whose]
+        normals = np.add.reduceat(np.cross(arms, ahead), starts)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-30)[:, None]
+        bends = np.maximum.reduceat(np.abs((arms * normals[whose]).sum(axis=1)), starts)
+        return cls(points, polygons, middles, bends)
 
 
 def _furthest(surface: _Surface, other: _Surface) -> float:
     """How far the furthest corner, or middle of a polygon, of a surface is from another."""
-    points, polygons = surface
-    places = points.tolist() + [points[list(polygon)].mean(axis=0).tolist() for polygon in polygons]
-    if other[1]:
-        tree = cast(BVHTree, BVHTree.FromPolygons(other[0].tolist(), other[1]))
-        return float(max(tree.find_nearest(place)[3] for place in places))
-    nearest = KDTree(len(other[0]))  # points, or a wire
-    for number, point in enumerate(other[0].tolist()):
+    if other.polygons:
+        tree: Any = BVHTree.FromPolygons(other.points.tolist(), other.polygons)
+        corners = max(tree.find_nearest(point)[3] for point in surface.points.tolist())
+        gaps = np.array([tree.find_nearest(middle)[3] for middle in surface.middles.tolist()])
+        return float(max(corners, (gaps - surface.bends).max(initial=0.0)))
+    nearest = KDTree(len(other.points))  # points, or a wire
+    for number, point in enumerate(other.points.tolist()):
         nearest.insert(point, number)
     nearest.balance()
-    return max(nearest.find(place)[2] for place in places)
+    return max(nearest.find(point)[2] for point in (*surface.points.tolist(), *surface.middles.tolist()))

@@ -275,3 +275,49 @@ def test_alone_it_stays_alone(blank: Any) -> None:
     assert record_of(mate).joint.type == "revolute"
     assert asymmetries(now(rig), sides_of(now(rig)))
     assert read_pose(rig, servo_channels(rig)[record_of(mate).source_id]).shape == (1,)
+
+
+def places(rig: Any) -> dict[str, np.ndarray]:
+    bpy.context.view_layer.update()
+    return {
+        obj.name: np.array([obj.matrix_world @ vertex.co for vertex in obj.data.vertices]) for obj in parts(rig, "BODY")
+    }
+
+
+def moved(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> list[str]:
+    return sorted(name for name in before if np.abs(before[name] - after[name]).max() > 1e-4)
+
+
+def test_a_mesh_taken_as_the_shape_leaves_the_twin_where_it_is(blank: Any) -> None:
+    """The origin goes to where the centre of mass is then."""
+    rig = symmetrical()
+    coxa = body(rig, "Left Front Coxa")
+    pick(coxa)
+    bpy.ops.object.make_single_user(object=True, obdata=True)
+    for vertex in coxa.data.vertices:
+        vertex.co = (vertex.co.x, 1.4 * vertex.co.y, vertex.co.z + 0.1)
+    coxa.data.update()
+    before, origin = places(rig), coxa.matrix_basis.translation.copy()
+    bpy.ops.knuckle.check_model()
+    row = [row.code for row in settings(rig).findings].index("mesh-edited")
+    assert bpy.ops.knuckle.fix_finding(index=row) == {"FINISHED"}
+    assert (coxa.matrix_basis.translation - origin).length > 0.05
+    assert moved(before, places(rig)) == []
+    coxa.location.z += 0.1
+    assert moved(before, places(rig)) == ["Left Front Coxa", "Right Front Coxa"], "afterwards it is followed"
+
+
+@pytest.mark.parametrize("clear", ["CLEAR", "CLEAR_KEEP_TRANSFORM"])
+def test_what_is_taken_off_its_bone_takes_its_twin_nowhere(blank: Any, clear: str) -> None:
+    rig = symmetrical()
+    rig.location = (2.0, 1.0, 0.0)
+    rig.rotation_euler.z = 0.4
+    femur = body(rig, "Left Front Femur")
+    before = places(rig)
+    pick(femur)
+    assert bpy.ops.object.parent_clear(type=clear) == {"FINISHED"}
+    assert moved(before, places(rig)) == (["Left Front Femur"] if clear == "CLEAR" else [])
+    bpy.ops.knuckle.check_model()
+    row = [row.code for row in settings(rig).findings].index("off-bone")
+    assert bpy.ops.knuckle.fix_finding(index=row) == {"FINISHED"}
+    assert moved(before, places(rig)) == []

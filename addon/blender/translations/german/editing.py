@@ -177,12 +177,12 @@ WORDS: dict[str, str] = {
         "Einen Mechanismus ohne Körper hinzufügen. Körper erstellen füllt ihn aus den Meshes der Szene"
     ),
     "Make Body": "Körper erstellen",
-    "Make the selected meshes bodies of the mechanism, where they stand. Boxes, cylinders, balls and their like are recognised": (
-        "Die gewählten Meshes zu Körpern des Mechanismus machen, wo sie stehen. Quader, Zylinder, Kugeln und dergleichen werden erkannt"
+    "Make the selected meshes bodies of the mechanism, where they stand. Boxes, cylinders, balls and their like are recognised. While Symmetrical Editing is on, those on one side get twins on the other": (
+        "Die gewählten Meshes zu Körpern des Mechanismus machen, wo sie stehen. Quader, Zylinder, Kugeln und dergleichen werden erkannt. Bei symmetrischem Bearbeiten bekommt, was auf einer Seite steht, Zwillinge auf der anderen"
     ),
     "Add Joint": "Gelenk hinzufügen",
-    "Join the selected body to the active one, its parent; one body alone is joined to the world": (
-        "Den gewählten Körper an den aktiven hängen; ein einzelner Körper kommt an die Welt"
+    "Join the selected body to the active one, its parent; one body alone is joined to the world. While Symmetrical Editing is on, their twins are joined as well": (
+        "Den gewählten Körper an den aktiven hängen; ein einzelner Körper kommt an die Welt. Bei symmetrischem Bearbeiten werden ihre Zwillinge ebenso verbunden"
     ),
     "Set Joint Type": "Gelenktyp setzen",
     "Make the joint one of another type. Stops, motors and springs stay with what stays in it": (
@@ -235,7 +235,9 @@ WORDS: dict[str, str] = {
     "To": "Nach",
     "{} added: select meshes and Make Body": "{} hinzugefügt: Meshes auswählen und Körper erstellen",
     "{} made": "{} erstellt",
+    "{} made, and {}; {} linked": "{} erstellt, und {}; {} verknüpft",
     "{} joins {}": "{} verbindet {}",
+    "{} joins {}, and its twin {} their twins": "{} verbindet {}, und sein Zwilling {} deren Zwillinge",
     "{} is {} now": "{} ist jetzt {}",
     "{} is {} now, and so is its twin {}": "{} ist jetzt {}, und ebenso sein Zwilling {}",
     "{} carries {} now": "{} trägt jetzt {}",
