@@ -78,6 +78,7 @@ WORDS: dict[str, str] = {
     "Take the mesh of its shape back": "Das Mesh seiner Form zurückholen",
     "{} and {} are twins and their meshes differ by {}": "{} und {} sind Zwillinge, und ihre Meshes unterscheiden sich um {}",
     "{} pairs of {} are twins no more: {} has its halves elsewhere": "{} Paare von {} sind keine Zwillinge mehr: {} hat seine Hälften anderswo",
+    "mesh": "Mesh",
     "The mesh of {} was edited by hand: files keep the shape that it was": "Das Mesh von {} wurde von Hand bearbeitet: Dateien behalten die Form, die es war",
     "{} steps per second and {} iterations: {}": "{} Schritte pro Sekunde und {} Iterationen: {}",
     "The armature fits its parts": "Das Skelett passt zu seinen Teilen",
