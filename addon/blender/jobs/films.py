@@ -15,6 +15,7 @@ from ..animation.gait import bake_gait, live_gait, plays_own_gait
 from ..model_parts import parts, rigs_in
 from ..physics.world import frame_rate
 from ..render import FilmOptions, encode, film, frames_left, open_stage, prepare, reel_of, render_frames
+from ..render.studio import hushed
 from ..render.take import schedule
 from .scenes import Inputs, fresh_scene, key_motion, load_into, set_inputs
 from .ticker import Ticker
@@ -105,7 +106,8 @@ def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[b
     if not model.is_file():
         raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
     try:
-        bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
+        with hushed():
+            bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
     except RuntimeError as error:
         raise FormatError(f"Blender could not open it: {error}".strip(), path=str(model)) from error
     scene = bpy.context.scene

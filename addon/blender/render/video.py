@@ -11,6 +11,7 @@ from fractions import Fraction
 import bpy
 
 from ...model.report import FormatError
+from ..compat import render_path
 from .delivery import deliver, ending_of
 from .engines import plain_colours, set_up_video, strips_of
 from .pictures import picture_size, save_loop
@@ -66,7 +67,7 @@ def splice(pictures: Sequence[str], path: str, fps: float) -> None:
         strip = strips_of(scene.sequence_editor_create()).new_image("Pictures", pictures[0], 1, 1)
         for picture in pictures[1:]:
             strip.elements.append(os.path.basename(picture))
-        scene.render.filepath = path
+        scene.render.filepath = render_path(path)
         room.render_animation()
         scene.sequence_editor_clear()
 
