@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import shutil
 import sys
@@ -158,7 +159,7 @@ def _take_meshes(mechanism: Mechanism, model: Path, folder: Path, folders: Seque
             report.warn("missing-mesh", str(trouble))
             continue
         below = found.relative_to(home) if found.is_relative_to(home) else Path(found.name)
-        for part in (found, *found.parent.glob(f"{found.stem}.mtl")):
+        for part in (found, *found.parent.glob(f"{glob.escape(found.stem)}.mtl")):
             target = folder / below.parent / part.name
             target.parent.mkdir(parents=True, exist_ok=True)
             _copy(part, target)
@@ -180,6 +181,11 @@ def _film_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
     if args.seconds is not None:
         words += ["--seconds", f"{args.seconds:.10g}"]
     words += film_words(args)
+    if args.title:  # a parameter's value is taken as it is, whatever signs are in it
+        parameters.append(
+            {"name": "Title", "type": "STRING", "default": args.title, "description": "Is written over the film"}
+        )
+        words.append("--title={{Param.Title}}")
     frames = args.frames
     if frames is None:
         jobs = blender_jobs()

@@ -74,8 +74,10 @@ def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
 def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None) -> int:
     """Make a video of the pictures in a folder, at the rate given or that of a stage: how many frames it has."""
     fresh_scene()
-    rate = fps if fps is not None else reel_of(open_stage(str(stage))).fps
-    return encode(str(folder), str(out), rate)
+    if fps is not None:
+        return encode(str(folder), str(out), fps)
+    reel = reel_of(open_stage(str(stage)))
+    return encode(str(folder), str(out), reel.fps, reel.frames)
 
 
 def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:

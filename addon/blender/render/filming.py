@@ -107,14 +107,14 @@ def finish(
     scene: bpy.types.Scene, frames: FrameFolder, path: str, reel: Reel, options: FilmOptions
 ) -> Generator[int, None, None]:
     """Make of the frames all that is wished for; yields 1 after each thing that is done."""
-    pictures = pictures_in(str(frames.path))
+    pictures = pictures_in(str(frames.path), reel.frames)
     if options.sheet:
         save_sheet(pictures, options.sheet)
         yield 1
     if options.poster:
         shoot_poster(scene, options.poster)
         yield 1
-    encode(str(frames.path), path, reel.fps)
+    encode(str(frames.path), path, reel.fps, reel.frames)
     if not options.keep_frames:
         frames.empty()
     yield 1

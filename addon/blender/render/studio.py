@@ -48,7 +48,7 @@ def render_still(scene: bpy.types.Scene, path: str) -> None:
     _render(scene, path, write_still=True)
 
 
-def _render(scene: bpy.types.Scene, path: str, **how: bool) -> None:
+def _render(scene: bpy.types.Scene, path: str, **how: Any) -> None:
     """Have Blender render a scene; FormatError where that tells of an error, as of a full disk."""
     try:
         with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
