@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import json
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .. import formats
 from ..formats.files import write_whole
-from ..formats.mesh_files import MeshTrouble, find_mesh
 from ..model.gait import parse_input
-from ..model.records import Mechanism
 from ..model.report import FormatError, Report
 from . import templates
 from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds
@@ -128,11 +125,14 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
     (model,) = args.files
     folder = args.out / _MODELS
     folder.mkdir(parents=True, exist_ok=True)
-    if model.suffix.lower() != ".blend":
-        mechanism = formats.load(model)
+    copy = folder / model.name
+    mechanism = None if model.suffix.lower() == ".blend" else formats.load(model)
+    if mechanism is None or not any(shape.mesh for body in mechanism.bodies for shape in body.shapes):
+        _copy(model, copy)
+    else:  # its meshes come along with their materials and pictures, and it names them where they are then
+        report.extend(formats.save(mechanism, copy, mechanism.source.format, args.meshes, with_meshes=True))
+    if mechanism is not None:
         report.extend(mechanism.report)
-        _take_meshes(mechanism, model, folder, args.meshes, report)
-    _copy(model, folder / model.name)
     parameters = [templates.path("Model", f"{_MODELS}/{model.name}", "The model", folder=False)]
     parameters.append(templates.path("Models", _MODELS, "The folder of the model, with its meshes"))
     words = ["{{Param.Model}}"]
@@ -147,22 +147,6 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
     if args.drive:
         words += ["--drive", args.drive]
     return model, parameters, words
-
-
-def _take_meshes(mechanism: Mechanism, model: Path, folder: Path, folders: Sequence[str], report: Report) -> None:
-    """Copy the meshes that a model names, each to where the copy of the model looks for it."""
-    home = model.resolve().parent
-    for name in dict.fromkeys(shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh):
-        try:
-            found = find_mesh(name, model, (), [str(home), *folders])
-        except MeshTrouble as trouble:
-            report.warn("missing-mesh", str(trouble))
-            continue
-        below = found.relative_to(home) if found.is_relative_to(home) else Path(found.name)
-        for part in (found, *found.parent.glob(f"{glob.escape(found.stem)}.mtl")):
-            target = folder / below.parent / part.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _copy(part, target)
 
 
 def _copy(source: Path, target: Path) -> None:
