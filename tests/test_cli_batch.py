@@ -306,3 +306,13 @@ def test_every_verb_has_examples_and_can_be_quiet(verb: str, capsys: Any) -> Non
     said = capsys.readouterr().out
     assert f"\n  knuckle {verb} " in said
     assert "--quiet" in said
+
+
+def test_a_format_that_is_added_while_we_run_is_one_to_convert_to(tmp_path: Path, monkeypatch: Any) -> None:
+    from dataclasses import replace
+
+    from addon import formats
+
+    monkeypatch.setitem(formats.FORMATS, "added", replace(formats.FORMATS["x_xy"], id="added", extensions=(".added",)))
+    assert run("convert", LAMP, "--to", "added", "--out-dir", tmp_path / "out", "-q") == 0
+    assert files(tmp_path / "out") == ["desk_lamp.added"]

@@ -16,7 +16,7 @@ from ..model.gait import parse_input
 from ..model.report import FormatError, Report
 from . import templates
 from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds
-from .convert import KNOWN
+from .convert import known
 from .film import film_arguments, film_words, render_job
 from .sources import expand, outputs
 from .telling import Done, blender_jobs, say_done
@@ -37,7 +37,7 @@ def add_job(verbs: Verbs) -> None:
     job.usage = "knuckle job [options] MODEL --out DIR\n       knuckle job --convert FORMATS FILE… --out DIR"
     job.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the model; with --convert any files")
     what = job.add_mutually_exclusive_group()
-    what.add_argument("--convert", metavar="FORMATS", help=f"convert files: all, or some of {', '.join(KNOWN)}")
+    what.add_argument("--convert", metavar="FORMATS", help=f"convert files: all, or some of {', '.join(known())}")
     what.add_argument(
         "--sweep", type=axis, action="append", default=[], metavar="NAME=VALUES",
         help='simulate at every point of a grid: a control, gain or friction, and values ("gain=0.5,1,2", or FROM..TO:'
@@ -247,8 +247,8 @@ def _convert_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
         if getattr(args, option):
             args.wrong(f"--{option} is nothing that --convert has")
     wanted = args.convert.split(",")
-    if any(each not in (*KNOWN, "all") for each in wanted):
-        args.wrong(f"--convert wants all, or some of {', '.join(KNOWN)}")
+    if any(each not in (*known(), "all") for each in wanted):
+        args.wrong(f"--convert wants all, or some of {', '.join(known())}")
     inputs = expand(args.files, without=args.out)
     copies = outputs(inputs, [each.path.suffix for each in inputs], args.out / _MODELS)
     for each, copy in zip(inputs, copies, strict=True):
