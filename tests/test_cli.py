@@ -709,3 +709,31 @@ def test_a_folder_that_is_not_there_is_told_before_the_work(
     words = [str(walker) if word == "MODEL" else word.replace("nowhere", str(tmp_path / "nowhere")) for word in words]
     assert main(words) == 1
     assert "there is no folder" in capsys.readouterr().err
+
+
+def test_ctrl_c_that_blender_swallows_ends_the_work_at_its_next_step(blank: Any, walker: Path, tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys, bpy\n"
+        "from addon.cli import main\n"
+        "def press(scene, _graph=None):\n"
+        "    if scene.frame_current == 3:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        for _ in range(1000): pass\n"
+        "from addon.blender.jobs import scenes\n"
+        "plain = scenes.fresh_scene\n"
+        "def fresh():\n"
+        "    out = plain()\n"
+        "    bpy.app.handlers.frame_change_post.append(press)\n"
+        "    return out\n"
+        "from addon.blender.jobs import films\n"
+        "films.fresh_scene = fresh\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    words = ["render", str(walker), "--seconds", "4", "--size", "64x36", "--out", str(tmp_path / "x.mp4")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).resolve().parents[1],
+    )  # fmt: skip
+    assert done.returncode == 1 and "knuckle: stopped" in done.stderr, done.stderr
+    assert not (tmp_path / "x.mp4").exists()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +152,37 @@ def test_what_one_file_does_to_us_does_not_stop_the_others(tmp_path: Path, monke
     assert "1.jm: RecursionError: too deep" in rows[1].message
 
 
+def dies_at_two(args: Any) -> list[batch.Row]:
+    if args.number == 2:
+        os._exit(11)
+    return [batch.Row(Path("x"))]
+
+
+def test_only_the_file_fails_that_kills_its_process() -> None:
+    tasks = [batch.Task(Path(f"{n}.jm"), batch.argparse.Namespace(number=n)) for n in range(5)]
+    rows = batch.run_tasks(dies_at_two, tasks, 2)
+    assert [row.result for row in rows] == ["done", "done", "failed", "done", "done"]
+    assert "2.jm: the process that worked on it died" in rows[2].message
+
+
+def never_ends(_args: Any) -> list[batch.Row]:
+    with contextlib.suppress(KeyboardInterrupt):  # as Blender does while it calls handlers
+        time.sleep(600.0)
+    time.sleep(600.0)
+    return []
+
+
+def test_ctrl_c_ends_all_processes(monkeypatch: Any) -> None:
+    def stop(*_: Any) -> list[batch.Row]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(batch, "_taken", stop)
+    tasks = [batch.Task(Path(f"{n}.jm"), batch.argparse.Namespace()) for n in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        batch.run_tasks(never_ends, tasks, 2)
+    assert not multiprocessing.active_children()
+
+
 def test_processes_find_a_package_that_has_blenders_name(models: Path, tmp_path: Path) -> None:
     """As an extension we are called bl_ext.user_default.knuckle, which no new process could import."""
     code = (
@@ -272,3 +306,13 @@ def test_every_verb_has_examples_and_can_be_quiet(verb: str, capsys: Any) -> Non
     said = capsys.readouterr().out
     assert f"\n  knuckle {verb} " in said
     assert "--quiet" in said
+
+
+def test_a_format_that_is_added_while_we_run_is_one_to_convert_to(tmp_path: Path, monkeypatch: Any) -> None:
+    from dataclasses import replace
+
+    from addon import formats
+
+    monkeypatch.setitem(formats.FORMATS, "added", replace(formats.FORMATS["x_xy"], id="added", extensions=(".added",)))
+    assert run("convert", LAMP, "--to", "added", "--out-dir", tmp_path / "out", "-q") == 0
+    assert files(tmp_path / "out") == ["desk_lamp.added"]

@@ -82,10 +82,13 @@ def test_a_film_in_chunks_is_the_film_of_one_command(blank: Any, tmp_path: Path,
     chunks = -(-frames // 2)
     assert chunks >= 3
     assert [name for name, _ in done] == ["Prepare", *["Render"] * chunks, "Encode"]
+    (job / "out/frames").mkdir(parents=True)
+    (job / "out/frames" / f"{frames + 1:06d}.png").write_bytes(b"of a longer film")
     for _, words in [done[0], *reversed(done[1:-1]), done[-1]]:
         assert run(*words, "-q") == 0
     assert run("render", LAMP, *TINY, "--prepare", tmp_path / "stage.blend", "-q") == 0
     assert run("render", tmp_path / "stage.blend", "--frames", f"1+{frames}", "--out", whole, "-q") == 0
+    (job / "out/frames" / f"{frames + 1:06d}.png").unlink()
     pictures = sorted((job / "out/frames").iterdir())
     assert [path.name for path in pictures] == sorted(path.name for path in whole.iterdir())
     assert len(pictures) == frames
@@ -152,6 +155,32 @@ def test_a_job_takes_along_what_it_needs(tmp_path: Path) -> None:
     bad.write_text("nothing")
     assert run("job", model, "--motion", bad, "--frames", 4, "--out", tmp_path / "other") == 1
     assert not (tmp_path / "other/template.json").exists()
+
+
+def test_a_job_takes_materials_and_pictures_of_meshes_along(tmp_path: Path) -> None:
+    far, home = tmp_path / "far [1]", tmp_path / "home"
+    far.mkdir()
+    home.mkdir()
+    (far / "a [1].obj").write_text("mtllib paint.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\n")
+    (far / "paint.mtl").write_text("newmtl red\nmap_Kd red.png\n")
+    (far / "red.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    model = home / "m.skel"
+    model.write_text(
+        '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><visualization_shape><geometry><mesh>'
+        "<file_name>a [1].obj</file_name><scale>1 1 1</scale></mesh></geometry></visualization_shape></body></skeleton>"
+        "</world></skel>"
+    )
+    assert run("job", model, "--meshes", far, "--frames", 4, "--out", tmp_path / "job", "-q") == 0
+    names = {path.name for path in (tmp_path / "job/models").rglob("*") if path.is_file()}
+    assert {"m.skel", "a [1].obj", "paint.mtl", "red.png"} <= names
+
+
+def test_a_title_is_written_as_it_is_told(tmp_path: Path) -> None:
+    title = '{{Param.Nothing}} "ü" $HOME -x'
+    assert run("job", LAMP, "--title", title, "--frames", 4, "--out", tmp_path / "j b", "-q") == 0
+    openjd("check", tmp_path / "j b/template.json")
+    (_, prepare), *_ = commands(tmp_path / "j b")
+    assert f"--title={title}" in prepare
 
 
 # ---------------------------------------------------------------- figures

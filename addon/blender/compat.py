@@ -129,3 +129,8 @@ def _render_a_pixel() -> None:
     finally:
         bpy.data.cameras.remove(lens)  # and with it its object
         bpy.data.scenes.remove(scene)
+
+
+def render_path(path: str) -> str:
+    """A path as ``RenderSettings.filepath`` takes it literally: from 5.0 on words in braces stand for something."""
+    return path if bpy.app.version < (5, 0, 0) else path.replace("{", "{{").replace("}", "}}")

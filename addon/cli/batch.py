@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -76,22 +77,38 @@ def _attempts(work: Work, tasks: Sequence[Task], processes: int) -> Iterator[lis
     if processes <= 1:
         yield from (attempt(work, task) for task in tasks)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, initializer=exec, initargs=(_SETTLED.format(**_home()),)) as pool:
+    with _pool(processes) as pool:
         futures = [pool.submit(attempt_silently, work, task) for task in tasks]
+        for future, task in zip(futures, tasks, strict=True):
+            yield _taken(future, work, task)
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with us: Blender may keep Ctrl-C from what works in them."""
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(processes, context, initializer=exec, initargs=(_SETTLED.format(**_home()),)) as pool:
         try:
-            for future, task in zip(futures, tasks, strict=True):
-                yield _taken(future, task)
+            yield pool
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
             raise
 
 
-def _taken(future: Future[list[Row]], task: Task) -> list[Row]:
+def _taken(future: Future[list[Row]], work: Work, task: Task) -> list[Row]:
+    """The rows of a task. Where a process died, all that was not done is tried again, each in a process of its own:
+    only that fails which kills it."""
     try:
         return future.result()
     except BrokenProcessPool:
-        return [Row(task.file, task.out, "failed", "the process that worked on it, or on one beside it, died")]
+        pass
+    try:
+        with _pool(1) as pool:
+            return pool.submit(attempt_silently, work, task).result()
+    except BrokenProcessPool:
+        return [Row(task.file, task.out, "failed", f"{task.file}: the process that worked on it died")]
 
 
 #: What a new process does first. Inside Blender the package has a name that nothing but Blender can find.

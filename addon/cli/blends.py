@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..model.report import FormatError, Report
 from .arguments import Verbs, add_verb, json_option, mesh_option, run_options, seconds
-from .sources import MODEL_ENDINGS, expand
+from .sources import expand, model_endings
 from .telling import Done, blender_jobs, say, say_done, say_report
 
 
@@ -26,7 +26,7 @@ def _import(args: argparse.Namespace) -> int:
     if args.blend.suffix.lower() != ".blend":
         raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
     jobs = blender_jobs()
-    files = [each.path for each in expand(args.files, MODEL_ENDINGS)]
+    files = [each.path for each in expand(args.files, model_endings())]
     report = Report()
     for each in jobs.import_to_blend(files, args.blend, args.motion, args.meshes):
         report.extend(each)

@@ -18,7 +18,10 @@ from .batch import Row, Task, attempt, run_tasks, tell_rows
 from .sources import Input, expand, outputs, picked
 from .telling import STDOUT, Done, put_out, say_done
 
-KNOWN = sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
+
+def known() -> list[str]:
+    """The formats of models and motions, those that were added while we run among them."""
+    return sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
 
 
 def add_convert(verbs: Verbs) -> None:
@@ -38,7 +41,7 @@ def add_convert(verbs: Verbs) -> None:
     )
     parser.add_argument(
         "--to", metavar="FORMAT", type=_formats, default=(),
-        help=f"{', '.join(KNOWN)} (default: by OUT's ending, or the file's own); with --out-dir several, with commas "
+        help=f"{', '.join(known())} (default: by OUT's ending, or the file's own); with --out-dir several, with commas "
         "between, or all",
     )  # fmt: skip
     parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
@@ -55,10 +58,10 @@ def add_convert(verbs: Verbs) -> None:
 
 
 def _formats(text: str) -> tuple[str, ...]:
-    names = tuple(KNOWN) if text == "all" else tuple(dict.fromkeys(text.split(",")))
+    names = tuple(known()) if text == "all" else tuple(dict.fromkeys(text.split(",")))
     for name in names:
-        if name not in KNOWN:
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(KNOWN)}, all")
+        if name not in known():
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known())}, all")
     return names
 
 

@@ -7,19 +7,17 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .. import formats
 from ..formats.files import write_whole
-from ..formats.mesh_files import MeshTrouble, find_mesh
 from ..model.gait import CONTROLS, parse_input
-from ..model.records import Mechanism
 from ..model.report import FormatError, Report
 from . import templates
 from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds
-from .convert import KNOWN
+from .convert import known
 from .film import film_arguments, film_words, render_job
 from .sources import expand, outputs
 from .telling import Done, blender_jobs, say_done
@@ -40,7 +38,7 @@ def add_job(verbs: Verbs) -> None:
     job.usage = "knuckle job [options] MODEL --out DIR\n       knuckle job --convert FORMATS FILE… --out DIR"
     job.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the model; with --convert any files")
     what = job.add_mutually_exclusive_group()
-    what.add_argument("--convert", metavar="FORMATS", help=f"convert files: all, or some of {', '.join(KNOWN)}")
+    what.add_argument("--convert", metavar="FORMATS", help=f"convert files: all, or some of {', '.join(known())}")
     what.add_argument(
         "--sweep", type=axis, action="append", default=[], metavar="NAME=VALUES",
         help='simulate at every point of a grid: a control, gain or friction, and values ("gain=0.5,1,2", or FROM..TO:'
@@ -138,11 +136,14 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
     (model,) = args.files
     folder = args.out / _MODELS
     folder.mkdir(parents=True, exist_ok=True)
-    if model.suffix.lower() != ".blend":
-        mechanism = formats.load(model)
+    copy = folder / model.name
+    mechanism = None if model.suffix.lower() == ".blend" else formats.load(model)
+    if mechanism is None or not any(shape.mesh for body in mechanism.bodies for shape in body.shapes):
+        _copy(model, copy)
+    else:  # its meshes come along with their materials and pictures, and it names them where they are then
+        report.extend(formats.save(mechanism, copy, mechanism.source.format, args.meshes, with_meshes=True))
+    if mechanism is not None:
         report.extend(mechanism.report)
-        _take_meshes(mechanism, model, folder, args.meshes, report)
-    _copy(model, folder / model.name)
     parameters = [templates.path("Model", f"{_MODELS}/{model.name}", "The model", folder=False)]
     parameters.append(templates.path("Models", _MODELS, "The folder of the model, with its meshes"))
     words = ["{{Param.Model}}"]
@@ -157,22 +158,6 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
     if args.drive:
         words += ["--drive", args.drive]
     return model, parameters, words
-
-
-def _take_meshes(mechanism: Mechanism, model: Path, folder: Path, folders: Sequence[str], report: Report) -> None:
-    """Copy the meshes that a model names, each to where the copy of the model looks for it."""
-    home = model.resolve().parent
-    for name in dict.fromkeys(shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh):
-        try:
-            found = find_mesh(name, model, (), [str(home), *folders])
-        except MeshTrouble as trouble:
-            report.warn("missing-mesh", str(trouble))
-            continue
-        below = found.relative_to(home) if found.is_relative_to(home) else Path(found.name)
-        for part in (found, *found.parent.glob(f"{found.stem}.mtl")):
-            target = folder / below.parent / part.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _copy(part, target)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -191,6 +176,11 @@ def _film_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
     if args.seconds is not None:
         words += ["--seconds", f"{args.seconds:.10g}"]
     words += film_words(args)
+    if args.title:  # a parameter's value is taken as it is, whatever signs are in it
+        parameters.append(
+            {"name": "Title", "type": "STRING", "default": args.title, "description": "Is written over the film"}
+        )
+        words.append("--title={{Param.Title}}")
     frames = args.frames
     if frames is None:
         jobs = blender_jobs()
@@ -268,8 +258,8 @@ def _convert_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
         if getattr(args, option):
             args.wrong(f"--{option} is nothing that --convert has")
     wanted = args.convert.split(",")
-    if any(each not in (*KNOWN, "all") for each in wanted):
-        args.wrong(f"--convert wants all, or some of {', '.join(KNOWN)}")
+    if any(each not in (*known(), "all") for each in wanted):
+        args.wrong(f"--convert wants all, or some of {', '.join(known())}")
     inputs = expand(args.files, without=args.out)
     copies = outputs(inputs, [each.path.suffix for each in inputs], args.out / _MODELS)
     for each, copy in zip(inputs, copies, strict=True):

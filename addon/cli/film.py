@@ -112,7 +112,7 @@ def film_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def film_words(args: argparse.Namespace) -> list[str]:
-    """The words of ``film_arguments`` that were given, as another command is to be told."""
+    """The words of ``film_arguments`` that were given, save the title, as another command is to be told."""
     words: list[str] = []
     for name, usual in (("stage", "studio"), ("camera", "follow"), ("engine", "workbench"), ("preset", "small")):
         if getattr(args, name) != usual:
@@ -122,8 +122,6 @@ def film_words(args: argparse.Namespace) -> list[str]:
             words += [f"--{name}", f"{getattr(args, name):g}"]
     if args.size:
         words += ["--size", "{}x{}".format(*args.size)]
-    if args.title:
-        words += ["--title", args.title]
     if args.burn:
         words += ["--burn", ",".join(args.burn)]
     return [*words, "--side-by-side"] if args.side_by_side else words

@@ -19,7 +19,7 @@ from ..model.figures import LABELS
 from ..model.report import FormatError
 from .arguments import Verbs, add_verb, batch_options, factor, json_option, run_options, seconds
 from .batch import Row, Task, one_row, run_tasks, tell_rows
-from .sources import MODEL_ENDINGS, expand, outputs
+from .sources import expand, model_endings, outputs
 from .telling import STDOUT, Done, blender_jobs, put_out, say, say_done
 
 
@@ -70,7 +70,7 @@ def _simulate(args: argparse.Namespace) -> int:
 def run_many(args: argparse.Namespace, work: Any, to: str) -> int:
     """One file made of each of many models."""
     began = time.perf_counter()
-    inputs = expand(args.models, MODEL_ENDINGS, without=args.out_dir)
+    inputs = expand(args.models, model_endings(), without=args.out_dir)
     made = outputs(inputs, [f".{to}"] * len(inputs), args.out_dir)
     plain = {name: value for name, value in vars(args).items() if name not in {"run", "wrong"}}
     tasks = [

@@ -12,9 +12,15 @@ from pathlib import Path
 from .. import formats
 from ..model.report import FormatError
 
-#: The endings of models and motions, by which they are found in folders.
-MODEL_ENDINGS = frozenset(ending for row in formats.FORMATS.values() for ending in row.extensions)
-ENDINGS = MODEL_ENDINGS.union(*(row.extensions for row in formats.MOTION_FORMATS.values()))
+
+def model_endings() -> frozenset[str]:
+    """The endings of models, by which they are found in folders."""
+    return frozenset(ending for row in formats.FORMATS.values() for ending in row.extensions)
+
+
+def all_endings() -> frozenset[str]:
+    """Those of models and motions."""
+    return model_endings().union(*(row.extensions for row in formats.MOTION_FORMATS.values()))
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Input:
     named: bool = True
 
 
-def expand(words: Iterable[Path], endings: Iterable[str] = ENDINGS, without: Path | None = None) -> list[Input]:
+def expand(words: Iterable[Path], endings: Iterable[str] | None = None, without: Path | None = None) -> list[Input]:
     """The files that are meant, each once and in order: names, patterns such as ``models/**/*.skel`` where the shell
     has left them, and folders, of which all files of such endings are taken, in the folders below too.
 
@@ -35,7 +41,7 @@ def expand(words: Iterable[Path], endings: Iterable[str] = ENDINGS, without: Pat
     or a folder holds nothing."""
     found: dict[str, Input] = {}
     for word in words:
-        for each in _meant(word, frozenset(endings), without):
+        for each in _meant(word, all_endings() if endings is None else frozenset(endings), without):
             found.setdefault(os.path.realpath(each.path), each)
     return list(found.values())
 

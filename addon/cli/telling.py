@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..model.describe import describe_report
@@ -144,4 +146,18 @@ def blender_jobs() -> ModuleType:
 
     register()
     jobs.Ticker.quiet = not _Voice.progress
+    _heed_ctrl_c(jobs.Ticker)
     return jobs
+
+
+def _heed_ctrl_c(ticker: Any) -> None:
+    """Have long work end by Ctrl-C wherever that finds it."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        ticker.stopped = True
+        signal.default_int_handler(number, frame)
+
+    ticker.stopped = False
+    ours = threading.current_thread() is threading.main_thread()
+    if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, stop)

@@ -57,7 +57,7 @@ def template(
     """A job of steps."""
     out: dict[str, Any] = {
         "specificationVersion": "jobtemplate-2023-09",
-        "name": name[:128],
+        "name": name.replace("{{", "{ {")[:128],
         "parameterDefinitions": [*runner.parameters, *parameters],
     }
     if runner.variables:

@@ -15,6 +15,7 @@ from ..animation.gait import bake_gait, live_gait, plays_own_gait
 from ..model_parts import parts, rigs_in
 from ..physics.world import frame_rate
 from ..render import FilmOptions, encode, film, frames_left, open_stage, prepare, reel_of, render_frames
+from ..render.studio import hushed
 from ..render.take import schedule
 from .scenes import Inputs, fresh_scene, key_motion, load_into, set_inputs
 from .ticker import Ticker
@@ -73,8 +74,10 @@ def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
 def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None) -> int:
     """Make a video of the pictures in a folder, at the rate given or that of a stage: how many frames it has."""
     fresh_scene()
-    rate = fps if fps is not None else reel_of(open_stage(str(stage))).fps
-    return encode(str(folder), str(out), rate)
+    if fps is not None:
+        return encode(str(folder), str(out), fps)
+    reel = reel_of(open_stage(str(stage)))
+    return encode(str(folder), str(out), reel.fps, reel.frames)
 
 
 def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
@@ -105,7 +108,8 @@ def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[b
     if not model.is_file():
         raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
     try:
-        bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
+        with hushed():
+            bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
     except RuntimeError as error:
         raise FormatError(f"Blender could not open it: {error}".strip(), path=str(model)) from error
     scene = bpy.context.scene

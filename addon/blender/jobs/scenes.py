@@ -20,6 +20,7 @@ from ..build import BuildOptions, build
 from ..model_parts import rig_in
 from ..physics.world import frame_rate
 from ..properties import control_property
+from ..render.studio import hushed
 
 #: Values that controls of a model are held at, by their names.
 Inputs = Mapping[str, float]
@@ -82,7 +83,8 @@ def save_blend(path: Path) -> None:
     if not path.parent.is_dir():
         raise FormatError("there is no such folder", path=str(path.parent), remedy="Make it, or name another one.")
     try:
-        bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+        with hushed():
+            bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
     except RuntimeError as error:
         raise FormatError(f"Blender could not save it: {error}".strip(), path=str(path)) from error
 

@@ -10,12 +10,16 @@ class Ticker:
 
     #: Says nothing, whoever asks: ``--quiet``, and processes that work beside others.
     quiet = False
+    #: Ctrl-C was pressed. Blender swallows the exception where it calls a handler of ours, so the next step raises it.
+    stopped = False
 
     def __init__(self, what: str) -> None:
         self._what = what
         self._last = -1
 
     def __call__(self, done: int, total: int) -> None:
+        if Ticker.stopped:
+            raise KeyboardInterrupt
         if Ticker.quiet:
             return
         tenth = 10 * done // max(total, 1)

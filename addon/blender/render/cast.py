@@ -14,7 +14,7 @@ from ..animation.keys import put_keys
 from ..compat import action_curves, new_curve, use_action
 from .engines import give_nodes, nodes_in_use
 from .studio import Studio
-from .take import Array, Take
+from .take import Array, Take, is_deformed
 
 BEVEL_SHARE = 0.035  # of a mesh's smallest side
 BEVEL_ANGLE = np.radians(40.0)
@@ -44,12 +44,6 @@ def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: b
                 slot.material = dress(studio, original.material, dressed)
         actors.append(actor)
     return actors
-
-
-def is_deformed(source: bpy.types.Object) -> bool:
-    """Whether the object's surface is not simply its mesh."""
-    data: Any = source.data
-    return source.type != "MESH" or bool(source.modifiers) or data.shape_keys is not None
 
 
 def finished_mesh(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 
 from ...model.report import FormatError
 from .presets import PICTURES, VIDEOS
@@ -36,4 +37,6 @@ def deliver(result: str, path: str) -> None:
         shutil.copyfile(result, target + ".part")
         os.replace(target + ".part", target)
     except OSError as error:
+        with suppress(OSError):  # what a full disk had room for
+            os.remove(target + ".part")
         raise FormatError(f"cannot be written: {error.strerror}", path=path, remedy="Choose another place.") from error

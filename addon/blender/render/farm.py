@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import bpy
@@ -47,16 +47,58 @@ def prepare(
             takes = [take for take in playing if take is not None]
         reel = reel_for(context, objects, plan, size, options)
         scenes = set_stage(stack, context, takes, reel, options, poster=False)
-        save_stage(scenes, blend)
+        save_stage(scenes, blend, report)
         return reel
 
 
-def save_stage(scenes: Sequence[bpy.types.Scene], blend: str) -> None:
-    """Save stages, and nothing else of the open file, to the file ``blend``."""
-    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
+def save_stage(scenes: Sequence[bpy.types.Scene], blend: str, report: Report) -> None:
+    """Save stages with their textures, and nothing else of the open file, to the file ``blend``."""
+    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room, packed(textures_of(scenes), report):
         result = os.path.join(room, "stage.blend")
         bpy.data.libraries.write(result, set(scenes), path_remap="ABSOLUTE", compress=True)
         deliver(result, blend)
+
+
+def textures_of(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
+    """The images that the materials of stages show, each once."""
+    materials = {slot.material for scene in scenes for thing in scene.objects for slot in thing.material_slots}
+    trees = [material.node_tree for material in materials if material is not None and material.node_tree is not None]
+    found: dict[bpy.types.Image, None] = {}
+    seen = set(trees)
+    while trees:
+        for node in trees.pop().nodes:
+            image, inner = getattr(node, "image", None), getattr(node, "node_tree", None)
+            if image is not None:
+                found[image] = None
+            if inner is not None and inner not in seen:
+                seen.add(inner)
+                trees.append(inner)
+    return sorted(found, key=lambda image: image.name)
+
+
+@contextmanager
+def packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator[None]:
+    """Have images in the file for as long as it is saved: other machines do not have theirs. The report warns of those
+    that stay outside."""
+    done = []
+    try:
+        for image in images:
+            if image.source == "GENERATED" or image.packed_file is not None:
+                continue
+            try:
+                if image.library is not None or image.is_dirty or image.source not in ("FILE", "TILED"):
+                    raise RuntimeError
+                image.pack()
+            except RuntimeError:
+                report.warn(
+                    "film-texture", f"The picture {image.name!r} is not in the stage: machines without it show none"
+                )
+            else:
+                done.append(image)
+        yield
+    finally:
+        for image in done:
+            image.unpack(method="REMOVE")
 
 
 def open_stage(blend: str) -> bpy.types.Scene:

@@ -16,7 +16,7 @@ from ..properties import registered
 from .delivery import deliver, wants_poster
 from .folder import FrameFolder
 from .options import FilmOptions
-from .pictures import save_sheet
+from .pictures import must_suit_loop, save_sheet
 from .playing import models_of, play, takes_wanted
 from .reel import Reel, print_of, stages_of
 from .setting import burns, set_stage
@@ -63,6 +63,8 @@ def film_steps(
     report = Report()
     size = options.size if poster else even(options.size, report)
     plan = schedule(context.scene, options, poster)
+    if path.lower().endswith(".gif"):
+        must_suit_loop(path, plan.fps)
     began = time.perf_counter()
     played = plan.played * len(takes_wanted(options))
     extras = bool(options.sheet) + bool(options.poster) if not poster else 0
@@ -105,14 +107,14 @@ def finish(
     scene: bpy.types.Scene, frames: FrameFolder, path: str, reel: Reel, options: FilmOptions
 ) -> Generator[int, None, None]:
     """Make of the frames all that is wished for; yields 1 after each thing that is done."""
-    pictures = pictures_in(str(frames.path))
+    pictures = pictures_in(str(frames.path), reel.frames)
     if options.sheet:
         save_sheet(pictures, options.sheet)
         yield 1
     if options.poster:
         shoot_poster(scene, options.poster)
         yield 1
-    encode(str(frames.path), path, reel.fps)
+    encode(str(frames.path), path, reel.fps, reel.frames)
     if not options.keep_frames:
         frames.empty()
     yield 1

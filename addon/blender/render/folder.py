@@ -9,11 +9,11 @@ import shutil
 from pathlib import Path
 
 from ...model.report import FormatError
-from .pictures import picture_size
+from .pictures import is_whole, picture_size
 from .shooting import frame_name
 
 _RECORD = "film.json"
-_OURS = re.compile(r"\d{6}\.png(\.\d\.part)?")
+_OURS = re.compile(r"\d{6}\.png(\.(\d\.)?part)?")
 
 
 class FrameFolder:
@@ -26,8 +26,14 @@ class FrameFolder:
     def begin(self, print_: str, frames: int, size: tuple[int, int], fps: float, resume: bool) -> set[int]:
         """Make the folder ready for a film that is known by its print: which of its frames are there already.
 
-        Those of another film, or of this one unless ``resume``, are deleted; nothing else in the folder is."""
+        Those of another film, or of this one unless ``resume``, are deleted; nothing else in the folder is. FormatError
+        where pictures of that name are in it, but nothing says that they are a film's: they are somebody's."""
         record = {"film": print_, "frames": frames, "size": list(size), "fps": fps}
+        if self.record() is None and self._has_pictures():
+            raise FormatError(
+                "pictures that are none of this film's are in the folder of its frames", path=str(self.path),
+                remedy="Move them, or name the film otherwise.",
+            )  # fmt: skip
         if not resume or self.record() != record:
             self.empty()
         self.path.mkdir(parents=True, exist_ok=True)
@@ -41,9 +47,13 @@ class FrameFolder:
         except (OSError, ValueError):
             return None
 
+    def _has_pictures(self) -> bool:
+        return self.path.is_dir() and any(_OURS.fullmatch(thing.name) for thing in self.path.iterdir())
+
     def _is_whole(self, frame: int, size: tuple[int, int]) -> bool:
         try:
-            return picture_size(str(self.path / frame_name(frame))) == size
+            picture = str(self.path / frame_name(frame))
+            return picture_size(picture) == size and is_whole(picture)
         except (OSError, FormatError):
             return False
 

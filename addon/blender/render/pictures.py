@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...formats.files import write_whole
 from ...model.report import FormatError
 
 _SHADES = 255  # of a loop's palette; one is left for what stays as it is
@@ -33,24 +36,40 @@ def picture_size(path: str) -> tuple[int, int]:
     return width, height
 
 
+def is_whole(path: str) -> bool:
+    """Whether a .png was written to its end."""
+    with open(path, "rb") as file:
+        file.seek(-min(12, file.seek(0, os.SEEK_END)), os.SEEK_END)
+        return file.read()[4:8] == b"IEND"
+
+
 def save_loop(pictures: Sequence[str], path: str, fps: float) -> None:
     """Write pictures as a .gif that goes round for ever, in the colours that most of them have in common.
 
     A .gif counts in hundredths of a second: each picture is shown until the one that is nearest to its time."""
     image = pillow()
-    frames = [image.open(picture).convert("RGB") for picture in pictures]
-    palette = _common_palette(image, frames)
-    flat = [frame.quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for frame in frames]
-    ends = [round(100.0 * (number + 1) / fps) for number in range(len(frames))]
+    must_suit_loop(path, fps)
+    palette = _common_palette(image, [_opened(picture) for picture in pictures[:: max(1, len(pictures) // 12)]])
+    flat = [_opened(picture).quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for picture in pictures]
+    ends = [round(100.0 * (number + 1) / fps) for number in range(len(flat))]
     times = [10 * (end - start) for start, end in zip([0, *ends], ends, strict=False)]
-    if min(times) < 1000.0 * _LEAST:
-        raise FormatError(f"a .gif cannot show {fps:g} pictures per second", path=path, remedy="Choose 50 or fewer.")
     flat[0].save(path, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=False, disposal=1)
 
 
-def _common_palette(image: Any, frames: Sequence[Any]) -> Any:
+def must_suit_loop(path: str, fps: float) -> None:
+    """FormatError for more pictures per second than a .gif can have."""
+    if fps > 1.0 / _LEAST:
+        raise FormatError(f"a .gif cannot show {fps:g} pictures per second", path=path, remedy="Choose 50 or fewer.")
+
+
+def _opened(path: str) -> Any:
+    """A picture's colours, its file closed again."""
+    with pillow().open(path) as picture:
+        return picture.convert("RGB")
+
+
+def _common_palette(image: Any, some: Sequence[Any]) -> Any:
     """The colours of some frames all through the film, side by side."""
-    some = frames[:: max(1, len(frames) // 12)]
     strip = image.new("RGB", (160 * len(some), 160))
     for number, frame in enumerate(some):
         strip.paste(frame.resize((160, 160)), (160 * number, 0))
@@ -74,7 +93,10 @@ def save_sheet(pictures: Sequence[str], path: str, columns: int = 4, rows: int =
     )
     for number, picture in enumerate(chosen):
         row, column = divmod(number, columns)
-        small = image.open(picture).convert("RGB").resize(cell, image.Resampling.LANCZOS)
+        small = _opened(picture).resize(cell, image.Resampling.LANCZOS)
         sheet.paste(small, (gap + column * (cell[0] + gap), gap + row * (cell[1] + gap)))
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(path)
+    data = io.BytesIO()
+    sheet.save(data, format="PNG")
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, data.getvalue())

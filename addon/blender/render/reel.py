@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -117,7 +118,27 @@ def _add_mesh(sum_: Any, mesh: bpy.types.Mesh) -> None:
     mesh.vertices.foreach_get("co", points)
     loops = np.empty(len(mesh.loops), dtype=np.int32)
     mesh.loops.foreach_get("vertex_index", loops)
-    sum_.update(points.tobytes() + loops.tobytes())
+    paints = np.empty(len(mesh.polygons), dtype=np.int32)
+    mesh.polygons.foreach_get("material_index", paints)
+    sum_.update(points.tobytes() + loops.tobytes() + paints.tobytes())
+    for layer in mesh.uv_layers:
+        places = np.empty(2 * len(layer.uv), dtype=np.float32)
+        layer.uv.foreach_get("vector", places)
+        sum_.update(places.tobytes())
+
+
+def _texture(image: bpy.types.Image | None) -> list[Any]:
+    """What tells a texture from another, and from itself as it was before somebody painted on it."""
+    if image is None:
+        return []
+    packed = image.packed_file
+    if packed is not None:
+        return [image.filepath, hashlib.sha256(packed.data).hexdigest()]
+    try:
+        status = os.stat(bpy.path.abspath(image.filepath, library=image.library))
+    except OSError:
+        return [image.filepath]
+    return [image.filepath, status.st_size, status.st_mtime_ns]
 
 
 def _add_material(sum_: Any, material: bpy.types.Material | None) -> None:
@@ -125,7 +146,7 @@ def _add_material(sum_: Any, material: bpy.types.Material | None) -> None:
         return
     words = [material.name, *material.diffuse_color, material.roughness, material.metallic]
     for node in nodes_in_use(material):
-        words += [node.type, getattr(getattr(node, "image", None), "filepath", "")]
+        words += [node.type, *_texture(getattr(node, "image", None))]
         for socket in node.inputs:
             value = getattr(socket, "default_value", None)
             words.append(value if isinstance(value, (int, float, str, type(None))) else tuple(value))

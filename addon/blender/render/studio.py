@@ -17,6 +17,9 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.report import FormatError
+from ..compat import render_path
+
 Data = TypeVar("Data", bound=bpy.types.ID)
 
 
@@ -41,9 +44,17 @@ def hushed() -> Iterator[None]:
 def render_still(scene: bpy.types.Scene, path: str) -> None:
     """Render the present frame of a scene to ``path``. Frame handlers of add-ons are told of this scene only, since the
     scene in context is this one."""
-    scene.render.filepath = path
-    with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
-        bpy.ops.render.render(write_still=True)
+    scene.render.filepath = render_path(path)
+    _render(scene, path, write_still=True)
+
+
+def _render(scene: bpy.types.Scene, path: str, **how: Any) -> None:
+    """Have Blender render a scene; FormatError where that tells of an error, as of a full disk."""
+    try:
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
+            bpy.ops.render.render(**how)
+    except RuntimeError as error:
+        raise FormatError(f"Blender could not render it: {error}".strip(), path=path) from error
 
 
 class Studio:
@@ -93,8 +104,7 @@ class Studio:
 
     def render_animation(self) -> None:
         """Render the scene's range to its file path."""
-        with bpy.context.temp_override(scene=self.scene, view_layer=self.scene.view_layers[0]), hushed():
-            bpy.ops.render.render(animation=True)
+        _render(self.scene, self.scene.render.filepath, animation=True)
 
     def dispose(self) -> None:
         """Remove the scene, all that is owned, and the render result if there was none before."""

@@ -27,7 +27,8 @@ class Take:
     """``frames`` are the n filmed frames of the scene, ``poses`` (n, k, 4, 4) the world matrices of the k
     ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``cast`` how many of the objects (the first) are
     the model; the others are scenery. ``fps`` is the rate of the filmed frames, ``readings`` what the joints
-    were at where that is noted, ``front`` (rad about Z) where the model looks while it does not travel."""
+    were at where that is noted, ``front`` (rad about Z) where the model looks while it does not travel, ``bending``
+    the objects whose shape changes."""
 
     frames: list[int] = field(default_factory=list)
     objects: list[bpy.types.Object] = field(default_factory=list)
@@ -37,6 +38,7 @@ class Take:
     fps: float = 0.0
     readings: Readings | None = None
     front: float = -0.5 * np.pi
+    bending: list[bpy.types.Object] = field(default_factory=list)
 
     def corners(self, scenery: bool = False) -> Array:
         """World points (n, 8 x cast, 3) that enclose the model, or the ``scenery``, in each frame."""
@@ -85,8 +87,10 @@ def schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Sche
     return Schedule(first, filmed, rate / step)
 
 
-def visible_solids(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
-    """The objects that have a surface, with the visuals parented to them, each once, hidden ones left out."""
+def visible_solids(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The objects that have a surface, with the visuals parented to them, each once, those left out that hide from
+    renders, be it in a collection that does."""
+    hidden = hidden_in(scene)
     found: dict[bpy.types.Object, None] = {}
     children: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for candidate in bpy.data.objects:  # Object.children scans all objects for each call
@@ -101,11 +105,31 @@ def visible_solids(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object
             candidate.type in SOLID_TYPES
             and _has_surface(candidate)
             and not candidate.hide_render
+            and candidate not in hidden
             and candidate.display_type not in ("WIRE", "BOUNDS")
         ):
             found[candidate] = None
         waiting.extend(reversed(children.get(candidate, ())))
     return list(found)
+
+
+def hidden_in(scene: bpy.types.Scene) -> set[bpy.types.Object]:
+    """The objects of a scene that are only in collections that hide from renders."""
+    hidden: set[bpy.types.Object] = set()
+    shown: set[bpy.types.Object] = set()
+    waiting = [(scene.collection, False)]
+    while waiting:
+        collection, hides = waiting.pop()
+        hides = hides or collection.hide_render
+        (hidden if hides else shown).update(collection.objects)
+        waiting.extend((child, hides) for child in collection.children)
+    return hidden - shown
+
+
+def is_deformed(source: bpy.types.Object) -> bool:
+    """Whether the object's surface is not simply its mesh."""
+    data: Any = source.data
+    return source.type != "MESH" or bool(source.modifiers) or data.shape_keys is not None
 
 
 def _has_surface(obj: bpy.types.Object) -> bool:
@@ -126,11 +150,11 @@ def record(
     """Play the scene into ``take``, pausing after every frame; what the joints of ``rigs`` are at is noted too. The
     scene's frame and the range of its physics cache are put back, also when closed half-way."""
     scene = context.scene
-    cast = visible_solids(objects)
+    cast = visible_solids(objects, scene)
     if not cast:
         raise FormatError("there is nothing to film", remedy="Choose objects that have a surface and are not hidden.")
     take.frames, take.fps, take.cast = list(plan.filmed), plan.fps, len(cast)
-    take.objects = list(dict.fromkeys([*cast, *visible_solids(scenery)]))
+    take.objects = list(dict.fromkeys([*cast, *visible_solids(scenery, scene)]))
     take.poses = np.empty((len(take.frames), len(take.objects), 4, 4))
     reader = Reader(rigs)
     frame, subframe = scene.frame_current, scene.frame_subframe
@@ -147,6 +171,9 @@ def record(
     if not np.isfinite(take.poses).all():
         raise FormatError("the simulation went out of all bounds", remedy="Film fewer frames or steady the simulation.")
     take.readings = reader.readings()
+    if take.bending:
+        names = ", ".join(obj.name for obj in take.bending)
+        report.warn("film-rigid", f"Filmed in the shape of the present frame throughout, though it changes: {names}")
 
 
 def look(context: bpy.types.Context, take: Take, index: int) -> None:
@@ -156,6 +183,12 @@ def look(context: bpy.types.Context, take: Take, index: int) -> None:
     take.poses[index] = [item.matrix_world for item in evaluated]
     if index == 0:
         take.boxes = np.array([[tuple(corner) for corner in item.bound_box] for item in evaluated])
+        return
+    for number, (source, item) in enumerate(zip(take.objects, evaluated, strict=True)):
+        if source not in take.bending and is_deformed(source):
+            box = np.array([tuple(corner) for corner in item.bound_box])
+            if not np.allclose(box, take.boxes[number], atol=1e-4 * max(float(np.ptp(box)), 1e-9)):
+                take.bending.append(source)
 
 
 @contextmanager

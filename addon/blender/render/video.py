@@ -11,6 +11,7 @@ from fractions import Fraction
 import bpy
 
 from ...model.report import FormatError
+from ..compat import render_path
 from .delivery import deliver, ending_of
 from .engines import plain_colours, set_up_video, strips_of
 from .pictures import picture_size, save_loop
@@ -18,12 +19,13 @@ from .presets import VIDEOS
 from .studio import Studio
 
 
-def encode(folder: str, out: str, fps: float) -> int:
+def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
     """Make a video of ``fps`` frames per second of the pictures in ``folder`` (000001.png and so on, as
     ``render_frames`` names them): H.264 in .mp4, VP9 in .webm, or a .gif that goes round; how many frames it has.
+    ``frames``: so many of them, whatever else an earlier film left behind; all without it.
 
     FormatError where there are none or some between are missing, and for another ending."""
-    pictures = pictures_in(folder)
+    pictures = pictures_in(folder, frames)
     ending = ending_of(out)
     if ending not in VIDEOS:
         raise FormatError("a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm or .gif.")
@@ -37,12 +39,13 @@ def encode(folder: str, out: str, fps: float) -> int:
     return len(pictures)
 
 
-def pictures_in(folder: str) -> list[str]:
-    """The frames in a folder, in order, without gaps."""
+def pictures_in(folder: str, frames: int | None = None) -> list[str]:
+    """The frames in a folder, in order, without gaps: the first so many, or all."""
     names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"\d{6}\.png", name))
+    names = [name for name in names if frames is None or int(name[:6]) <= frames]
     if not names:
         raise FormatError("there are no frames", path=folder, remedy="Render some first.")
-    missing = sorted(set(range(1, int(names[-1][:6]) + 1)) - {int(name[:6]) for name in names})
+    missing = sorted(set(range(1, (frames or int(names[-1][:6])) + 1)) - {int(name[:6]) for name in names})
     if missing:
         raise FormatError(f"frame {missing[0]} is missing", path=folder, remedy="Render it, then encode again.")
     return [os.path.join(folder, name) for name in names]
@@ -66,7 +69,7 @@ def splice(pictures: Sequence[str], path: str, fps: float) -> None:
         strip = strips_of(scene.sequence_editor_create()).new_image("Pictures", pictures[0], 1, 1)
         for picture in pictures[1:]:
             strip.elements.append(os.path.basename(picture))
-        scene.render.filepath = path
+        scene.render.filepath = render_path(path)
         room.render_animation()
         scene.sequence_editor_clear()
 

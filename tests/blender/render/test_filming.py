@@ -378,8 +378,8 @@ def test_hidden_things_and_wires_are_not_filmed_but_parented_visuals_are(empty: 
     for child in (hidden, wire, visual):
         child.parent = body
     empties = bpy.data.objects.new("joint", None)
-    assert visible_solids([body, empties, visual]) == [body, visual]
-    assert bare not in visible_solids([body])
+    assert visible_solids([body, empties, visual], empty.scene) == [body, visual]
+    assert bare not in visible_solids([body], empty.scene)
 
 
 def test_scaled_and_mirrored_objects_keep_their_shape(empty: Any, tmp_path: Path) -> None:

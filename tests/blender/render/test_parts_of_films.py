@@ -95,7 +95,7 @@ def test_a_film_that_was_interrupted_at_a_third_is_the_same_as_one_that_was_not(
     assert video_facts(parts) == video_facts(whole)
 
 
-@pytest.mark.parametrize("change", ["motion", "model", "colour", "stage", "words", "not resumed", "cut off"])
+@pytest.mark.parametrize("change", ["motion", "model", "colour", "stage", "words", "not resumed", "cut off", "half"])
 def test_frames_of_another_film_are_not_gone_on_with(empty: Any, tmp_path: Path, change: str) -> None:
     from addon.blender.render import FilmOptions, film
 
@@ -118,10 +118,13 @@ def test_frames_of_another_film_are_not_gone_on_with(empty: Any, tmp_path: Path,
         options["resume"] = False
     else:
         picture = tmp_path / "walk_frames" / "000002.png"
-        picture.write_bytes(picture.read_bytes()[:10])
+        data = picture.read_bytes()
+        picture.write_bytes(data[:10] if change == "cut off" else data[: len(data) // 2])
     told = film(empty, model, str(path), FilmOptions(**SMALL, **options))
     resumed = [str(entry) for entry in told.entries if entry.code == "film-resumed"]
-    assert [re.search(r"\d+ of \d+", line)[0] for line in resumed] == (["2 of 12"] if change == "cut off" else [])
+    assert [re.search(r"\d+ of \d+", line)[0] for line in resumed] == (
+        ["2 of 12"] if change in ("cut off", "half") else []
+    )
     assert video_facts(path)[1] == 12
     assert [thing.name for thing in (tmp_path / "walk_frames").iterdir()] == ["notes.txt"], "only ours go"
 
@@ -162,7 +165,7 @@ def prepared(context: Any, blend: Path) -> Any:
     takes = [take for take in play(context, model, plan, options, Report()) if take is not None]
     with ExitStack() as stack:
         reel = reel_for(context, model, plan, options.size, options)
-        save_stage(set_stage(stack, context, takes, reel, options, poster=False), str(blend))
+        save_stage(set_stage(stack, context, takes, reel, options, poster=False), str(blend), Report())
     return reel
 
 
@@ -318,3 +321,119 @@ def test_the_record_of_frames_says_what_they_belong_to(empty: Any, tmp_path: Pat
     film_until(empty, walker(empty.scene), tmp_path / "walk.mp4", 24)
     record = json.loads((tmp_path / "walk_frames" / "film.json").read_text())
     assert (record["frames"], record["size"], record["fps"]) == (12, [160, 90], 30.0) and len(record["film"]) == 64
+
+
+def test_braces_and_other_signs_in_a_path_are_no_more_than_that(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    out = tmp_path / "ü {blend_name} #1 %d" / "{x} film.mp4"
+    film(empty, walker(empty.scene), str(out), FilmOptions(**SMALL))
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+    assert video_facts(out)[1] == 12
+
+
+def test_pictures_that_are_no_films_are_left_alone(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+    from addon.model.report import FormatError
+
+    mine = tmp_path / "walk_frames" / "000001.png"
+    mine.parent.mkdir()
+    mine.write_bytes(b"mine")
+    with pytest.raises(FormatError, match="pictures that are none of this film's"):
+        film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
+    assert mine.read_bytes() == b"mine" and not (tmp_path / "walk.mp4").exists()
+
+
+def test_what_blender_cannot_render_is_told_as_a_bad_file(
+    empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from addon.blender.render import FilmOptions, film, studio
+    from addon.model.report import FormatError
+
+    monkeypatch.setattr(studio, "render_path", lambda _path: str(tmp_path / "file" / "picture.png"))
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(FormatError):
+        film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
+    assert [scene.name for scene in bpy.data.scenes] == ["Scene"]
+
+
+def textured(model: list[Any], path: Path, colour: tuple[float, float, float]) -> Any:
+    """Have the first body of a model show a picture that is one colour: that image."""
+    made = bpy.data.images.new("made", 4, 4)
+    made.pixels = [*colour, 1.0] * 16
+    made.file_format, made.filepath_raw = "PNG", str(path)
+    made.save()
+    bpy.data.images.remove(made)
+    material = model[0].data.materials[0]
+    if bpy.app.version < (5, 0, 0):
+        material.use_nodes = True
+    tree = material.node_tree
+    picture = tree.nodes.new("ShaderNodeTexImage")
+    picture.image = bpy.data.images.load(str(path))
+    shader = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
+    tree.links.new(picture.outputs[0], shader.inputs["Base Color"])
+    return picture.image
+
+
+def test_a_prepared_stage_has_its_textures_in_it(pendulum: Any, tmp_path: Path) -> None:
+    from addon.blender.access import settings
+    from addon.blender.model_parts import parts
+    from addon.blender.render import FilmOptions, open_stage, prepare
+
+    body = next(obj for obj in parts(pendulum, "BODY") if obj.data is not None and len(obj.data.vertices))
+    body.data.materials.clear()
+    body.data.materials.append(bpy.data.materials.new("papered"))
+    texture = textured([body], tmp_path / "paper.png", (1.0, 0.0, 0.0))
+    prepare(settings(pendulum).collection, bpy.context, FilmOptions(**SMALL), str(tmp_path / "stage.blend"))
+    assert texture.packed_file is None and texture.filepath == str(tmp_path / "paper.png"), "the open file is as it was"
+    (tmp_path / "paper.png").unlink()
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    open_stage(str(tmp_path / "stage.blend"))
+    packed = [image for image in bpy.data.images if image.name.startswith("paper")]
+    assert packed and packed[0].packed_file is not None and packed[0].pixels[0] == pytest.approx(1.0)
+
+
+def test_a_texture_that_was_painted_anew_is_another_film(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    model, path = walker(empty.scene), tmp_path / "walk.mp4"
+    textured(model, tmp_path / "paper.png", (1.0, 0.0, 0.0))
+    film_until(empty, model, path, 23 + 3)
+    textured(model, tmp_path / "other.png", (0.0, 1.0, 0.0))
+    for name in ("paper.png", "other.png"):
+        assert (tmp_path / name).is_file()
+    model[0].data.materials[0].node_tree.nodes[-1].image.filepath = str(tmp_path / "paper.png")
+    (tmp_path / "other.png").replace(tmp_path / "paper.png")
+    told = film(empty, model, str(path), FilmOptions(resume=True, **SMALL))
+    assert not [entry for entry in told.entries if entry.code == "film-resumed"]
+
+
+def test_a_body_that_bends_is_told_of(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+
+    model = walker(empty.scene)
+    model[0].shape_key_add(name="Basis")
+    key = model[0].shape_key_add(name="longer")
+    key.data[0].co.x -= 1.0
+    for frame, value in ((1, 0.0), (20, 1.0)):
+        key.value = value
+        key.keyframe_insert("value", frame=frame)
+    told = film(empty, model, str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
+    (entry,) = [entry for entry in told.entries if entry.code == "film-rigid"]
+    assert model[0].name in entry.message and entry.severity == "warning"
+
+
+def test_what_collections_hide_from_renders_is_not_filmed(empty: Any) -> None:
+    from addon.blender.render.take import visible_solids
+
+    model = walker(empty.scene)
+    hidden = bpy.data.collections.new("hidden")
+    within = bpy.data.collections.new("within")
+    empty.scene.collection.children.link(hidden)
+    hidden.children.link(within)
+    within.objects.link(model[0])
+    for other in [each for each in model[0].users_collection if each != within]:
+        other.objects.unlink(model[0])
+    assert model[0] in visible_solids(model, empty.scene)
+    hidden.hide_render = True
+    assert model[0] not in visible_solids(model, empty.scene) and model[1] in visible_solids(model, empty.scene)
