@@ -41,7 +41,8 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
         report.info(
             "inertia-matched",
             f"Blender takes inertia from collision shapes: {len(turned)} of {len(told)} bodies carry a hidden flywheel "
-            f"under physics that gives them the file's. What is left is {left[last]:.1%} of the largest moment at most",
+            "under physics that gives them the file's. "
+            f"What is left is {_share(left[last])} of the largest moment at most",
             where=last.name,
         )
         told = [(obj, tensor) for obj, tensor in told if obj not in left]
@@ -63,6 +64,10 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
         where=obj.name,
     )
     return report
+
+
+def _share(left: float) -> str:
+    return f"{left:.1%}" if left >= 5e-4 else "< 0.1%"
 
 
 def _left(obj: bpy.types.Object, tensor: Array, pieces: Iterable[bpy.types.Object]) -> float:

@@ -116,6 +116,8 @@ class KNUCKLE_OT_create_twin(_NeedsParts):
                 obj.select_set(False)
             for obj in made:
                 obj.select_set(True)
+            if made:  # what is done next is done to the twins, and not to what they were made from
+                context.view_layer.objects.active = made[0]
         bodies = sum(record_of(obj).role == "BODY" for obj in made)
         made_of = f"{counted(bodies, 'body', 'bodies')} and {counted(len(made) - bodies, 'joint')}"
         tell(self, f"Twins made: {made_of}", report)

@@ -14,6 +14,7 @@ from bpy.props import PointerProperty
 from ..access import record_of
 from ..model_parts import parts
 from ..render import film_steps, frames_left, preview_steps
+from ..render.delivery import wants_poster
 from .common import say, tell
 from .film_wishes import FilmWishes, ending_from, file_property, format_property, options_from
 from .long_work import LongWork, Steps
@@ -56,7 +57,10 @@ class KNUCKLE_OT_render_film(_Filming):
         return film_steps(context, parts(rig, "BODY"), self.filepath, options)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
-        tell(self, f"Film made: {self.filepath}", result)
+        if wants_poster(self.filepath):
+            tell(self, f"Picture made: {self.filepath}", result)
+        else:
+            tell(self, f"Film made: {self.filepath}", result)
 
     def told_when_stopped(self) -> str:
         left = frames_left(self.filepath)

@@ -292,6 +292,7 @@ def test_a_twin_that_is_made_while_editing_is_symmetrical_follows(blank: Any) ->
     bpy.ops.knuckle.create_twin()
     bpy.context.view_layer.update()
     made_ = twin_of(body)
+    assert bpy.context.view_layer.objects.active.select_get(), "what is done next is done to what was made"
     assert steps_of(made_, lambda: move(body, 0.0, 0.3, 0.0)) == pytest.approx(0.3, abs=1e-5)
     symmetric.look()
     turn = body.matrix_basis.to_quaternion()

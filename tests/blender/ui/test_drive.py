@@ -198,12 +198,13 @@ def test_a_click_on_a_row_selects_and_the_row_follows_the_selection(rig: Any) ->
     assert rig.data.knuckle_row == -1
 
 
-def test_film_of_one_picture(rig: Any, tmp_path: Path) -> None:
+def test_film_of_one_picture(rig: Any, tmp_path: Path, capfd: Any) -> None:
     import bpy
 
     bpy.context.scene.frame_end = 3
     target = tmp_path / "poster.png"
     assert ops().render_film(filepath=str(target), size=(64, 48)) == {"FINISHED"}
+    assert f"Picture made: {target}" in capfd.readouterr().out
     picture = bpy.data.images.load(str(target))
     assert tuple(picture.size) == (64, 48)
 

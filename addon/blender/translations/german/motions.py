@@ -120,6 +120,7 @@ WORDS: dict[str, str] = {
     "Size": "Größe",
     "Width and height in pixels": "Breite und Höhe in Pixeln",
     "Film made: {}": "Film fertig: {}",
+    "Picture made: {}": "Bild fertig: {}",
     "The film's file is beside the .blend, which was never saved: save it, or choose another file": (
         "Die Filmdatei liegt neben der .blend-Datei, die nie gespeichert wurde: speichern oder eine andere Datei wählen"
     ),
