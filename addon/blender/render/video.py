@@ -14,6 +14,7 @@ from ...model.report import FormatError
 from ..compat import render_path
 from .delivery import deliver, ending_of
 from .engines import plain_colours, set_up_video, strips_of
+from .faststart import put_index_first
 from .pictures import picture_size, save_loop
 from .presets import VIDEOS
 from .studio import Studio
@@ -35,6 +36,8 @@ def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
             save_loop(pictures, result, fps)
         else:
             splice(pictures, result, fps)
+        if ending == ".mp4":
+            put_index_first(result)
         deliver(result, out)
     return len(pictures)
 
