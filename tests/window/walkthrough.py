@@ -172,7 +172,7 @@ def filmed():
     shot("12_filming")
     key("ESC")
     yield
-    expect(not list(HERE.glob("film*")), "Esc leaves no film")
+    expect(not list(HERE.glob("film.*")), "Esc leaves no film, and the frames to go on with")
     expect(len(bpy.data.scenes) == 1, "and no stage")
     with view3d():
         log(bpy.ops.knuckle.render_film("INVOKE_DEFAULT", filepath=str(HERE / "film.mp4"), size=(320, 180)))

@@ -7,9 +7,9 @@ import atexit
 from .. import listeners, stale_lists
 from ..animation import live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
+from . import undoing
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, after_undo, before_frame, forget
-from .undoing import after_step, before_step
 
 _HANDLERS: Handlers = (
     ("frame_change_pre", before_frame),
@@ -19,10 +19,11 @@ _HANDLERS: Handlers = (
     ("depsgraph_update_post", live_loops.after_update),
     ("load_post", after_load),
     ("load_factory_startup_post", after_load),
-    ("undo_pre", before_step),
-    ("redo_pre", before_step),
-    ("undo_post", after_step),
-    ("redo_post", after_step),
+    ("load_post", undoing.after_load),
+    ("undo_pre", undoing.before_step),
+    ("redo_pre", undoing.before_step),
+    ("undo_post", undoing.after_step),
+    ("redo_post", undoing.after_step),
     ("undo_post", stale_lists.refresh),  # before anybody looks
     ("redo_post", stale_lists.refresh),
     ("undo_post", after_undo),
@@ -48,5 +49,6 @@ def register() -> None:
 def unregister() -> None:
     """Take them out again."""
     take_down(_HANDLERS, _LISTENERS)
-    after_step()
+    undoing.after_step()
+    undoing.after_load()
     forget()

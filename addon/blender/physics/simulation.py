@@ -8,7 +8,7 @@ from ...model.report import Report
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
 from ..model_parts import parts
-from . import progress, runs
+from . import progress, runs, undoing
 from .anchor import ensure_anchor, floats, is_held, own_anchor, welded_to_world
 from .apart import apart_of, keep_apart
 from .collision import collision_children, put_collision
@@ -52,6 +52,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         raise ValueError(elsewhere)
     others = [other for other in simulated_in(scene) if other != rig]
     runs.drop(rig)
+    undoing.expect()
     world = ensure_world(scene, rig, report, others)
     part_with_lost(scene)
     bodies, joints = [obj for obj in parts(rig, "BODY") if record_of(obj).active], parts(rig, "JOINT")

@@ -1,7 +1,8 @@
 """Undo where physics ran. Blender makes only those datablocks anew that differ between two steps, and its rigid-body
 world belongs to the scene: where a body differs and the scene does not, the world keeps a body that is freed, and
 Blender 4.2 to 5.2 crashes at one of the next frames. So in files with such a world all is made anew, as Blender itself
-did until 2.83 and still can. It costs half as much time again, and nothing in files without physics."""
+did until 2.83 and still can. That holds from the first step with physics until another file is opened: the step that
+brings a world back begins without one. It costs half as much time again, and nothing in files without physics."""
 
 from __future__ import annotations
 
@@ -14,13 +15,28 @@ from bpy.app.handlers import persistent
 _kept: list[tuple[bool, bool, bool]] = []
 #: The 3D cursors by scene: undo leaves them where they are, and in 5.0 turns them when it makes all anew.
 _cursors: dict[int, dict[str, Any]] = {}
+#: Whether a step of this file may have a rigid-body world, although the present state has none.
+_expected: list[bool] = []
 _OF_CURSORS = ("rotation_mode", "location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
+
+
+def expect() -> None:
+    """Physics is made: from now on steps of this file may have a rigid-body world."""
+    _expected[:] = [True]
+
+
+@persistent
+def after_load(*_args: Any) -> None:
+    """A file was opened: its steps begin anew."""
+    _expected.clear()
 
 
 @persistent
 def before_step(*_args: Any) -> None:
     """Before a step is undone or redone: have all datablocks be made anew where a scene has physics."""
-    if _kept or all(scene.rigidbody_world is None for scene in bpy.data.scenes):
+    if any(scene.rigidbody_world is not None for scene in bpy.data.scenes):
+        expect()
+    if _kept or not _expected:
         return
     preferences = bpy.context.preferences
     view, experimental = preferences.view, preferences.experimental
