@@ -30,24 +30,24 @@ def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
 
 def all_curves(action: Any) -> Iterator[Any]:
     """The F-curves of an Action, of whatever they are."""
-    if VERSION < (4, 4):
-        yield from action.fcurves
-        return
-    for layer in action.layers:
-        for strip in layer.strips:
-            for bag in strip.channelbags:
-                yield from bag.fcurves
+    for bag in _bags(action):
+        yield from bag.fcurves
 
 
 def curve_groups(action: Any) -> Iterator[Any]:
     """The groups of an Action's F-curves, of whatever they are."""
+    for bag in _bags(action):
+        yield from bag.groups
+
+
+def _bags(action: Any) -> Iterator[Any]:
+    """What holds an Action's F-curves and groups: before 4.4 the Action itself."""
     if VERSION < (4, 4):
-        yield from action.groups
+        yield action
         return
     for layer in action.layers:
         for strip in layer.strips:
-            for bag in strip.channelbags:
-                yield from bag.groups
+            yield from strip.channelbags
 
 
 def _slot(id_block: Any, action: Any, create: bool) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import bpy
@@ -16,7 +16,7 @@ from ..model_parts import parts, rig_in
 from .delivery import deliver
 from .filming import even, reel_for, set_aside
 from .options import FilmOptions
-from .playing import play
+from .playing import at_once, play
 from .reel import Reel, is_stage, stages_of
 from .setting import set_stage
 from .take import schedule
@@ -43,8 +43,7 @@ def prepare(
     size = even(options.size, report)
     plan = schedule(context.scene, options, poster=False)
     with ExitStack() as stack:
-        with closing(play(context, objects, plan, options, report)) as playing:
-            takes = [take for take in playing if take is not None]
+        takes = at_once(play(context, objects, plan, options, report))
         reel = reel_for(context, objects, plan, size, options)
         scenes = set_stage(stack, context, takes, reel, options, poster=False)
         save_stage(scenes, blend, report)

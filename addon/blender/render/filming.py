@@ -68,16 +68,9 @@ def film_steps(
     began = time.perf_counter()
     played = plan.played * len(takes_wanted(options))
     extras = bool(options.sheet) + bool(options.poster) if not poster else 0
-    done, total = 0, played + len(plan.filmed) + (1 + extras if not poster else 0)
+    done, total = played, played + len(plan.filmed) + (1 + extras if not poster else 0)
     with ExitStack() as stack:
-        with closing(play(context, objects, plan, options, report)) as playing:
-            takes = []
-            for take in playing:
-                if take is not None:
-                    takes.append(take)
-                    continue
-                done += 1
-                yield done, total
+        takes = yield from play(context, objects, plan, options, report, total)
         reel = reel_for(context, objects, plan, size, options)
         scene = set_stage(stack, context, takes, reel, options, poster)[0]
         if poster:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from typing import Any, TypeVar, cast
 
 import bpy
 
@@ -17,6 +18,7 @@ from ..properties import registered
 from .options import FilmOptions
 from .take import Schedule, Take, record
 
+T = TypeVar("T")
 #: A take and what is written over it.
 Labelled = tuple[str, Take]
 #: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
@@ -29,8 +31,10 @@ def play(
     plan: Schedule,
     options: FilmOptions,
     report: Report,
-) -> Generator[Labelled | None, None, None]:
-    """Play the scene for each take that is wanted, pausing with None after every frame and with the take at its end."""
+    total: int = 0,
+) -> Generator[tuple[int, int], None, list[Labelled]]:
+    """Play the scene for each take that is wanted and return the takes, pausing with (frames played, ``total``)."""
+    done, takes = 0, []
     rigs = models_of(objects)
     noted = rigs if options.burn else []
     for label, physics in takes_wanted(options):
@@ -40,8 +44,19 @@ def play(
             closing(record(context, objects, options.scenery, plan, take, report, noted)) as frames,
         ):
             for _ in frames:
-                yield None
-        yield label, take
+                done += 1
+                yield done, total
+        takes.append((label, take))
+    return takes
+
+
+def at_once(steps: Generator[Any, None, T]) -> T:
+    """What steps come to, without a pause between them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast(T, end.value)
 
 
 def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:

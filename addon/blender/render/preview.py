@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
 import bpy
 
@@ -28,16 +28,9 @@ def preview_steps(
     objects, options = set_aside(objects, options)
     plan = schedule(context.scene, options, poster=False)
     now = context.scene.frame_current
-    done, total = 0, plan.played * len(takes_wanted(options)) + 1
+    total = plan.played * len(takes_wanted(options)) + 1
     with ExitStack() as stack:
-        with closing(play(context, objects, plan, options, report)) as playing:
-            takes = []
-            for take in playing:
-                if take is not None:
-                    takes.append(take)
-                    continue
-                done += 1
-                yield done, total
+        takes = yield from play(context, objects, plan, options, report, total)
         reel = reel_for(context, objects, plan, options.size, options)
         scene = set_stage(stack, context, takes, reel, options, poster=False)[0]
         frame = 1 + min(range(reel.frames), key=lambda index: abs(plan.filmed[index] - now))

@@ -155,14 +155,14 @@ def prepared(context: Any, blend: Path) -> Any:
     from addon.blender.render import FilmOptions
     from addon.blender.render.farm import save_stage
     from addon.blender.render.filming import reel_for
-    from addon.blender.render.playing import play
+    from addon.blender.render.playing import at_once, play
     from addon.blender.render.setting import set_stage
     from addon.blender.render.take import schedule
     from addon.model.report import Report
 
     options, model = FilmOptions(**SMALL), [obj for obj in context.scene.objects if obj.type == "MESH"]
     plan = schedule(context.scene, options, poster=False)
-    takes = [take for take in play(context, model, plan, options, Report()) if take is not None]
+    takes = at_once(play(context, model, plan, options, Report()))
     with ExitStack() as stack:
         reel = reel_for(context, model, plan, options.size, options)
         save_stage(set_stage(stack, context, takes, reel, options, poster=False), str(blend), Report())
