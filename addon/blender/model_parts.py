@@ -9,6 +9,10 @@ import bpy
 from .access import armature_of, armature_settings, bone_record, record_of, settings
 
 
+#: What objects of a model's file are.
+_ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
+
+
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
     """The armature of the model that an object belongs to, or None."""
     if obj is None:
@@ -65,8 +69,16 @@ def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 
 def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
-    """The armature of the model that a collection holds."""
-    return next((obj for obj in collection.all_objects if record_of(obj).role == "MODEL"), None)
+    """The armature of the model that a collection holds, also where the user moved it into another."""
+    inside = (obj for obj in collection.all_objects if record_of(obj).role == "MODEL")
+    return next(inside, None) or next(_rigs_of(collection), None)
+
+
+def _rigs_of(collection: bpy.types.Collection) -> Iterator[bpy.types.Object]:
+    for armature in bpy.data.armatures:
+        model = armature_settings(armature)
+        if model.collection == collection and model.rig is not None and model.rig.users_scene:
+            yield model.rig
 
 
 def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
@@ -81,6 +93,19 @@ def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
     collection = settings(rig).collection
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
+
+
+def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The parts that the user moved out of the model's collection, into others of a scene."""
+    collection = settings(rig).collection
+    inside = set(collection.all_objects) if collection is not None else set()
+    own = (obj for obj in rig.children_recursive if obj not in inside and record_of(obj).model == rig)
+    return [obj for obj in own if record_of(obj).role in _ROLES and obj.users_scene]
+
+
+def every_part(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
+    """The same with the strays: what a file has."""
+    return parts(rig, role) + [obj for obj in strays(rig) if record_of(obj).role == role]
 
 
 def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:

@@ -207,7 +207,10 @@ def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop]:
     if not follows:
         return
     mechanism = loops_mechanism(rig)
+    posed = servo_channels(rig).keys()
     for linkage in linkages(mechanism):
+        if any(joint not in posed for joint in linkage.joints if joint not in linkage.chords):
+            continue  # a bone is gone: nothing can be followed until it is made again
         drivers = [joint for joint in linkage.joints if joint not in follows and joint not in linkage.chords]
         if drivers and follows.intersection(linkage.joints):
             yield LiveLoop(rig, linkage, mechanism, drivers)

@@ -15,12 +15,14 @@ from ...model.sides import name_list
 from ...model.validate import Finding, validate
 from ..access import record_of, settings
 from ..extract import extract
-from ..model_parts import file_name, parts
+from ..extract.designs import Designs
+from ..model_parts import file_name, parts, strays
 from .fitting import is_gone, loose_shapes, lost_joints, misfit
 from .overlapping import overlapping
 from .refit import give_ids, moved_joints
 from .twin_meshes import mesh_differences
 from .twins import by_id, plane_between
+from .unwritten import unwritten
 
 #: How far (as a share) the scales of a body may differ, and how far from a right angle (as a cosine) its axes be.
 _UNEVEN, _SHEARED = 1e-4, 1e-4
@@ -33,6 +35,9 @@ _MOST_NAMES = 3
 
 def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Everything that is to be said of a model, errors first: of its mechanism, and of its objects."""
+    if settings(rig).collection is None:
+        told = f"The collection of {rig.name!r} was deleted: it holds what belongs to the mechanism"
+        return [Finding("collection-gone", "error", told, "model", fix="Make it again")]
     if is_gone(rig, rig):
         name = record_of(rig).source_name
         told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
@@ -49,7 +54,7 @@ def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
         *lost,
         *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
         *overlapping(mechanism), *_scales(rig), *_misfits(rig, mechanism), *_edited(rig, mechanism.report),
-        *_moved(rig), *_loose(rig), *_meshes(rig, mechanism.report),
+        *_moved(rig), *_loose(rig), *_meshes(rig, mechanism.report), *unwritten(rig), *_strays(rig),
     ]  # fmt: skip
     return sorted(found, key=lambda finding: _ORDER[finding.severity])
 
@@ -107,6 +112,13 @@ def _loose(rig: bpy.types.Object) -> Iterator[Finding]:
         yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Hang it on its body again")
 
 
+def _strays(rig: bpy.types.Object) -> Iterator[Finding]:
+    """Parts that the user moved into other collections: files have them, what works on the model's own has not."""
+    for obj in strays(rig):
+        told = f"{obj.name!r} is in none of the model's collections: physics and posing do not know it"
+        yield Finding("part-elsewhere", "warning", told, "object", (obj.name,), "Take it back")
+
+
 def _moved(rig: bpy.types.Object) -> Iterator[Finding]:
     """Joints that were moved by hand: their bones turn where they were."""
     moved = moved_joints(rig)
@@ -138,15 +150,17 @@ def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
     elif abs(whole[0] - 1.0) > _UNEVEN:
         told = f"The model as a whole is scaled by {whole[0]:.3g}: files keep its own size"
         yield Finding("model-scaled", "warning", told, "model")
+    designs = Designs(rig)
     for obj in parts(rig, "BODY"):
-        axes = np.array(obj.matrix_basis)[:3, :3]
+        axes = np.array(designs.of(obj))[:3, :3]
         scale = np.linalg.norm(axes, axis=0)
         unit = axes / np.where(scale > 0.0, scale, 1.0)
         name, own = file_name(obj), (record_of(obj).source_id,)
         if scale.min() <= 0.0:
             yield Finding("body-flat", "error", f"Body {name!r} is scaled to nothing", "body", own)
         elif max(abs(float(unit[:, a] @ unit[:, b])) for a, b in combinations(range(3), 2)) > _SHEARED:
-            yield Finding("body-sheared", "error", f"Body {name!r} is sheared", "body", own)
+            told = f"Body {name!r} is sheared, which no file can hold: apply the scale of what it hangs on"
+            yield Finding("body-sheared", "error", told, "body", own)
         elif np.ptp(scale) > _UNEVEN * scale.max() and any(shape.type in _ROUND for shape in record_of(obj).shapes):
             told = f"Body {name!r} is round and scaled unevenly: files keep the larger side"
             yield Finding("body-uneven", "warning", told, "body", own)

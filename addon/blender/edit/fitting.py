@@ -14,13 +14,16 @@ from ...model.records import Mechanism
 from ...model.report import FormatError
 from ..access import record_of, settings
 from ..build.plan import plan
-from ..extract import extract
-from ..model_parts import child_collection, own_bones, parts
+from ..model_parts import child_collection, every_part, own_bones, parts
 from ..records import unflat
-from .places import put_design, rigid
+from .places import put_design
 from .refit import present_bones, refit
 from .twins import by_id
 
+#: The child collections of a model by the roles of what they hold.
+_FOLDERS = {
+    "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
+}  # fmt: skip
 #: Entries of two local matrices that differ by less are the same.
 _SAME = 1e-6
 
@@ -75,29 +78,6 @@ def _hangs_on(obj: bpy.types.Object, rig: bpy.types.Object, bone: str) -> bool:
     return obj.parent_type == "BONE" and obj.parent_bone == bone if bone else obj.parent_type != "BONE"
 
 
-def hang_again(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> None:
-    """Hang parts on the bones that carry them again. What still has the design that it was made with keeps it; what was
-    moved since, or cleared of its parent where it stood, is designed where it stands now."""
-    bpy.context.view_layer.update()
-    decided = plan(extract(settings(rig).collection), closed=False)
-    present = present_bones(rig, decided)
-    carriers = dict(_carried(rig))
-    for obj in objects:
-        if np.abs(np.array(obj.matrix_basis) - unflat(record_of(obj).built)).max() <= _SAME:
-            continue
-        design = rig.matrix_world.inverted() @ obj.matrix_world
-        number = decided.bone_of_body.get(carriers.get(obj, ""))
-        bone = present[number] if number is not None else None
-        if bone is not None:
-            pose = rig.pose.bones[bone]
-            design = pose.bone.matrix_local @ pose.matrix.inverted() @ design
-        scale = design.to_scale()
-        put_design(obj, rigid(design))
-        if max(abs(part - 1.0) for part in scale[:]) > _SAME:
-            obj.matrix_basis = obj.matrix_basis.normalized() @ Matrix.Diagonal((*scale, 1.0))
-    refit(rig)
-
-
 # ---------------------------------------------------------------- deleted by hand
 
 
@@ -109,7 +89,7 @@ def is_gone(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
 
 def lost_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, list[bpy.types.Object]]]:
     """Joints whose bodies were deleted by hand, with those bodies as far as Blender still has them."""
-    bodies = set(parts(rig, "BODY"))
+    bodies = set(every_part(rig, "BODY"))
     out = []
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint
@@ -126,11 +106,22 @@ def take_back(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> lis
     for obj in objects:
         for each in (obj, *(child for child in obj.children if record_of(child).role == "SHAPE")):
             if is_gone(each, rig):
-                folder = "Collision" if record_of(each).role == "SHAPE" else "Bodies"
-                child_collection(rig, folder).objects.link(each)
+                child_collection(rig, _FOLDERS[record_of(each).role]).objects.link(each)
         names.append(obj.name)
     refit(rig)
     return names
+
+
+def make_collection_again(rig: bpy.types.Object) -> None:
+    """Give a model whose collection was deleted, and not its parts, one again."""
+    model = settings(rig)
+    model.collection = bpy.data.collections.new(record_of(rig).source_name or rig.name)
+    bpy.context.scene.collection.children.link(model.collection)
+    model.collection.objects.link(rig)
+    for obj in bpy.data.objects:
+        if record_of(obj).model == rig and record_of(obj).role in _FOLDERS:
+            child_collection(rig, _FOLDERS[record_of(obj).role]).objects.link(obj)
+    refit(rig)
 
 
 def take_armature_back(rig: bpy.types.Object) -> None:

@@ -14,7 +14,7 @@ from ..listeners import quiet
 from ..model_parts import file_name, parts
 from ..records import read_shape
 from .authoring import DENSITY
-from .fitting import hang_again, hang_shapes, lost_joints, take_armature_back, take_back
+from .fitting import hang_shapes, lost_joints, make_collection_again, take_armature_back, take_back
 from .joints import delete_parts
 from .refit import refit
 from .shape_making import take_mesh, take_shape
@@ -96,8 +96,9 @@ def _refit(rig: bpy.types.Object, _finding: Finding) -> str:
     return "The armature fits its parts"
 
 
-def _hang(rig: bpy.types.Object, finding: Finding) -> str:
-    hang_again(rig, _objects(rig, finding))
+def _hang(rig: bpy.types.Object, _finding: Finding) -> str:
+    bpy.context.view_layer.update()
+    refit(rig)  # which hangs all parts where they belong, designed where an export has them
     return "It hangs on its bone again"
 
 
@@ -109,6 +110,16 @@ def _hang_shapes(rig: bpy.types.Object, finding: Finding) -> str:
 def _armature(rig: bpy.types.Object, _finding: Finding) -> str:
     take_armature_back(rig)
     return "The armature is back"
+
+
+def _collection(rig: bpy.types.Object, _finding: Finding) -> str:
+    make_collection_again(rig)
+    return "The collection is there again"
+
+
+def _take_back(rig: bpy.types.Object, finding: Finding) -> str:
+    take_back(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+    return "It is in the model's collection again"
 
 
 def _bodies_back(rig: bpy.types.Object, finding: Finding) -> str:
@@ -142,6 +153,8 @@ _MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "twin-one-sided": _unlink,
     "name-twice": _number,
     "armature-gone": _armature,
+    "collection-gone": _collection,
+    "part-elsewhere": _take_back,
     "bones-gone": _refit,
     "bones-left": _refit,
     "joint-moved": _refit,

@@ -39,6 +39,7 @@ from ..build.starts import followers
 from ..channels import Channel, servo_channels
 from ..compat import action_curves
 from ..extract import extract, own_ids
+from ..extract.designs import Designs
 from ..extract.numbers import was_moved
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
@@ -60,6 +61,7 @@ def refit(rig: bpy.types.Object) -> Report:
     give_ids(rig)
     with live_loops.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
         decided = plan(extract(settings(rig).collection), closed=False)
+        designs = _designs(rig)
         records = [record_of(empty) for empty in parts(rig, "JOINT")]
         loops = {record.source_id for record in records if record.joint.loop}
         retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
@@ -71,7 +73,7 @@ def refit(rig: bpy.types.Object) -> Report:
         with quiet():
             _record_joints(rig, decided)
             _set_bones(rig, decided, names, present)
-            _hang(rig, Hook(decided, rig, names), decided)
+            _hang(rig, Hook(decided, rig, names), decided, designs)
         live_loops.forget(rig)
         after = servo_channels(rig)
         for joint in pose.keys() & after.keys():
@@ -236,8 +238,20 @@ def _choose_followers(rig: bpy.types.Object, decided: Plan) -> None:
         set_follows(empty, record_of(empty).source_id in chosen)
 
 
-def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan) -> None:
-    """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole."""
+def _designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
+    """The designs of parts of which their local matrices are not, as they hang now."""
+    designs = Designs(rig)
+    now = {obj: designs.of(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+    return {obj: design for obj, design in now.items() if design != obj.matrix_basis}
+
+
+def _hang(
+    rig: bpy.types.Object, hook: Hook, decided: Plan, designs: Mapping[bpy.types.Object, Matrix]
+) -> None:
+    """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole.
+    ``designs`` are those of parts that hang elsewhere."""
+    for obj, design in designs.items():
+        obj.matrix_basis = design
     bodies = {body.id: body for body in decided.mechanism.bodies}
     for obj in parts(rig, "BODY"):
         body = bodies.get(record_of(obj).source_id)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
@@ -26,12 +27,13 @@ from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
-from ..model_parts import file_name, parts, renamed_bones, rig_in
+from ..model_parts import every_part, file_name, renamed_bones, rig_in, strays
 from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
 from .deleted import Before
+from .designs import Designs
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
@@ -66,18 +68,19 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
-    present = set(collection.all_objects)
-    reading = _Reading(mechanism.report, joint_frames_world(base), design_openings(base), renamed_bones(rig))
+    present = {*collection.all_objects, *strays(rig)}
+    designs = Designs(rig)
+    reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.children = shape_children(present, mechanism.report)
     reading.colored = settings(rig).version >= 3
     reading.switched = _switch_assemblies(rig, mechanism)
-    bodies = own_ids([obj for obj in parts(rig, "BODY") if obj in present], base.bodies)
-    joints = own_ids([obj for obj in parts(rig, "JOINT") if obj in present], base.joints)
+    bodies = own_ids([obj for obj in every_part(rig, "BODY") if obj in present], base.bodies)
+    joints = own_ids([obj for obj in every_part(rig, "JOINT") if obj in present], base.joints)
     reading.ids = bodies
     before = Before.of(base)
     hung = Attachments({body.id: body.com for body in base.bodies}, {*bodies.values()}, mechanism.report)
     if settings(rig).version >= 2:  # before, they had no objects
-        frames, lights = ([obj for obj in parts(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
+        frames, lights = ([obj for obj in every_part(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
         mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
     else:
         mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
@@ -117,7 +120,7 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
     user put there, a scale of the whole."""
     scale = rig.matrix_world.to_scale()
     if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
-        report.warn("scaled-model", f"{rig.name!r} is scaled as a whole; the file keeps its own size")
+        report.warn("scaled-model", f"{rig.name!r} is scaled as a whole; the file keeps its own size: Object > Apply > Scale has it written")
     for obj in collection.all_objects:
         if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
             report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out", where=obj.name)
@@ -189,6 +192,7 @@ class _Reading:
     ``colored``: materials know the colours that they were made with."""
 
     report: Report
+    designs: Designs
     frames: dict[str, Array]
     openings: dict[str, Array]
     bones: dict[str, str] = field(default_factory=dict)
@@ -212,8 +216,9 @@ class _Reading:
         body.shapes = body_shapes(obj, body.shapes, body.com, self.children, self.report)
         if self.colored:
             self._paint(obj, body)
-        if exact is None or was_moved(obj):
-            body.pose, scale = edited_pose(obj, exact)
+        design = self.designs.of(obj)
+        if exact is None or was_moved(obj, design):
+            body.pose, scale = edited_pose(obj, exact, design)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
             if np.abs(scale - 1.0).max() > 1e-6:
                 self._tell_of_uneven(obj, body, scale)
@@ -244,7 +249,8 @@ class _Reading:
         joint.name = file_name(obj, self.bones)
         rewired = (parent, child) != (joint.parent, joint.child)
         opening, reopened = _opening(part, None if rewired else self.openings.get(joint.id))
-        moved = was_moved(obj) or bool({joint.parent, joint.child} & self.moved)
+        design = self.designs.of(obj)
+        moved = was_moved(obj, design) or bool({joint.parent, joint.child} & self.moved)
         if exact is None or rewired or reopened or moved:
             known = (old or original) is not None  # an end that the file leaves open is the world
             at_world = part.at_world and (parent is None) != (child is None)
@@ -254,7 +260,7 @@ class _Reading:
             )
             joint.parent, joint.child = parent, child
             joint.active = part.active and not lost and parent != child
-            frame = _edited_frame(obj, exact)
+            frame = _edited_frame(obj, exact, design)
             joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
             frame = frame if opening is None else frame @ opening
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
@@ -308,14 +314,14 @@ def _opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, boo
     return opening, True
 
 
-def _edited_frame(obj: bpy.types.Object, exact: Array | None) -> Array:
+def _edited_frame(obj: bpy.types.Object, exact: Array | None, design: Matrix) -> Array:
     """A joint's frame in the model's axes, from its empty, which has the axis where Blender's constraint wants it."""
     turn = constraint_turn(record_of(obj).joint)
-    if exact is not None and not was_moved(obj):
+    if exact is not None and not was_moved(obj, design):
         return exact
     if turn is None:
-        return edited_pose(obj, exact)[0]
-    return edited_pose(obj, None if exact is None else exact @ turn)[0] @ inverse(turn)
+        return edited_pose(obj, exact, design)[0]
+    return edited_pose(obj, None if exact is None else exact @ turn, design)[0] @ inverse(turn)
 
 
 def _kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:

@@ -48,17 +48,20 @@ def edited(now: float, before: float) -> float:
     return before if same(now, before) else plain(now)
 
 
-def was_moved(obj: bpy.types.Object) -> bool:
-    """Whether an object's design was moved, turned or scaled since it was built."""
-    return flat(obj.matrix_basis) != list(record_of(obj).built)
+def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
+    """Whether an object's design was moved, turned or scaled since it was built. ``design``: where it is now, if not
+    at its local matrix."""
+    return flat(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
 
 
-def edited_pose(obj: bpy.types.Object, exact: Array | None) -> tuple[Array, Array]:
+def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | None = None) -> tuple[Array, Array]:
     """An object's design pose (4, 4) without its scale, and that scale (3,): all negative for a mirrored object, which
     Blender takes as one turned inside out through its origin.
 
-    ``exact`` is the pose that it was built at in full, None where nobody knows it."""
-    place, turn, size = obj.matrix_basis.decompose()
+    ``exact`` is the pose that it was built at in full, None where nobody knows it; ``design`` the matrix that it has
+    now, its local one if None."""
+    design = obj.matrix_basis if design is None else design
+    place, turn, size = design.decompose()
     pose = np.eye(4)
     pose[:3, :3] = _rotation(turn)
     pose[:3, 3] = [plain(x) for x in place[:]]
@@ -67,7 +70,7 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None) -> tuple[Array, Arra
         place, turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
         if np.abs(pose[:3, :3] - _rotation(turn)).max() <= _SAME_TURN:
             pose[:3, :3] = exact[:3, :3]
-        kept = [same(float(x), float(y)) for x, y in zip(obj.matrix_basis.translation[:], place[:], strict=True)]
+        kept = [same(float(x), float(y)) for x, y in zip(design.translation[:], place[:], strict=True)]
         pose[:3, 3] = np.where(kept, exact[:3, 3], pose[:3, 3])
     return pose, scale
 

@@ -18,8 +18,9 @@ from ...formats.obj_write import obj_text
 from ...model.records import Array, Body, Mechanism, Shape
 from ...model.report import Report
 from ..build.meshes import file_of
-from ..model_parts import parts, require_rig
+from ..model_parts import every_part, require_rig
 from . import own_ids
+from .designs import Designs
 
 #: Formats that name no mesh files: bodies have the size of their meshes there.
 _WITHOUT = {"juice"}
@@ -31,7 +32,9 @@ def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, pat
     shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
     that ``path`` names it. OSError where they cannot be written."""
     report = Report()
-    objects = {own: obj for obj, own in own_ids(parts(require_rig(collection), "BODY")).items()}
+    rig = require_rig(collection)
+    designs = Designs(rig)
+    objects = {own: obj for obj, own in own_ids(every_part(rig, "BODY")).items()}
     losses = Losses()
     meshes = _Folder(Path(path), {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh})
     for body in mechanism.bodies:
@@ -39,7 +42,7 @@ def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, pat
         own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]
         if obj is None or not own:
             continue
-        points, polygons = _surface(obj, body)
+        points, polygons = _surface(obj, body, np.array(designs.of(obj).to_scale()))
         for number in own:
             shape = body.shapes[number]
             if format_ in _WITHOUT:
@@ -100,8 +103,9 @@ def _without_name(data: bytes) -> bytes:
     return b"\n".join(line for line in data.splitlines() if not line.startswith((b"o ", b"#")))
 
 
-def _surface(obj: bpy.types.Object, body: Body) -> tuple[Array, list[tuple[int, ...]]]:
-    """Points (n, 3) of a body's mesh in the body's own frame, and its polygons; modifiers are applied."""
+def _surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Array, list[tuple[int, ...]]]:
+    """Points (n, 3) of a body's mesh in the body's own frame, and its polygons; modifiers are applied,
+    and the ``scale`` (3,) of its design."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     mesh = evaluated.to_mesh()
     try:
@@ -110,7 +114,6 @@ def _surface(obj: bpy.types.Object, body: Body) -> tuple[Array, list[tuple[int, 
         polygons = [tuple(polygon.vertices) for polygon in mesh.polygons]
     finally:
         evaluated.to_mesh_clear()
-    scale = np.array(obj.matrix_basis.to_scale())
     if np.prod(scale) < 0.0:
         polygons = [polygon[::-1] for polygon in polygons]
     return numbers.reshape(-1, 3).astype(np.float64) * scale + body.com, polygons

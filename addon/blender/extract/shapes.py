@@ -72,6 +72,11 @@ def _followed(shape: Shape, child: bpy.types.Object, com: Array) -> Shape:
     return _resized(replace(shape, pose=pose), scale)
 
 
+def is_own_mesh(obj: bpy.types.Object) -> bool:
+    """Whether files get a body's mesh as it is seen, modifiers and all: it came from none."""
+    return any(shape.visual and shape.type == "mesh" and not shape.mesh for shape in record_of(obj).shapes)
+
+
 def mesh_was_edited(obj: bpy.types.Object) -> bool:
     """Whether the mesh no longer is the surface of the shapes that it was made for."""
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]

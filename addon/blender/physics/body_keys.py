@@ -92,6 +92,11 @@ def _constraints(obj: bpy.types.Object, holder: bpy.types.Object) -> list[bpy.ty
     return [held for held in copies if held.target == holder or (held.name == _NAME and held.target is None)]
 
 
+def is_ours(held: bpy.types.Constraint) -> bool:
+    """Whether a constraint of a body is one that puts it where its own keys are."""
+    return held.type == "COPY_TRANSFORMS" and held.name.split(".")[0] == _NAME
+
+
 def _bone_of(obj: bpy.types.Object, holder: bpy.types.Object) -> str | None:
     """The bone that a body is put to."""
     bones = armature_of(holder).bones

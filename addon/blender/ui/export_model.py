@@ -138,8 +138,10 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
     def _collection(self, context: bpy.types.Context) -> bpy.types.Collection:
         if not self.collection:
             rig = model_in(context)
-            if rig is None or settings(rig).collection is None:
-                raise ValueError(why_no_model(context) if rig is None else f"{rig.name!r} has lost its collection")
+            if rig is None:
+                raise ValueError(why_no_model(context))
+            if settings(rig).collection is None:
+                raise ValueError(f"The collection of {rig.name!r} was deleted: Check Mechanism makes it again")
             return settings(rig).collection
         collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
         if collection is None:

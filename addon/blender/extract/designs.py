@@ -1,0 +1,137 @@
+"""Where the parts of a model are designed, whatever they hang on by now."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..access import armature_of, record_of
+from ..model_parts import parts, root_bones, servo_bones
+from ..records import unflat
+
+#: Entries of two matrices that differ by no more, as shares of what they place, are the same.
+_SAME = 1e-5
+
+
+class Designs:
+    """The design poses of a model's bodies and joints in the model's own frame.
+
+    What hangs on the armature is designed where it is seen at rest, which is its local matrix where it hangs as it was
+    made. What the user hung elsewhere is designed so that the model, posed as it is now, has it where it is seen. What
+    merely lost its parent, or whose bone is gone, keeps the design that it was made with."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self.rig = rig
+        self._frame = rig.matrix_world.inverted_safe()
+
+    @cached_property
+    def _carriers(self) -> dict[bpy.types.Object, str]:
+        """The bones that carry bodies; without those of the world and of copies that have none yet."""
+        chains, roots = servo_bones(self.rig), root_bones(self.rig)
+        out = {obj: roots[own] for obj in parts(self.rig, "BODY") if (own := record_of(obj).source_id) in roots}
+        for empty in parts(self.rig, "JOINT"):
+            joint = record_of(empty).joint
+            body = joint.parent if joint.against else joint.child
+            if body is not None and not joint.loop and record_of(empty).source_id in chains:
+                out.setdefault(body, chains[record_of(empty).source_id])
+        return out
+
+    def carrier(self, obj: bpy.types.Object) -> str:
+        """The bone that carries a body, or the body that a joint stands on; empty where none is known."""
+        record = record_of(obj)
+        body = obj if record.role == "BODY" else record.joint.parent or record.joint.child
+        return self._carriers.get(body, "") if body is not None else ""
+
+    def of(self, obj: bpy.types.Object) -> Matrix:
+        """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made."""
+        basis = obj.matrix_basis
+        hung = self._hung(obj)
+        if hung is not None:
+            return basis if _is_one(hung, obj) else _as_built(obj, hung @ basis)
+        if _lost_its_bone(obj):
+            return basis
+        if obj.parent is None and is_as_built(obj, basis):
+            return _as_built(obj, basis)
+        design = self._frame @ _standing(obj)
+        bone = self.carrier(obj)
+        if bone:
+            pose = self.rig.pose.bones[bone]
+            design = pose.bone.matrix_local @ pose.matrix.inverted_safe() @ design
+        return _as_built(obj, design)
+
+    def on(self, obj: bpy.types.Object, holder: bpy.types.Object | None) -> Matrix:
+        """The pose of a frame, light or collision shape on the object that it was made a child of."""
+        basis = obj.matrix_basis
+        if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
+            hung = obj.matrix_parent_inverse
+            return basis if _is_one(hung, obj) else _as_built(obj, hung @ basis)
+        if obj.parent is None and is_as_built(obj, basis):
+            return _as_built(obj, basis)
+        return _as_built(obj, holder.matrix_world.inverted_safe() @ obj.matrix_world)
+
+    def _hung(self, obj: bpy.types.Object) -> Matrix | None:
+        """What comes between an object's local matrix and the model's frame at rest, None where it hangs elsewhere."""
+        if obj.parent != self.rig:
+            return None
+        if obj.parent_type != "BONE":
+            return obj.matrix_parent_inverse
+        bone = armature_of(self.rig).bones.get(obj.parent_bone)
+        if bone is None:
+            return None
+        return bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
+
+
+def is_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
+    """Whether a pose is the one that a part was made with, as far as a change of parents can tell."""
+    off = np.abs(np.array(now) - unflat(record_of(obj).built))
+    return bool(off[:3, :3].max() <= _SAME and off[:3, 3].max() <= _SAME * _reach(obj))
+
+
+def _as_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
+    """A pose that was reckoned through the world, without the rounding of that: what is as it was built is that."""
+    built = unflat(record_of(obj).built)
+    pose, reach = np.array(now, dtype=np.float64), _reach(obj)
+    if np.abs(pose - built)[:3, :3].max() <= _SAME:
+        pose[:3, :3] = built[:3, :3]
+    step = 10.0 ** np.floor(np.log10(_SAME * reach))
+    same = np.abs(pose - built)[:3, 3] <= _SAME * reach
+    pose[:3, 3] = np.where(same, built[:3, 3], np.round(pose[:3, 3] / step) * step)
+    return Matrix(pose.tolist())
+
+
+def _reach(obj: bpy.types.Object) -> float:
+    """How far from the origins, of the world and of the model, a part is: what 32 bits can tell goes by that."""
+    here, parent = obj.matrix_world.translation.length, obj.matrix_parent_inverse.translation.length
+    return max(here, parent, float(np.linalg.norm(unflat(record_of(obj).built)[:3, 3])), 1e-3)
+
+
+def _is_one(hung: Matrix, obj: bpy.types.Object) -> bool:
+    """Whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
+    off = np.abs(np.array(hung) - np.eye(4))
+    reach = max(1.0, obj.matrix_parent_inverse.translation.length)
+    return bool(off[:3, :3].max() <= _SAME and off[:3, 3].max() <= _SAME * reach)
+
+
+def _lost_its_bone(obj: bpy.types.Object) -> bool:
+    parent = obj.parent
+    on_rig = parent is not None and parent.type == "ARMATURE" and obj.parent_type == "BONE"
+    return on_rig and obj.parent_bone not in armature_of(parent).bones  # type: ignore[arg-type]
+
+
+def _standing(obj: bpy.types.Object) -> Matrix:
+    """Where an object stands in the world, without what a simulation does to it."""
+    parent = obj.parent
+    if obj.rigid_body is None or obj.rigid_body.kinematic or obj.rigid_body.type != "ACTIVE":
+        return obj.matrix_world
+    if parent is None:
+        return obj.matrix_basis
+    if obj.parent_type == "OBJECT":
+        return _standing(parent) @ obj.matrix_parent_inverse @ obj.matrix_basis
+    if obj.parent_type == "BONE" and parent.type == "ARMATURE" and obj.parent_bone in parent.pose.bones:
+        bone = parent.pose.bones[obj.parent_bone]
+        tail = bone.matrix @ Matrix.Translation((0.0, bone.bone.length, 0.0))
+        return parent.matrix_world @ tail @ obj.matrix_parent_inverse @ obj.matrix_basis
+    return obj.matrix_world
