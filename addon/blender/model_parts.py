@@ -8,7 +8,6 @@ import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
 
-
 #: What objects of a model's file are.
 _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
 
@@ -43,6 +42,15 @@ def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
         rig = armature_settings(armature).rig
         if rig is not None and rig.data == armature and not is_foreign(rig) and is_in(scene, rig):
             yield rig
+
+
+def lost_rigs(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    """The armatures that the user deleted, whose models' collections are in a scene still."""
+    present = set(scene.collection.children_recursive)
+    for armature in bpy.data.armatures:
+        model = armature_settings(armature)
+        if model.rig is not None and model.collection in present and not model.rig.users_scene:
+            yield model.rig
 
 
 def is_foreign(rig: bpy.types.Object) -> bool:

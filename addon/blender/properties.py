@@ -74,6 +74,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     fitted: FloatVectorProperty(size=16, description="The local matrix of a joint that its bone was made for")
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint)
+    surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
     immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_changed)
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+import bpy
 import numpy as np
 
 from ..model.records import DOF_SIZE, Array, Dof, Shape
@@ -111,6 +112,15 @@ def read_shape(record: KnuckleShape) -> Shape:
         tuple(record.color) if record.has_color else None,
         record.mesh or None,
     )
+
+
+def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
+    """What tells that a mesh was edited, (4,): how many points it has, and how far out they are along each axis, as
+    the mean of the squares."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    spread = (points.reshape(-1, 3).astype(np.float64) ** 2).mean(axis=0) if len(points) else np.zeros(3)
+    return [float(len(mesh.vertices)), *spread.tolist()]
 
 
 def flat(pose: Any) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import bpy
 import numpy as np
@@ -11,7 +12,7 @@ from mathutils import Matrix
 from ...model.extents import scenery
 from ...model.records import Array, Body, Shape
 from ..access import record_of
-from ..records import flat, write_shape
+from ..records import flat, surface_figures, write_shape
 from .folders import Folders
 from .meshes import MeshShelf, file_of
 from .plan import Plan, center
@@ -80,6 +81,8 @@ def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:
         record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
     record.immobile, record.com, record.active = body.immobile, body.com.tolist(), body.active
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
+    if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
+        record.surface = surface_figures(cast(bpy.types.Mesh, obj.data))
     for shape in body.shapes:
         kept = record.shapes.add()
         write_shape(kept, shape)

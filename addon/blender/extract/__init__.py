@@ -69,6 +69,9 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
     present = {*collection.all_objects, *strays(rig)}
+    for obj in present:
+        if obj.mode == "EDIT" and obj.type == "MESH":
+            obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
     designs = Designs(rig)
     reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.children = shape_children(present, mechanism.report)

@@ -14,6 +14,8 @@ from ..records import unflat
 
 #: Entries of two matrices that differ by no more, as shares of what they place, are the same.
 _SAME = 1e-5
+#: Where 32 bits cannot reckon any more; Blender keeps an infinite number as the last that it knows.
+_FAR = 1e18
 
 
 class Designs:
@@ -46,7 +48,14 @@ class Designs:
         return self._carriers.get(body, "") if body is not None else ""
 
     def of(self, obj: bpy.types.Object) -> Matrix:
-        """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made."""
+        """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made.
+        ValueError where that is no number."""
+        design = self._of(obj)
+        if not (np.abs(np.array(design)) < _FAR).all():
+            raise ValueError(f"{obj.name!r} stands at no number: set its location, rotation and scale anew")
+        return design
+
+    def _of(self, obj: bpy.types.Object) -> Matrix:
         basis = obj.matrix_basis
         hung = self._hung(obj)
         if hung is not None:

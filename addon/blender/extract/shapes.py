@@ -14,8 +14,11 @@ from ...model.records import Array, Shape
 from ...model.report import Report
 from ...model.surfaces import is_measured, is_surface_of
 from ..access import record_of
-from ..records import UNIT_SIZE, read_shape
+from ..records import UNIT_SIZE, read_shape, surface_figures
 from .numbers import edited, edited_pose, plain, was_moved
+
+#: Shares of a mesh's spread by which it may seem another in 32 bits.
+_SAME_SURFACE = 1e-5
 
 Children = dict[tuple[bpy.types.Object, int], bpy.types.Object]
 
@@ -80,8 +83,10 @@ def is_own_mesh(obj: bpy.types.Object) -> bool:
 def mesh_was_edited(obj: bpy.types.Object) -> bool:
     """Whether the mesh no longer is the surface of the shapes that it was made for."""
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    if not shapes or not all(map(is_measured, shapes)):
+    if not shapes or is_own_mesh(obj):
         return False
+    if not all(map(is_measured, shapes)):
+        return _is_other_mesh(obj)
     if not len(obj.data.polygons):  # type: ignore[union-attr]
         return True
     com = np.array(record_of(obj).com)
@@ -95,6 +100,14 @@ def mesh_was_edited(obj: bpy.types.Object) -> bool:
     if np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size:
         return True
     return not is_surface_of(shapes, *_corners_and_middles(cast(bpy.types.Mesh, obj.data)))
+
+
+def _is_other_mesh(obj: bpy.types.Object) -> bool:
+    """Whether a mesh that was read from a file is not as it was read. (Models of earlier releases do not know.)"""
+    before = np.array(record_of(obj).surface)
+    now = np.array(surface_figures(cast(bpy.types.Mesh, obj.data)))
+    spread = max(float(before[1:].sum()), 1e-30)
+    return bool(before.any()) and float(np.abs(now - before).max()) > _SAME_SURFACE * spread
 
 
 def _corners_and_middles(mesh: bpy.types.Mesh) -> tuple[Array, Array]:

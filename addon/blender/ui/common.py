@@ -12,7 +12,7 @@ from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..access import record_of
-from ..model_parts import active_rig, is_foreign, original_of, parts, rigs_in
+from ..model_parts import active_rig, is_foreign, lost_rigs, original_of, parts, rigs_in
 from ..translations import told
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
@@ -38,7 +38,15 @@ def why_no_model(context: bpy.types.Context) -> str:
     count = len(list(rigs_in(context.scene)))
     if count:
         return f"Select any part of the mechanism that you mean: the scene holds {count}"
+    gone = next(lost_rigs(context.scene), None)
+    if gone is not None:
+        return why_gone(gone)
     return "There is no mechanism in the scene: import one with File > Import > Mechanism"
+
+
+def why_gone(rig: bpy.types.Object) -> str:
+    """What to do where the armature of a model was deleted."""
+    return f"The armature of {rig.name!r} was deleted: select one of its bodies, and Check Mechanism takes it back"
 
 
 def why_foreign(rig: bpy.types.Object) -> str:

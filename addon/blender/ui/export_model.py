@@ -26,6 +26,7 @@ from .common import (
     model_in,
     refuse,
     tell,
+    why_gone,
     why_no_model,
     with_extension,
 )
@@ -140,6 +141,8 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             rig = model_in(context)
             if rig is None:
                 raise ValueError(why_no_model(context))
+            if not rig.users_scene:
+                raise ValueError(why_gone(rig))
             if settings(rig).collection is None:
                 raise ValueError(f"The collection of {rig.name!r} was deleted: Check Mechanism makes it again")
             return settings(rig).collection

@@ -1,4 +1,4 @@
-"""What tests of exporting from odd scenes share: models of the four formats, and where the scene and a file have bodies."""
+"""What tests of exporting from odd scenes share: models of the four formats, and where bodies are, seen and in files."""
 
 from __future__ import annotations
 

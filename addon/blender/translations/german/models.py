@@ -58,7 +58,6 @@ WORDS: dict[str, str] = {
     "Collection {} holds {} mechanisms: a file holds one": (
         "Sammlung {} enthält {} Mechanismen: eine Datei enthält einen"
     ),
-    "{} has lost its collection": "{} hat seine Sammlung verloren",
     "Import Mechanism": "Mechanismus importieren",
     "Bring in mechanisms: bodies, joints that turn within their stops, physics and the file's gait": (
         "Mechanismen hereinholen: Körper, Gelenke, die innerhalb ihrer Anschläge drehen, Physik und den Gang der Datei"

@@ -41,7 +41,6 @@ WORDS: dict[str, str] = {
         "Körper {} ist rund und ungleichmäßig skaliert: Dateien behalten die größere Seite"
     ),
     "Body {} is scaled to nothing": "Körper {} ist auf nichts skaliert",
-    "Body {} is sheared": "Körper {} ist geschert",
     "Nobody but you can know how to mend this: {}": "Nur Sie können wissen, wie das zu beheben ist: {}",
     "The stops were exchanged": "Die Anschläge wurden getauscht",
     "It begins at its stop": "Es beginnt an seinem Anschlag",
@@ -90,6 +89,19 @@ WORDS: dict[str, str] = {
     "It was deleted": "Es wurde gelöscht",
     "Take it back": "Zurückholen",
     "Delete it": "Löschen",
+    "The collection of {} was deleted: it holds what belongs to the mechanism": "Die Collection von {} wurde gelöscht: Sie hält, was zum Mechanismus gehört",
+    "Make it again": "Neu machen",
+    "{} is in none of the model's collections: physics and posing do not know it": "{} ist in keiner Collection des Modells: Physik und Pose kennen es nicht",
+    "Body {} is sheared, which no file can hold: apply the scale of what it hangs on": "Der Körper {} ist geschert, was keine Datei halten kann: die Skalierung dessen anwenden, woran er hängt",
+    "The collection is there again": "Die Collection ist wieder da",
+    "It is in the model's collection again": "Es ist wieder in der Collection des Modells",
+    "The constraints of {} put it elsewhere than files have it ({}): Object > Apply > Visual Transform takes what is seen": "Die Constraints von {} setzen es anderswohin, als Dateien es haben ({}): Objekt > Anwenden > Visuelle Transformation übernimmt, was zu sehen ist",
+    "What modifiers make of {} is in no file ({}): apply them and take the mesh as its shape": "Was Modifikatoren aus {} machen, ist in keiner Datei ({}): sie anwenden und das Mesh als seine Form nehmen",
+    "What {} is instanced on is in no file: Object > Apply > Make Instances Real, then Make Body": "Was {} instanziert, ist in keiner Datei: Objekt > Anwenden > Instanzen real machen, dann Körper machen",
+    "{} is scaled as a whole; the file keeps its own size: Object > Apply > Scale has it written": "{} ist als Ganzes skaliert; die Datei behält ihre eigene Größe: Objekt > Anwenden > Skalierung lässt sie schreiben",
+    "{} stands at no number: set its location, rotation and scale anew": "{} steht an keiner Zahl: Position, Rotation und Skalierung neu setzen",
+    "The armature of {} was deleted: select one of its bodies, and Check Mechanism takes it back": "Das Skelett von {} wurde gelöscht: einen seiner Körper wählen, und Mechanismus prüfen holt es zurück",
+    "The collection of {} was deleted: Check Mechanism makes it again": "Die Collection von {} wurde gelöscht: Mechanismus prüfen macht sie neu",
     # twins and mirroring
     "{} pairs have no twins and were found by name: {}": (
         "{} Paare haben keine Zwillinge und wurden am Namen erkannt: {}"
@@ -296,9 +308,6 @@ WORDS: dict[str, str] = {
     # taking out
     "Collection {} holds no mechanism: its armature is missing": (
         "Sammlung {} enthält keinen Mechanismus: das Armature fehlt"
-    ),
-    "{} is scaled as a whole; the file keeps its own size": (
-        "{} ist als Ganzes skaliert; die Datei behält die eigene Größe"
     ),
     "{} is no part of the mechanism and was left out": "{} ist kein Teil des Mechanismus und wurde weggelassen",
     "{} is another model in the collection of {}; it was left out. Import the file again to have the model twice.": (
