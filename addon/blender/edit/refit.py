@@ -245,9 +245,7 @@ def _designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
     return {obj: design for obj, design in now.items() if design != obj.matrix_basis}
 
 
-def _hang(
-    rig: bpy.types.Object, hook: Hook, decided: Plan, designs: Mapping[bpy.types.Object, Matrix]
-) -> None:
+def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan, designs: Mapping[bpy.types.Object, Matrix]) -> None:
     """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole.
     ``designs`` are those of parts that hang elsewhere."""
     for obj, design in designs.items():

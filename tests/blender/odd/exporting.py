@@ -1,4 +1,4 @@
-"""What tests of exporting from odd scenes share: models of the four formats, and where bodies are, seen and in files."""
+"""What tests of exporting from odd scenes share: models of the four formats, and where bodies are."""
 
 from __future__ import annotations
 

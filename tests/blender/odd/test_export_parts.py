@@ -204,9 +204,9 @@ DELETIONS: dict[str, Callable[[Any, random.Random], None]] = {
     "text": lambda rig, _dice: _text(rig),
     "mesh": _mesh,
     "world": lambda _rig, _dice: bpy.ops.rigidbody.world_remove() if bpy.context.scene.rigidbody_world else None,
-    "unlinked": lambda rig, _dice: settings(rig).collection.objects.unlink(rig)
-    if rig.name in settings(rig).collection.objects
-    else None,
+    "unlinked": lambda rig, _dice: (
+        settings(rig).collection.objects.unlink(rig) if rig.name in settings(rig).collection.objects else None
+    ),
 }
 
 
