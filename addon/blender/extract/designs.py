@@ -87,7 +87,7 @@ class Designs:
             return None
         if obj.parent_type != "BONE":
             return obj.matrix_parent_inverse
-        bone = armature_of(self.rig).bones.get(obj.parent_bone)
+        bone: bpy.types.Bone | None = armature_of(self.rig).bones.get(obj.parent_bone)
         if bone is None:
             return None
         return bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
