@@ -49,6 +49,16 @@ def is_foreign(rig: bpy.types.Object) -> bool:
     return data.library is not None or data.override_library is not None
 
 
+def why_linked(scene: bpy.types.Scene) -> str:
+    """What to do in a scene that nothing can be put into, since it is linked from another file; empty in others."""
+    if scene.library is None:
+        return ""
+    return (
+        f"Scene {scene.name!r} is linked from another file, and nothing can be put into it: go to a scene of this file, "
+        "or make it local (File > External Data, or the Outliner)"
+    )
+
+
 def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
     """The model whose settings an armature shows without being it: that of which it is a linked copy. None where it
     is a model of its own."""

@@ -415,6 +415,12 @@ WORDS: dict[str, str] = {
     "The physics of {} is in scene {}: go there, or clear it there first": (
         "Die Physik von {} ist in Szene {}: dorthin gehen oder sie dort zuerst entfernen"
     ),
+    "Scene {} is linked from another file, and nothing can be put into it: go to a scene of this file, or make it local (File > External Data, or the Outliner)": (
+        "Szene {} ist aus einer anderen Datei verknüpft, und nichts kann hineingelegt werden: in eine Szene dieser Datei wechseln oder sie lokal machen (Datei > Externe Daten oder im Outliner)"
+    ),
+    "The scene's rigid-body world has its objects in collection {}, which is linked from another file and takes no more: choose another there (Scene properties, Rigid Body World), or do without physics": (
+        "Die Starrkörperwelt der Szene hat ihre Objekte in der Sammlung {}, die aus einer anderen Datei verknüpft ist und nichts mehr aufnimmt: dort eine andere wählen (Szeneneigenschaften, Starrkörperwelt) oder auf Physik verzichten"
+    ),
     "The scene's rigid-body world is switched off: switch it on (Scene properties, Rigid Body World)": (
         "Die Starrkörper-Welt der Szene ist ausgeschaltet: einschalten (Szene-Eigenschaften, Starrkörper-Welt)"
     ),
