@@ -79,17 +79,42 @@ def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
     return next((obj for obj in collection.all_objects if record_of(obj).role == "MODEL"), None)
 
 
-def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
-    """The armature of a model's collection; ValueError where it has none."""
-    rig = rig_in(collection)
+def require_rig(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.Object:
+    """The armature of a model, which is given by its collection, or by the armature itself where copies of the model
+    may lie in the same collection. ValueError where it has none."""
+    if isinstance(model, bpy.types.Object):
+        return model
+    rig = rig_in(model)
     if rig is None:
-        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+        raise ValueError(f"Collection {model.name!r} holds no mechanism: its armature is missing")
     return rig
+
+
+def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.Collection:
+    """The collection of a model that is given by it or by its armature. ValueError where it has lost it."""
+    if not isinstance(model, bpy.types.Object):
+        return model
+    collection = _collection(model)
+    if collection is None:
+        raise ValueError(f"{model.name!r} has lost its collection")
+    return collection
+
+
+def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
+    """The collection with a model's parts. The armature's data, which know it, are of the library where the model is
+    overridden, and so is what they know."""
+    collection: bpy.types.Collection | None = settings(rig).collection
+    if rig.override_library is None or collection is None or collection.override_library is not None:
+        return collection
+    for each in rig.users_collection:
+        if each.override_library is not None and each.override_library.reference == collection:
+            return each
+    return collection
 
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
-    collection = settings(rig).collection
+    collection = _collection(rig)
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 
 

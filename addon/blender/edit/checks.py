@@ -13,7 +13,7 @@ from ...model.records import Mechanism
 from ...model.report import Report
 from ...model.sides import name_list
 from ...model.validate import Finding, validate
-from ..access import record_of, settings
+from ..access import record_of
 from ..extract import extract
 from ..model_parts import file_name, parts
 from .fitting import is_gone, loose_shapes, lost_joints, misfit
@@ -38,7 +38,7 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
         told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
         return [Finding("armature-gone", "error", told, "model", fix="Take it back")]
     give_ids(rig)
-    return findings(rig, extract(settings(rig).collection))
+    return findings(rig, extract(rig))
 
 
 def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:

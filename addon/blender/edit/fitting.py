@@ -79,7 +79,7 @@ def hang_again(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> No
     """Hang parts on the bones that carry them again. What still has the design that it was made with keeps it; what was
     moved since, or cleared of its parent where it stood, is designed where it stands now."""
     bpy.context.view_layer.update()
-    decided = plan(extract(settings(rig).collection), closed=False)
+    decided = plan(extract(rig), closed=False)
     present = present_bones(rig, decided)
     carriers = dict(_carried(rig))
     for obj in objects:

@@ -18,20 +18,20 @@ from ...formats.obj_write import obj_text
 from ...model.records import Array, Body, Mechanism, Shape
 from ...model.report import Report
 from ..build.meshes import file_of
-from ..model_parts import parts, require_rig
+from ..model_parts import parts
 from . import own_ids
 
 #: Formats that name no mesh files: bodies have the size of their meshes there.
 _WITHOUT = {"juice"}
 
 
-def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, path: str, format_: str) -> Report:
+def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, format_: str) -> Report:
     """Write the meshes of a model's bodies that are in no file yet as ``NAME_meshes/BODY.obj`` beside the model's own
     file, in the axes of their bodies, and have the shapes of ``mechanism`` name them. In formats without meshes the
     shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
     that ``path`` names it. OSError where they cannot be written."""
     report = Report()
-    objects = {own: obj for obj, own in own_ids(parts(require_rig(collection), "BODY")).items()}
+    objects = {own: obj for obj, own in own_ids(parts(rig, "BODY")).items()}
     losses = Losses()
     meshes = _Folder(Path(path), {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh})
     for body in mechanism.bodies:

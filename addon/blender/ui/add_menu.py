@@ -16,9 +16,9 @@ from ..build import BuildOptions, build
 from ..model_parts import require_rig
 from ..translations import told
 from .common import ERRORS, Result, census, refuse, say
-from .local_views import seen_in_local_views
 from .edit_making import KNUCKLE_OT_new_model
 from .edit_models import select_only
+from .local_views import seen_in_local_views
 
 _KINDS: list[Any] = [
     ("pendulum", "Pendulum", "Links that hang from the world and swing", "CON_TRACKTO", 0),

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of, settings
+from addon.blender.access import record_of
 from addon.blender.model_parts import parts
 from addon.model.records import Array
 from tests.blender.scenes import pick

@@ -301,8 +301,8 @@ WORDS: dict[str, str] = {
         "{} ist als Ganzes skaliert; die Datei behält die eigene Größe"
     ),
     "{} is no part of the mechanism and was left out": "{} ist kein Teil des Mechanismus und wurde weggelassen",
-    "{} is another model in the collection of {}; it was left out. Import the file again to have the model twice.": (
-        "{} ist ein anderes Modell in der Sammlung von {}; es wurde weggelassen. Die Datei noch einmal importieren, um das Modell zweimal zu haben."
+    "{} is another model in the collection of {}: it goes into a file of its own": (
+        "{} ist ein anderes Modell in der Sammlung von {}: es kommt in eine eigene Datei"
     ),
     "Its moments of inertia go with its mass": "Seine Trägheitsmomente gehen mit seiner Masse",
     "A round shape stays round; its larger side is written": (
