@@ -196,8 +196,8 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     """The record of a joint."""
 
     type: StringProperty(name="Type", description="What kind of joint it is")
-    parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object)
-    child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object)
+    parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object, override={"LIBRARY_OVERRIDABLE"})
+    child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object, override={"LIBRARY_OVERRIDABLE"})
     at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
     active: BoolProperty(name="Active", description="The joint holds its bodies", default=True)
     loop: BoolProperty(name="Closes a Loop", description="The joint closes a loop and has no bone")

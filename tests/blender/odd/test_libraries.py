@@ -138,7 +138,7 @@ def test_overridden_it_is_posed_and_keyed_and_made_local_it_is_whole(
         assert_alike(found, there)
     bpy.context.view_layer.objects.active = rig
     assert exported(rig, tmp_path) == DUO
-    gait = rig.animation_data.action
+    gait = rig.animation_data.action.name
     rig.animation_data.action = bpy.data.actions.new("Mine")
     bone = rig.pose.bones["Left Hip"]
     for frame, value in ((1, 0.0), (5, 0.3)):
@@ -153,7 +153,7 @@ def test_overridden_it_is_posed_and_keyed_and_made_local_it_is_whole(
     bpy.ops.wm.open_mainfile(filepath=path)
     rig = next(each for each in rigs() if each.override_library is not None)
     assert_alike(played(rig, 5)[4], seen[4])
-    rig.animation_data.action = bpy.data.actions[gait.name] if gait.name in bpy.data.actions else gait
+    rig.animation_data.action = bpy.data.actions[gait]
     select_all()
     assert bpy.ops.object.make_local(type="ALL") == {"FINISHED"}
     rig = next(each for each in rigs() if each.users_scene)
