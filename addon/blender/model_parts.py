@@ -54,8 +54,8 @@ def why_linked(scene: bpy.types.Scene) -> str:
     if scene.library is None:
         return ""
     return (
-        f"Scene {scene.name!r} is linked from another file, and nothing can be put into it: go to a scene of this file, "
-        "or make it local (File > External Data, or the Outliner)"
+        f"Scene {scene.name!r} is linked from another file, and nothing can be put into it: go to a scene of this "
+        "file, or make it local (File > External Data, or the Outliner)"
     )
 
 

@@ -18,7 +18,7 @@ from .properties import KnuckleObject
 
 _NUMBER = re.compile(r"\.\d{3,}$")
 #: Bytes of the shortest name that Blender may have cut to make room for its number.
-_CUT = 58
+_CUT = 55
 _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 #: The armatures that were seen to, with their data, by their ``session_uid``.
@@ -93,7 +93,7 @@ def _was_numbered(name: str, before: str) -> bool:
     stem = _NUMBER.sub("", name)
     if stem == _NUMBER.sub("", before):
         return True
-    return len(stem.encode()) >= _CUT - 3 and before.startswith(stem)
+    return len(stem.encode()) >= _CUT and before.startswith(stem)
 
 
 @persistent

@@ -44,11 +44,12 @@ _SAME_OPENING = 1e-6
 
 
 def extract(model: bpy.types.Collection | bpy.types.Object) -> Mechanism:
-    """The mechanism of a model, given by its collection or by its armature, in the file's own axes and with its document.
+    """The mechanism of a model, in the file's own axes and with its document. The model is given by its collection, or
+    by its armature where copies of it may lie in the same collection.
 
     Poses, physics and animation do not matter: it is the design that is read. ``report`` says what was
-    edited, added and deleted; a copy of a body or joint is a new one. Copies of a
-    model may lie in its collection: its armature tells which is meant. ValueError where there is no model.
+    edited, added and deleted; a copy of a body or joint is a new one. ValueError where there is
+    no model.
 
     >>> from addon import formats
     >>> from addon.blender.build import build

@@ -1,5 +1,5 @@
-"""What a model has to do wherever it is: stand, play its gait, fall, be keyed and be written as it was read. How it does
-all that in an empty scene of its own is what it is compared with everywhere else."""
+"""What a model has to do wherever it is: stand, play its gait, fall and be written as it was read. How it does all that
+in an empty scene of its own is what it is compared with everywhere else."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def assert_alike(found: Places, wanted: Places, within: float = _ALIKE, moved: A
 
 
 def assert_works(
-    rig: Any, folder: Path, *, plays: bool = True, falls: bool = True, still: bool = False, moved: Any = None, text: str = DUO
+    rig: Any, folder: Path, *, plays: bool = True, falls: bool = True, still: bool = False, moved: Any = None
 ) -> None:
-    """The whole examination. ``plays`` and ``falls`` are off where the scene's own rate or world makes that another, ``still`` is on where
-    that takes no steps."""
+    """The whole examination. ``plays`` and ``falls`` are off where the scene's own rate or world makes that another,
+    ``still`` is on where it takes no steps; ``moved``: by what (4, 4) the user moved the model."""
     wanted = clean()
     bpy.context.scene.frame_set(bpy.context.scene.frame_start)
     assert_alike(places(rig), wanted["stood"], moved=moved)
@@ -137,4 +137,4 @@ def assert_works(
                 assert_alike(found, there, _FELL, moved=moved)
         fall = dropped[0]["BODY", "4"][2, 3] - dropped[-1]["BODY", "4"][2, 3]
         assert fall == pytest.approx(0.0, abs=_ALIKE) if still else fall > 1e-3, "the tool falls"
-    assert exported(rig, folder) == text
+    assert exported(rig, folder) == DUO

@@ -1,5 +1,5 @@
-"""Importing into scenes in whatever state they are: the model stands, plays, falls and goes out again as in an empty one,
-what was there is as it was, and undo and redo take the import back and bring it."""
+"""Importing into scenes in whatever state: the model stands, plays, falls and goes out again as in an empty one, what
+was there is as it was, and undo and redo take the import back and bring it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ _SCENE = (
     r"|collection/children/#|keying_sets/.*)"
 )
 _WORLD = r"|scenes/[^/]*/(gravity|use_gravity)|collections/RigidBody\w*/.*|scenes/[^/]*/rigidbody_world/.*"
-_MODE = (
-    r"|objects/[^/]*/(mode|data/.*)|meshes/.*/(is_editmode|total_\w+_sel|uv_layer_.*)|armatures/.*(bones/.*|is_editmode)"
-)
+_MODE = r"|objects/[^/]*/(mode|data/.*)|meshes/.*/(is_editmode|total_\w+_sel|uv_layer_.*)|armatures/.*(bones/.*|is_editmode)"
 
 
 @dataclass(frozen=True)
@@ -193,9 +191,9 @@ ODD = {
     "edit mode": Odd(two_edited, _MODE),
     "edit mode, hidden": Odd(edited_and_hidden, _MODE),
     "edit mode, excluded": Odd(edited_and_excluded, _MODE),
-    "edit mode of an armature": Odd(in_mode("EDIT", lambda: bpy.ops.object.armature_add()), _MODE),
-    "edit mode of a text": Odd(in_mode("EDIT", lambda: bpy.ops.object.text_add()), _MODE),
-    "pose mode": Odd(in_mode("POSE", lambda: bpy.ops.object.armature_add()), _MODE),
+    "edit mode of an armature": Odd(in_mode("EDIT", bpy.ops.object.armature_add), _MODE),
+    "edit mode of a text": Odd(in_mode("EDIT", bpy.ops.object.text_add), _MODE),
+    "pose mode": Odd(in_mode("POSE", bpy.ops.object.armature_add), _MODE),
     "sculpt mode": Odd(in_mode("SCULPT"), _MODE),
     "weight paint": Odd(in_mode("WEIGHT_PAINT"), _MODE),
     "texture paint": Odd(in_mode("TEXTURE_PAINT"), _MODE),

@@ -1,4 +1,4 @@
-"""Importing from elsewhere than a window with one scene: other scenes, libraries, local view, scripts, the background."""
+"""Importing from elsewhere than a window with one scene: other scenes, libraries, local view, scripts, no window."""
 
 from __future__ import annotations
 
