@@ -34,7 +34,7 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 
 
 #: Of a pointer: in a library override it points at what overrides the library's object, also in a file opened again.
-FOLLOWS_OVERRIDES = {"LIBRARY_OVERRIDABLE"}
+FOLLOWS_OVERRIDES: Any = {"LIBRARY_OVERRIDABLE"}
 
 
 class KnuckleShape(bpy.types.PropertyGroup):

@@ -114,7 +114,7 @@ def assert_alike(found: Places, wanted: Places, within: float = _ALIKE, moved: A
     assert found.keys() == wanted.keys()
     for key, place in wanted.items():
         there = place if moved is None else np.array(moved) @ place
-        assert found[key] == pytest.approx(there, abs=within), key
+        assert found[key] == pytest.approx(there, abs=within), (key, np.abs(found[key] - there).max())
 
 
 def assert_works(

