@@ -22,7 +22,10 @@ _SCENE = (
     r"|collection/children/#|keying_sets/.*)"
 )
 _WORLD = r"|scenes/[^/]*/(gravity|use_gravity)|collections/RigidBody\w*/.*|scenes/[^/]*/rigidbody_world/.*"
-_MODE = r"|objects/[^/]*/(mode|data/.*)|meshes/.*/(is_editmode|total_\w+_sel|uv_layer_.*)|armatures/.*(bones/.*|is_editmode)"
+_MODE = (
+    r"|objects/[^/]*/(mode|data/.*)|meshes/.*/(is_editmode|total_\w+_sel|uv_layer_.*)"
+    r"|armatures/.*(bones/.*|is_editmode)"
+)
 
 
 @dataclass(frozen=True)
