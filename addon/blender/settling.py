@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from .access import record_of, settings
+from .access import armature_settings, record_of, settings
 from .hooks import Handlers, hang, take_down
 from .model_parts import is_foreign, is_in, parts
 from .properties import KnuckleObject
@@ -113,14 +113,22 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
 
 @persistent
 def forget(*_args: Any) -> None:
-    """After undo, which may take back what was settled, or another file."""
+    """After undo, which may take back what was settled."""
     _settled.clear()
+
+
+@persistent
+def after_load(*_args: Any) -> None:
+    """The models of a file were settled when they came into it."""
+    _settled.clear()
+    every = (armature_settings(data).rig for data in getattr(bpy.data, "armatures", ()))
+    _settled.update((rig.session_uid, rig.data.session_uid) for rig in every if rig is not None and rig.data is not None)
 
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
-    ("load_post", forget),
-    ("load_factory_startup_post", forget),
+    ("load_post", after_load),
+    ("load_factory_startup_post", after_load),
     ("undo_post", forget),
     ("redo_post", forget),
 )
