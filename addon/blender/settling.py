@@ -121,8 +121,10 @@ def forget(*_args: Any) -> None:
 def after_load(*_args: Any) -> None:
     """The models of a file were settled when they came into it."""
     _settled.clear()
-    every = (armature_settings(data).rig for data in getattr(bpy.data, "armatures", ()))
-    _settled.update((rig.session_uid, rig.data.session_uid) for rig in every if rig is not None and rig.data is not None)
+    for data in getattr(bpy.data, "armatures", ()):
+        rig = armature_settings(data).rig
+        if rig is not None and rig.data is not None:
+            _settled.add((rig.session_uid, rig.data.session_uid))
 
 
 _HANDLERS: Handlers = (
