@@ -33,6 +33,10 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
+#: Of a pointer: in a library override it points at what overrides the library's object, also in a file opened again.
+FOLLOWS_OVERRIDES: Any = {"LIBRARY_OVERRIDABLE"}
+
+
 class KnuckleShape(bpy.types.PropertyGroup):
     """A piece of a body's geometry, as the model counts it."""
 
@@ -196,8 +200,15 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     """The record of a joint."""
 
     type: StringProperty(name="Type", description="What kind of joint it is")
-    parent: PointerProperty(name="Parent", description="The body that stays", type=bpy.types.Object)
-    child: PointerProperty(name="Child", description="The body that a positive value moves", type=bpy.types.Object)
+    parent: PointerProperty(
+        name="Parent", description="The body that stays", type=bpy.types.Object, override=FOLLOWS_OVERRIDES
+    )
+    child: PointerProperty(
+        name="Child",
+        description="The body that a positive value moves",
+        type=bpy.types.Object,
+        override=FOLLOWS_OVERRIDES,
+    )
     at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
     active: BoolProperty(name="Active", description="The joint holds its bodies", default=True)
     loop: BoolProperty(name="Closes a Loop", description="The joint closes a loop and has no bone")

@@ -61,6 +61,16 @@ def is_foreign(rig: bpy.types.Object) -> bool:
     return data.library is not None or data.override_library is not None
 
 
+def why_linked(scene: bpy.types.Scene) -> str:
+    """What to do in a scene that nothing can be put into, since it is linked from another file; empty in others."""
+    if scene.library is None:
+        return ""
+    return (
+        f"Scene {scene.name!r} is linked from another file, and nothing can be put into it: go to a scene of this "
+        "file, or make it local (File > External Data, or the Outliner)"
+    )
+
+
 def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
     """The model whose settings an armature shows without being it: that of which it is a linked copy. None where it
     is a model of its own."""
@@ -89,23 +99,48 @@ def _rigs_of(collection: bpy.types.Collection) -> Iterator[bpy.types.Object]:
             yield model.rig
 
 
-def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
-    """The armature of a model's collection; ValueError where it has none."""
-    rig = rig_in(collection)
+def require_rig(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.Object:
+    """The armature of a model, which is given by its collection, or by the armature itself where copies of the model
+    may lie in the same collection. ValueError where it has none."""
+    if isinstance(model, bpy.types.Object):
+        return model
+    rig = rig_in(model)
     if rig is None:
-        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+        raise ValueError(f"Collection {model.name!r} holds no mechanism: its armature is missing")
     return rig
+
+
+def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.Collection:
+    """The collection of a model that is given by it or by its armature. ValueError where it has lost it."""
+    if not isinstance(model, bpy.types.Object):
+        return model
+    collection = _collection(model)
+    if collection is None:
+        raise ValueError(f"{model.name!r} has lost its collection")
+    return collection
+
+
+def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
+    """The collection with a model's parts. The armature's data, which know it, are of the library where the model is
+    overridden, and so is what they know."""
+    collection: bpy.types.Collection | None = settings(rig).collection
+    if rig.override_library is None or collection is None or collection.override_library is not None:
+        return collection
+    for each in rig.users_collection:
+        if each.override_library is not None and each.override_library.reference == collection:
+            return each
+    return collection
 
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
-    collection = settings(rig).collection
+    collection = _collection(rig)
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 
 
 def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The parts that the user moved out of the model's collection, into others of a scene."""
-    collection = settings(rig).collection
+    collection = _collection(rig)
     inside = set(collection.all_objects) if collection is not None else set()
     own = (obj for obj in rig.children_recursive if obj not in inside and record_of(obj).model == rig)
     return [obj for obj in own if record_of(obj).role in _ROLES and obj.users_scene]

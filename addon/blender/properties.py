@@ -23,7 +23,7 @@ from bpy.props import (
 )
 
 from .joint_properties import CLASSES as JOINT_CLASSES
-from .joint_properties import KnuckleJoint, KnuckleMotor, KnuckleShape
+from .joint_properties import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleShape
 from .listeners import (
     body_changed,
     drive_changed,
@@ -68,12 +68,12 @@ class KnuckleObject(bpy.types.PropertyGroup):
     seen_twin: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="The local matrix of the twin then")
     seen_twin_name: StringProperty(description="The twin's name then")
     seen_count: IntProperty(description="How often the two were made alike")
-    model: PointerProperty(type=bpy.types.Object)
+    model: PointerProperty(type=bpy.types.Object, override=FOLLOWS_OVERRIDES)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
     fitted: FloatVectorProperty(size=16, description="The local matrix of a joint that its bone was made for")
     shapes: CollectionProperty(type=KnuckleShape)
-    joint: PointerProperty(type=KnuckleJoint)
+    joint: PointerProperty(type=KnuckleJoint, override=FOLLOWS_OVERRIDES)
     surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
     immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_changed)
@@ -386,7 +386,7 @@ def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     for owner, group in POINTERS:
-        owner.knuckle = PointerProperty(type=group)
+        owner.knuckle = PointerProperty(type=group, override=FOLLOWS_OVERRIDES)
 
 
 def unregister() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from .. import cli
-from . import properties, translations
+from . import properties, settling, translations
 from .animation import renamed
 from .edit import symmetric
 from .physics import hooks
@@ -31,7 +31,8 @@ def register() -> None:
     from . import ui
 
     properties.register()
-    renamed.register()  # first: what others keep of bones is by their names
+    settling.register()  # first of all: others take a name that Blender numbered for the user's
+    renamed.register()  # before others: what they keep of bones is by their names
     hooks.register()
     symmetric.register()
     ui.register()
@@ -53,5 +54,6 @@ def unregister() -> None:
     symmetric.unregister()
     hooks.unregister()
     renamed.unregister()
+    settling.unregister()
     properties.unregister()
     _state["on"] = False

@@ -14,7 +14,6 @@ from ...model.mirror import JointMirror, Mirror, Part, is_plain, mirror_of
 from ...model.motions import span_between
 from ...model.records import Array
 from ...model.report import Report
-from ..access import settings
 from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, new_curve
 from ..extract import extract
@@ -57,7 +56,7 @@ def mirror_keys(
     servo that has no keys, or whose curve is muted, hands on where it is. ValueError, before anything is changed,
     where nothing can be mirrored; the report tells how counterparts were found and what was left out."""
     action = action_of(rig)
-    mirror = mirror_of(extract(settings(rig).collection), normal)
+    mirror = mirror_of(extract(rig), normal)
     chosen = _chosen(rig, mirror, side, bones)
     places = places_of(rig)
     every = curves_at(rig, action, places)

@@ -64,7 +64,7 @@ class TakeOptions:
 
 
 def take(
-    collection: bpy.types.Collection,
+    model: bpy.types.Collection | bpy.types.Object,
     scene: bpy.types.Scene | None = None,
     options: TakeOptions | None = None,
     physical: Physical | None = None,
@@ -76,9 +76,7 @@ def take(
     here are there again. ``physical``: what a run under physics did, in place of the pose. ``read``: documents that
     were read before, for whoever takes many. The scene's frame is put back. FormatError where a value is beyond its
     stop and that is to be refused, or no number."""
-    taking = _Taking(
-        require_rig(collection), scene or bpy.context.scene, options or TakeOptions(), physical or {}, read
-    )
+    taking = _Taking(require_rig(model), scene or bpy.context.scene, options or TakeOptions(), physical or {}, read)
     return taking.motion(), taking.report
 
 

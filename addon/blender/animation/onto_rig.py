@@ -35,7 +35,7 @@ _LAST_FRAME = 1048574
 
 def apply(
     motion: Motion,
-    collection: bpy.types.Collection,
+    model: bpy.types.Collection | bpy.types.Object,
     scene: bpy.types.Scene | None = None,
     start: float | None = None,
     extend: bool = True,
@@ -66,7 +66,7 @@ def apply(
     'squat'
     """
     scene = scene or bpy.context.scene
-    rig = require_rig(collection)
+    rig = require_rig(model)
     report = Report()
     clock, units = Clock.of(scene, start), units or Units()
     if not scale_to_scene:

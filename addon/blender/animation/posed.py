@@ -174,7 +174,7 @@ def recall_pose(
     now = {joint: read_pose(rig, own) for joint, own in every.items()}
     aims = _aims(rig, action, scene, every, now)
     if mirrored:
-        image = mirror_of(extract(settings(rig).collection)).values({key: aim[None] for key, aim in aims.items()})
+        image = mirror_of(extract(rig)).values({key: aim[None] for key, aim in aims.items()})
         aims = {key: values[0] for key, values in image.items()}
     meant = posable(rig, bones).keys() & aims.keys()
     for joint in meant:

@@ -16,7 +16,7 @@ from .pose import PoseReader
 
 
 def sample(
-    collection: bpy.types.Collection,
+    model: bpy.types.Collection | bpy.types.Object,
     scene: bpy.types.Scene | None = None,
     frames: Sequence[float] | None = None,
     joints: Iterable[str] | None = None,
@@ -37,7 +37,7 @@ def sample(
     {'shoulder': 0.5, 'elbow': 0.2, 'neck/neck_1': -1.4, 'neck/neck_2': 0.0}
     """
     scene = scene or bpy.context.scene
-    rig = require_rig(collection)
+    rig = require_rig(model)
     frames = list(range(scene.frame_start, scene.frame_end + 1)) if frames is None else list(frames)
     every = servo_channels(rig)
     wanted = [channel for joint in joints for channel in every.get(joint, ())] if joints is not None else []

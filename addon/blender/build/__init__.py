@@ -21,6 +21,7 @@ from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
+from ..model_parts import why_linked
 from ..physics import hooks
 from ..physics.apart import APART
 from ..physics.inertia import report_inertia
@@ -81,7 +82,7 @@ def build(
     """Create a model in the context's scene and return its collection.
 
     What was approximated is added to ``mechanism.report`` and kept with the model. On an error nothing
-    that was begun is left behind.
+    that was begun is left behind. ValueError in a scene that is linked from another file.
 
     >>> from addon import formats
     >>> collection = build(formats.load("sample_models/hexapod/hexapod.jm"))
@@ -94,6 +95,8 @@ def build(
     hooks.register()
     report = mechanism.report = mechanism.report or Report()
     scene = context.scene
+    if why := why_linked(scene):
+        raise ValueError(why)
     allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders
     complete_masses(mechanism, report, allowed, preferences.ignore_collada_units(), tell_missing=False)
     decided = plan(mechanism, options.up_axis, options.assemble)

@@ -27,7 +27,7 @@ def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
     give_ids(rig)
     with without_physics(rig, report), quiet():
         row.active = on
-        mechanism = extract(settings(rig).collection)
+        mechanism = extract(rig)
         running = _running(mechanism)
         _switch_parts(rig, mechanism, running)
         for scene in rig.users_scene:

@@ -43,7 +43,7 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
         told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
         return [Finding("armature-gone", "error", told, "model", fix="Take it back")]
     give_ids(rig)
-    return findings(rig, extract(settings(rig).collection))
+    return findings(rig, extract(rig))
 
 
 def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:

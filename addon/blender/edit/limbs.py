@@ -12,7 +12,7 @@ from mathutils import Vector
 from ...model.kinematics import Tree, spanning_tree
 from ...model.records import Array
 from ...model.report import Report
-from ..access import record_of, settings
+from ..access import record_of
 from ..channels import servo_channels
 from ..extract import extract
 from ..listeners import quiet
@@ -38,7 +38,7 @@ def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: b
     on them. ValueError where there is none."""
     give_ids(rig)
     chosen = [obj for obj in objects if record_of(obj).model == rig and record_of(obj).role in {"BODY", "JOINT"}]
-    tree = spanning_tree(extract(settings(rig).collection))
+    tree = spanning_tree(extract(rig))
     moved = {link.joint.id: link.body for link in tree.links}
     ids = {record_of(obj).source_id for obj in chosen if record_of(obj).role == "BODY"}
     ids |= {moved[own] for obj in chosen if (own := record_of(obj).source_id) in moved}

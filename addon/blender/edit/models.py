@@ -233,7 +233,7 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
 def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> None:
     """Put into the records of a model's bodies what its document says of them, which will be gone; and tell what has no
     place there."""
-    mechanism = extract(settings(other).collection)
+    mechanism = extract(other)
     known: dict[str, Body] = {body.id: body for body in mechanism.bodies}
     for obj in parts(other, "BODY"):
         body, record = known.get(record_of(obj).source_id), record_of(obj)

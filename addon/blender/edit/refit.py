@@ -60,7 +60,7 @@ def refit(rig: bpy.types.Object) -> Report:
     report = Report()
     give_ids(rig)
     with live_loops.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
-        decided = plan(extract(settings(rig).collection), closed=False)
+        decided = plan(extract(rig), closed=False)
         designs = _designs(rig)
         records = [record_of(empty) for empty in parts(rig, "JOINT")]
         loops = {record.source_id for record in records if record.joint.loop}

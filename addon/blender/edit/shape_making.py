@@ -98,7 +98,7 @@ def _put_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) -> Non
 def take_shape(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
     """Give a body the mesh of its shape back, in the material that it has."""
     give_ids(rig)
-    mechanism = extract(settings(rig).collection)
+    mechanism = extract(rig)
     body = next(body for body in mechanism.bodies if by_id(rig, "BODY").get(body.id) == obj)
     report, old = Report(), cast(bpy.types.Mesh, obj.data)
     size = plan(mechanism, closed=False).size

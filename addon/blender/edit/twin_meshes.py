@@ -16,7 +16,7 @@ from ...model.records import Array
 from ...model.sides import Plane, sides_of
 from ...model.symmetry import Difference
 from ...model.twins import flip_between
-from ..access import record_of, settings
+from ..access import record_of
 from ..extract import extract
 from .places import rigid
 from .refit import give_ids
@@ -29,7 +29,7 @@ _SAME = 5e-3
 def all_differences(rig: bpy.types.Object) -> list[Difference]:
     """Everything that makes the halves of a model differ, its meshes among it."""
     give_ids(rig)
-    mechanism = extract(settings(rig).collection)
+    mechanism = extract(rig)
     sides = sides_of(mechanism)
     return [*all_asymmetries(mechanism, sides), *mesh_differences(rig, sides.plane)]
 

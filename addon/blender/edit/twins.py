@@ -15,7 +15,7 @@ from ...model.rotations import inverse
 from ...model.sides import Plane, Sides, sides_of
 from ...model.symmetry import Difference, Pair, asymmetries, find_twins
 from ...model.twins import flip_between, image_of, mirror_dofs, mirrored_joint
-from ..access import record_of, settings
+from ..access import record_of
 from ..extract import extract
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..listeners import quiet
@@ -67,7 +67,7 @@ def plane_along(axis: int) -> Plane:
 def sides_now(rig: bpy.types.Object) -> Sides:
     """Who mirrors whom in a model as it stands, by id, and the plane between them."""
     give_ids(rig)
-    return sides_of(extract(settings(rig).collection))
+    return sides_of(extract(rig))
 
 
 def by_id(rig: bpy.types.Object, role: str) -> Objects:
@@ -148,14 +148,14 @@ def unlink_twin(obj: bpy.types.Object) -> None:
 def candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[Pair]:
     """Parts without twins that could be twins, by name, by place or both."""
     give_ids(rig)
-    mechanism = extract(settings(rig).collection)
+    mechanism = extract(rig)
     return find_twins(mechanism, plane or sides_of(mechanism).plane)
 
 
 def differences(rig: bpy.types.Object) -> list[Difference]:
     """What differs between the twins of a model."""
     give_ids(rig)
-    mechanism = extract(settings(rig).collection)
+    mechanism = extract(rig)
     return asymmetries(mechanism, sides_of(mechanism))
 
 

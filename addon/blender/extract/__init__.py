@@ -27,7 +27,7 @@ from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
-from ..model_parts import every_part, file_name, renamed_bones, rig_in, strays
+from ..model_parts import collection_of, every_part, file_name, renamed_bones, require_rig, strays
 from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
@@ -45,11 +45,12 @@ Ids = Mapping[bpy.types.Object, str]
 _SAME_OPENING = 1e-6
 
 
-def extract(collection: bpy.types.Collection) -> Mechanism:
-    """The mechanism of a model's collection, in the file's own axes and with its document.
+def extract(model: bpy.types.Collection | bpy.types.Object) -> Mechanism:
+    """The mechanism of a model, in the file's own axes and with its document. The model is given by its collection, or
+    by its armature where copies of it may lie in the same collection.
 
     Poses, physics and animation do not matter: it is the design that is read. ``report`` says what was
-    edited, added and deleted; a copy of a body or joint is a new one. ValueError where the collection holds
+    edited, added and deleted; a copy of a body or joint is a new one. ValueError where there is
     no model.
 
     >>> from addon import formats
@@ -62,9 +63,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     >>> print(formats.save(rover, "out/rover.jm"))
     info: objects in the document: 1 changed; all else is written as it was read
     """
-    rig = rig_in(collection)
-    if rig is None:
-        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+    rig, collection = require_rig(model), collection_of(model)
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
@@ -129,11 +128,8 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
         if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
             report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out", where=obj.name)
         if record_of(obj).role == "MODEL" and obj != rig:
-            report.warn(
-                "copied-model",
-                f"{obj.name!r} is another model in the collection of {rig.name!r}; it was left out. "
-                "Import the file again to have the model twice.",
-            )
+            told = f"{obj.name!r} is another model in the collection of {rig.name!r}: it goes into a file of its own"
+            report.info("copied-model", told, where=obj.name)
 
 
 def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) -> dict[bpy.types.Object, str]:

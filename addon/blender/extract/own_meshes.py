@@ -18,7 +18,7 @@ from ...formats.obj_write import obj_text
 from ...model.records import Array, Body, Mechanism, Shape
 from ...model.report import Report
 from ..build.meshes import file_of
-from ..model_parts import every_part, require_rig
+from ..model_parts import every_part
 from . import own_ids
 from .designs import Designs
 
@@ -26,13 +26,12 @@ from .designs import Designs
 _WITHOUT = {"juice"}
 
 
-def write_own_meshes(collection: bpy.types.Collection, mechanism: Mechanism, path: str, format_: str) -> Report:
+def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, format_: str) -> Report:
     """Write the meshes of a model's bodies that are in no file yet as ``NAME_meshes/BODY.obj`` beside the model's own
     file, in the axes of their bodies, and have the shapes of ``mechanism`` name them. In formats without meshes the
     shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
     that ``path`` names it. OSError where they cannot be written."""
     report = Report()
-    rig = require_rig(collection)
     designs = Designs(rig)
     objects = {own: obj for obj, own in own_ids(every_part(rig, "BODY")).items()}
     losses = Losses()

@@ -60,7 +60,7 @@ def demo(
             recorded_motion(scene, recording, f"{stem} under physics", FRAME_SECONDS), folder / f"{stem}.xmdi"
         )
     )
-    exported = extract(settings(rig).collection)
+    exported = extract(rig)
     report.extend(exported.report)
     report.extend(formats.save(exported, folder / model.name))
     scene.frame_set(scene.frame_start)

@@ -72,9 +72,8 @@ def key_motions(
     mapping: Mapping[str, str] | None = None,
 ) -> None:
     """Key motions on a model, each as an Action, of which the first plays."""
-    collection = settings(rig).collection
     for motion in reversed(motions):
-        report.extend(apply(motion, collection, scene, units=units, mapping=mapping)[1])
+        report.extend(apply(motion, rig, scene, units=units, mapping=mapping)[1])
 
 
 def save_blend(path: Path) -> None:

@@ -15,7 +15,7 @@ from ..model_parts import rigs_in
 from ..properties import KnuckleServoState
 from ..reporting import add_to_report
 from .fit import Fit, fit_of, is_as_fitted, put_fit, together
-from .homes import home_of, simulated_in
+from .homes import home_of, simulated_in, why_stopped
 
 #: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.
 FRAME_RATE = 60
@@ -29,7 +29,9 @@ def ensure_world(
     """The scene's rigid-body world with its two collections, made if there is none, and fitted to the model and to
     ``others`` that are in it.
 
-    A world that was there keeps its settings. What is changed is remembered on the first model that joins it."""
+    A world that was there keeps its settings. What is changed is remembered on the first model that joins it.
+    ValueError where it takes no bodies: nothing was changed then."""
+    _require_editable(scene)
     model = settings(rig)
     before = model.before
     world = scene.rigidbody_world
@@ -41,8 +43,11 @@ def ensure_world(
         before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
         scene.gravity = world_gravity(rig)
-    elif is_gravity_other(scene, rig):
-        report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_kept(scene, rig)}")
+    else:
+        if is_gravity_other(scene, rig):
+            report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_kept(scene, rig)}")
+        if stopped := why_stopped(scene):
+            report.warn("world-stopped", stopped)
     _fit_on_building(scene, rig, others, report)
     cache = world.point_cache
     if not before.made_world and not before.joined_world and _keeper(scene) is None:
@@ -63,6 +68,17 @@ def ensure_world(
             f"{cache.frame_start}",
         )
     return world
+
+
+def _require_editable(scene: bpy.types.Scene) -> None:
+    world = scene.rigidbody_world
+    for held in (world.collection, world.constraints) if world is not None else ():
+        if held is not None and (held.library is not None or held.override_library is not None):
+            raise ValueError(
+                f"The scene's rigid-body world has its objects in collection {held.name!r}, which is linked from "
+                "another file and takes no more: choose another there (Scene properties, Rigid Body World), or do "
+                "without physics"
+            )
 
 
 def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

@@ -23,22 +23,22 @@ from .take import schedule
 
 
 def prepare(
-    collection: bpy.types.Collection,
+    model: bpy.types.Collection | bpy.types.Object,
     context: bpy.types.Context,
     options: FilmOptions,
     blend: str,
     report: Report | None = None,
 ) -> Reel:
-    """Play the scene in context, set the stage for the model of ``collection`` and save that stage alone to the file
+    """Play the scene in context, set the stage for a model and save that stage alone to the file
     ``blend``; what it knows of its film: how many ``frames``, ``fps``, ``size``. The open file stays as it was.
 
     ``open_stage`` brings it back, ``render_frames(scene, first, last, folder)`` renders some of its frames and
     ``encode(folder, out, fps)`` makes the video. FormatError where there is nothing to film."""
     options.check()
     report = Report() if report is None else report
-    rig = rig_in(collection)
+    rig = model if isinstance(model, bpy.types.Object) else rig_in(model)
     if rig is None:
-        raise FormatError(f"the collection {collection.name!r} holds no mechanism", remedy="Import one.")
+        raise FormatError(f"the collection {model.name!r} holds no mechanism", remedy="Import one.")
     objects, options = set_aside(parts(rig, "BODY"), options)
     size = even(options.size, report)
     plan = schedule(context.scene, options, poster=False)

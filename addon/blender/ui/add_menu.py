@@ -18,6 +18,7 @@ from ..translations import told
 from .common import ERRORS, Result, census, refuse, say
 from .edit_making import KNUCKLE_OT_new_model
 from .edit_models import select_only
+from .local_views import seen_in_local_views
 
 _KINDS: list[Any] = [
     ("pendulum", "Pendulum", "Links that hang from the world and swing", "CON_TRACKTO", 0),
@@ -72,7 +73,8 @@ class KNUCKLE_OT_add_mechanism(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> Result:
         try:
             mechanism = STARTERS[self.kind](**{name: getattr(self, name) for name in _FIELDS[self.kind]})
-            rig = require_rig(build(mechanism, context, BuildOptions(physics=False, gait=False, adapt_scene=False)))
+            with seen_in_local_views(context):
+                rig = require_rig(build(mechanism, context, BuildOptions(physics=False, gait=False, adapt_scene=False)))
         except ERRORS as error:
             return refuse(self, error)
         rig.matrix_world = Matrix.Translation(context.scene.cursor.location) @ rig.matrix_world

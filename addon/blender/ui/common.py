@@ -14,6 +14,7 @@ from ...model.report import FormatError, Report
 from ..access import record_of
 from ..model_parts import active_rig, is_foreign, lost_rigs, original_of, parts, rigs_in
 from ..translations import told
+from .local_views import seen_in_local_views
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
@@ -92,7 +93,8 @@ class NeedsModel(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            return self.work(context, model_in(context))
+            with seen_in_local_views(context):
+                return self.work(context, model_in(context))
         except ERRORS as error:
             return refuse(self, error)
 

@@ -16,6 +16,7 @@ from ..edit.symmetric import by_itself
 from ..model_parts import rig_of
 from ..translations import told
 from .common import ERRORS, NeedsModel, Result, WithTwins, counted, refuse, say, tell
+from .local_views import seen_in_local_views
 
 TYPE_ITEMS = [
     ("revolute", "Revolute", "A hinge: it turns about Z"),
@@ -68,7 +69,8 @@ class KNUCKLE_OT_new_model(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            rig = new_model(context, self.name or "Mechanism", self.ground)
+            with seen_in_local_views(context):
+                rig = new_model(context, self.name or "Mechanism", self.ground)
         except ERRORS as error:
             return refuse(self, error)
         _activate(context, rig)

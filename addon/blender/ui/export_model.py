@@ -109,14 +109,14 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            collection = self._collection(context)
-            mechanism = extract(collection)
-            findings = report_findings(require_rig(collection), mechanism)
+            rig = self._rig(context)
+            mechanism = extract(rig)
+            findings = report_findings(rig, mechanism)
             if not self.properties.is_property_set("format"):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
             path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
-            meshes = write_own_meshes(collection, mechanism, path, self.format)
+            meshes = write_own_meshes(rig, mechanism, path, self.format)
             if self.upright:
                 mechanism = turned(mechanism, upright_turn(mechanism))
             report: Report = mechanism.report
@@ -136,7 +136,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         copies = self.meshes == "COPY"
         return formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units(), copies)
 
-    def _collection(self, context: bpy.types.Context) -> bpy.types.Collection:
+    def _rig(self, context: bpy.types.Context) -> bpy.types.Object:
         if not self.collection:
             rig = model_in(context)
             if rig is None:
@@ -145,14 +145,14 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
                 raise ValueError(why_gone(rig))
             if settings(rig).collection is None:
                 raise ValueError(f"The collection of {rig.name!r} was deleted: Check Mechanism makes it again")
-            return settings(rig).collection
+            return rig
         collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
         if collection is None:
             raise ValueError(f"There is no collection {self.collection!r}")
         rigs = [obj for obj in collection.all_objects if record_of(obj).role == "MODEL"]
         if len(rigs) > 1:
             raise ValueError(f"Collection {collection.name!r} holds {len(rigs)} mechanisms: a file holds one")
-        return collection
+        return require_rig(collection)
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:

@@ -14,7 +14,7 @@ from ...formats.xmdi import FRAME_SECONDS
 from ...model.records import Motion
 from ...model.report import Entry, Report
 from .. import preferences
-from ..access import action_record, record_of, settings
+from ..access import action_record, record_of
 from ..animation import TakeOptions, Units, take
 from ..animation.actions import active_action, motions_of, playing
 from ..animation.curves import joints_of
@@ -218,7 +218,6 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
     def _taken(
         self, context: bpy.types.Context, rig: bpy.types.Object, options: TakeOptions, report: Report
     ) -> list[Motion]:
-        collection = settings(rig).collection
         motions: list[Motion] = []
         if self.motions == "ALL":
             actions = motions_of(rig)
@@ -229,13 +228,13 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
                 options = replace(options, units=Units())  # one file, one unit
             for action in actions:
                 with playing(rig, action):
-                    motion, taken = take(collection, context.scene, replace(options, by_keys=True), read=read)
+                    motion, taken = take(rig, context.scene, replace(options, by_keys=True), read=read)
                 if motion.name in {each.name for each in motions}:
                     motion.name = action.name  # which Blender keeps apart
                 motions.append(motion)
                 report.entries += [_of(motion, entry) for entry in taken.entries]
             return motions
-        motion, taken = take(collection, context.scene, options, self._physical(context, rig))
+        motion, taken = take(rig, context.scene, options, self._physical(context, rig))
         report.extend(taken)
         return [motion]
 

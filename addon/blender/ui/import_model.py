@@ -25,6 +25,7 @@ from .common import (
     say,
 )
 from .import_options import ImportOptions, draw_options, take_defaults
+from .local_views import seen_in_local_views
 from .overlay import show_marks
 
 EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
@@ -73,7 +74,8 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         try:
             mechanism = formats.load(bpy.path.abspath(path))
             leave_modes(context)
-            rig = rig_in(build(mechanism, context, self._options()))
+            with seen_in_local_views(context):
+                rig = rig_in(build(mechanism, context, self._options()))
         except ERRORS as error:
             refuse(self, error)
             return None

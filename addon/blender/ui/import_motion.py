@@ -10,7 +10,6 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 from ... import formats
 from ...model.records import Motion
 from ...model.report import FormatError, Report
-from ..access import settings
 from ..animation import Units, apply
 from ..animation.actions import active_action, let_play
 from ..animation.clock import set_rate
@@ -30,6 +29,7 @@ from .common import (
     model_in,
     say,
     tell,
+    why_foreign,
     why_no_model,
 )
 
@@ -101,7 +101,8 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
     def poll(cls, context: bpy.types.Context) -> bool:
         if any(True for _rig in rigs_in(context.scene)):
             return True
-        cls.poll_message_set(told(why_no_model(context)))
+        rig = model_in(context)
+        cls.poll_message_set(told((why_foreign(rig) if rig is not None else "") or why_no_model(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -180,7 +181,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
     ) -> tuple[bpy.types.Action, Report]:
         return apply(
             motion,
-            settings(rig).collection,
+            rig,
             scene,
             self._start(scene),
             self.update_scene_duration,

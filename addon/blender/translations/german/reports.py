@@ -310,8 +310,8 @@ WORDS: dict[str, str] = {
         "Sammlung {} enthält keinen Mechanismus: das Armature fehlt"
     ),
     "{} is no part of the mechanism and was left out": "{} ist kein Teil des Mechanismus und wurde weggelassen",
-    "{} is another model in the collection of {}; it was left out. Import the file again to have the model twice.": (
-        "{} ist ein anderes Modell in der Sammlung von {}; es wurde weggelassen. Die Datei noch einmal importieren, um das Modell zweimal zu haben."
+    "{} is another model in the collection of {}: it goes into a file of its own": (
+        "{} ist ein anderes Modell in der Sammlung von {}: es kommt in eine eigene Datei"
     ),
     "Its moments of inertia go with its mass": "Seine Trägheitsmomente gehen mit seiner Masse",
     "A round shape stays round; its larger side is written": (
@@ -423,6 +423,12 @@ WORDS: dict[str, str] = {
     # why physics does not run, or not truly
     "The physics of {} is in scene {}: go there, or clear it there first": (
         "Die Physik von {} ist in Szene {}: dorthin gehen oder sie dort zuerst entfernen"
+    ),
+    "Scene {} is linked from another file, and nothing can be put into it: go to a scene of this file, or make it local (File > External Data, or the Outliner)": (
+        "Szene {} ist aus einer anderen Datei verknüpft, und nichts kann hineingelegt werden: in eine Szene dieser Datei wechseln oder sie lokal machen (Datei > Externe Daten oder im Outliner)"
+    ),
+    "The scene's rigid-body world has its objects in collection {}, which is linked from another file and takes no more: choose another there (Scene properties, Rigid Body World), or do without physics": (
+        "Die Starrkörperwelt der Szene hat ihre Objekte in der Sammlung {}, die aus einer anderen Datei verknüpft ist und nichts mehr aufnimmt: dort eine andere wählen (Szeneneigenschaften, Starrkörperwelt) oder auf Physik verzichten"
     ),
     "The scene's rigid-body world is switched off: switch it on (Scene properties, Rigid Body World)": (
         "Die Starrkörper-Welt der Szene ist ausgeschaltet: einschalten (Szene-Eigenschaften, Starrkörper-Welt)"

@@ -1,0 +1,147 @@
+"""Models that did not come by an import: copied with Shift+D or with their scene, pasted, appended, made local. Blender
+numbers their parts' names, and may leave them pointing at the model that they were made of. Here they become models of
+their own: nobody renamed those parts, and files and motions know them by the names that they always had."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from .access import armature_settings, record_of, settings
+from .hooks import Handlers, hang, take_down
+from .model_parts import is_foreign, is_in, parts
+from .properties import KnuckleObject
+
+_NUMBER = re.compile(r"\.\d{3,}$")
+#: Bytes of the shortest name that Blender may have cut to make room for its number.
+_CUT = 55
+_NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
+
+#: The armatures that were seen to, with their data, by their ``session_uid``.
+_settled: set[tuple[int, int]] = set()
+
+
+def settle(rig: bpy.types.Object) -> None:
+    """Make an armature with the settings of a model the owner of these, unless it is the linked copy of another; and
+    have what Blender numbered of its parts keep their names for files."""
+    _own(rig)
+    model = settings(rig)
+    if model.rig == rig and not _holds(model.collection, rig):
+        model.collection = next((each for each in rig.users_collection if _holds(each, rig)), model.collection)
+    _keep_names(rig)
+
+
+def _own(rig: bpy.types.Object) -> None:
+    model, owner = settings(rig), settings(rig).rig
+    if owner == rig:
+        return
+    shared = owner is not None and owner.data == rig.data
+    if not (shared and any(is_in(scene, owner) for scene in bpy.data.scenes)):
+        model.rig = rig
+
+
+def _holds(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bool:
+    """Whether a collection has a model: its armature, or any of its bodies."""
+    if collection is None or collection.library is not None or collection.override_library is not None:
+        return False
+    if collection.objects.get(rig.name) == rig:
+        return True
+    return any(record_of(obj).model == rig and record_of(obj).role == "BODY" for obj in collection.all_objects)
+
+
+def _keep_names(rig: bpy.types.Object) -> None:
+    """A part that is the only one of its id has the name that it was built with, whatever number came to it. Of several
+    those with a number are copies that the user made within the model."""
+    every = [obj for role in _NAMED for obj in parts(rig, role)]
+    count = Counter(map(_key, every))
+    for obj in every:
+        record = record_of(obj)
+        if count[_key(obj)] != 1 or obj.library is not None:
+            continue
+        for name in ("built_name", "seen_name"):
+            if _was_numbered(obj.name, getattr(record, name)):
+                setattr(record, name, obj.name)
+    _keep_seen_twins(every)
+
+
+def _keep_seen_twins(every: list[bpy.types.Object]) -> None:
+    known = {_key(obj): obj for obj in every}
+    for obj in every:
+        record: KnuckleObject = record_of(obj)
+        twin = known.get((record.role, record.twin))
+        if twin is not None and _was_numbered(twin.name, record.seen_twin_name):
+            record.seen_twin_name = twin.name
+
+
+def _key(obj: bpy.types.Object) -> tuple[str, str]:
+    return record_of(obj).role, record_of(obj).source_id
+
+
+def _was_numbered(name: str, before: str) -> bool:
+    """Whether a name is another one with Blender's number behind it, which may have replaced one, or the end of a long
+    name.
+
+    >>> _was_numbered("Leg.001", "Leg"), _was_numbered("Leg.002", "Leg.001"), _was_numbered("Arm.001", "Leg")
+    (True, True, False)
+    """
+    if not before or name == before or not _NUMBER.search(name):
+        return False
+    stem = _NUMBER.sub("", name)
+    if stem == _NUMBER.sub("", before):
+        return True
+    return len(stem.encode()) >= _CUT and before.startswith(stem)
+
+
+@persistent
+def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """See to the models that came."""
+    for update in depsgraph.updates:
+        rig: Any = update.id.original
+        if not isinstance(rig, bpy.types.Object) or rig.type != "ARMATURE" or record_of(rig).role != "MODEL":
+            continue
+        if is_foreign(rig):
+            continue
+        key = rig.session_uid, rig.data.session_uid
+        if key not in _settled or settings(rig).rig is None:
+            _settled.add(key)
+            settle(rig)
+
+
+@persistent
+def forget(*_args: Any) -> None:
+    """After undo, which may take back what was settled."""
+    _settled.clear()
+
+
+@persistent
+def after_load(*_args: Any) -> None:
+    """The models of a file were settled when they came into it."""
+    _settled.clear()
+    for data in getattr(bpy.data, "armatures", ()):
+        rig = armature_settings(data).rig
+        if rig is not None and rig.data is not None:
+            _settled.add((rig.session_uid, rig.data.session_uid))
+
+
+_HANDLERS: Handlers = (
+    ("depsgraph_update_post", after_update),
+    ("load_post", after_load),
+    ("load_factory_startup_post", after_load),
+    ("undo_post", forget),
+    ("redo_post", forget),
+)
+
+
+def register() -> None:
+    """Hang in what sees to models that come."""
+    hang(_HANDLERS)
+
+
+def unregister() -> None:
+    """Take it out again."""
+    take_down(_HANDLERS)
+    forget()

@@ -1,0 +1,154 @@
+"""Whole models copied in every way that Blender has: each copy is a model of its own, and the first is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Matrix
+
+from addon.blender.access import record_of, settings
+from addon.blender.channels import servo_channels
+from addon.blender.model_parts import parts
+from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, rigs
+from tests.blender.scenes import body, pick
+from tests.blender.ui.small import MOTION
+
+
+def select_all() -> None:
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(True)
+
+
+def in_view() -> Any:
+    """As if the mouse were in a 3D view."""
+    area = next(each for each in bpy.context.window.screen.areas if each.type == "VIEW_3D")
+    region = next(each for each in area.regions if each.type == "WINDOW")
+    return bpy.context.temp_override(area=area, region=region)
+
+
+def shift_d() -> None:
+    select_all()
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+
+
+def alt_d_and_single_user() -> None:
+    before = set(bpy.data.objects)
+    select_all()
+    bpy.ops.object.duplicate(linked=True)
+    for obj in bpy.context.scene.objects:
+        obj.select_set(obj not in before)
+    options = {"object": True, "obdata": True, "animation": True}
+    assert bpy.ops.object.make_single_user(type="SELECTED_OBJECTS", **options) == {"FINISHED"}
+
+
+def copy_and_paste() -> None:
+    select_all()
+    with in_view():
+        assert bpy.ops.view3d.copybuffer() == {"FINISHED"}
+        assert bpy.ops.view3d.pastebuffer() == {"FINISHED"}
+
+
+@pytest.mark.parametrize("copy", [shift_d, alt_d_and_single_user, copy_and_paste])
+def test_a_copy_is_a_model_of_its_own(blank: Any, tmp_path: Path, copy: Callable[[], None]) -> None:
+    clean()
+    first = bring(tmp_path)
+    copy()
+    bpy.context.view_layer.update()
+    (second,) = set(rigs()) - {first}
+    second.location.y += 50.0
+    bpy.context.view_layer.update()
+    moved = Matrix.Translation((0.0, 50.0, 0.0))
+    assert_works(first, tmp_path)
+    assert_works(second, tmp_path, moved=moved)
+    names = [[channel.name for own in servo_channels(rig).values() for channel in own] for rig in (first, second)]
+    assert names[0] == names[1] == ["Left Hip", "Right Hip"]
+    motion = tmp_path / "nod.xmdi"
+    motion.write_text(MOTION.replace("Left Joint", "Left Hip"))
+    gait = first.animation_data.action
+    pick(second)
+    assert bpy.ops.import_anim.servo_motion(filepath=str(motion)) == {"FINISHED"}
+    assert first.animation_data.action == gait and second.animation_data.action.name.startswith("nod")
+    record_of(body(second, "Tool")).mass = 7.5
+    assert "<Mass>7.5</Mass>" in exported(second, tmp_path).replace("7.50", "7.5")
+    assert exported(first, tmp_path) == DUO
+    for obj in [each for each in bpy.data.objects if record_of(each).model == first]:
+        bpy.data.objects.remove(obj)
+    assert len(parts(second, "BODY")) == 4
+
+
+def test_a_linked_copy_takes_over_when_its_original_is_gone(blank: Any, tmp_path: Path) -> None:
+    clean()
+    first = bring(tmp_path)
+    select_all()
+    bpy.ops.object.duplicate(linked=True)
+    (second,) = set(rigs()) - {first}
+    pick(second)
+    with pytest.raises(RuntimeError, match=r"is a linked copy \(Alt\+D\)"):
+        bpy.ops.knuckle.set_drive(drive="LIMP")
+    bpy.data.batch_remove([each for each in bpy.data.objects if record_of(each).model == first])
+    second.location.y += 50.0
+    bpy.context.view_layer.update()
+    assert settings(second).rig == second
+    assert_works(second, tmp_path, moved=Matrix.Translation((0.0, 50.0, 0.0)))
+
+
+@pytest.mark.parametrize("kind", ["FULL_COPY", "LINK_COPY", "EMPTY"])
+def test_scenes_that_are_copied(blank: Any, tmp_path: Path, kind: str) -> None:
+    clean()
+    first, scene = bring(tmp_path), bpy.context.scene
+    assert bpy.ops.scene.new(type=kind) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert bpy.context.scene != scene
+    if kind == "EMPTY":
+        bring(tmp_path, "second.jm")
+    here = [rig for rig in rigs() if bpy.context.scene in rig.users_scene]
+    assert (here == [first]) == (kind == "LINK_COPY") and len(here) == 1
+    assert_works(here[0], tmp_path)
+    bpy.context.window.scene = scene
+    assert_works(first, tmp_path)
+
+
+@pytest.mark.parametrize("what", ["whole", "one leg"])
+def test_pasted_into_another_file_it_is_whole(blank: Any, tmp_path: Path, what: str) -> None:
+    clean()
+    rig = bring(tmp_path)
+    if what == "whole":
+        select_all()
+    else:
+        pick(body(rig, "Left Leg"))
+    with in_view():
+        assert bpy.ops.view3d.copybuffer() == {"FINISHED"}
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.scene.render.fps = 60
+    with in_view():
+        assert bpy.ops.view3d.pastebuffer() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    (rig,) = rigs()
+    assert_works(rig, tmp_path)
+    pick(rig)
+    assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
+    assert_works(rig, tmp_path)
+
+
+@pytest.mark.parametrize("act", ["single user", "local", "deleted and undone", "collection copied"])
+def test_what_leaves_it_one_model_leaves_it_whole(blank: Any, tmp_path: Path, act: str) -> None:
+    clean()
+    rig = bring(tmp_path)
+    select_all()
+    if act == "single user":
+        bpy.ops.object.make_single_user(type="ALL", object=True, obdata=True, material=True, animation=True)
+    elif act == "local":
+        bpy.ops.object.make_local(type="ALL")
+    elif act == "deleted and undone":
+        bpy.ops.ed.undo_push(message="before")
+        bpy.ops.object.delete("EXEC_DEFAULT", True)
+        bpy.ops.ed.undo()
+    else:
+        bpy.context.scene.collection.children.link(settings(rig).collection.copy())
+    bpy.context.view_layer.update()
+    (rig,) = rigs()
+    assert_works(rig, tmp_path)
