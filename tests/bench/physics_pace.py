@@ -24,8 +24,8 @@ from addon.model.kinematics import spanning_tree
 from addon.model.loops import joint_initial
 from addon.model.records import Body, Joint, Mechanism, Restraint, Shape, World
 from tests.bench import physics
+from tests.bench.mechanisms import star
 from tests.bench.physics_servos import Row, fresh
-from tests.bench.run import star
 from tests.blender.build.test_degrees import put as put_mechanism
 from tests.blender.loops import crank_rocker
 from tests.blender.mechanisms import put
