@@ -95,6 +95,25 @@ def _of(count: int) -> Iterator[Row]:
     names = ("a body moved", "a bone posed", "a bone posed, half selected")
     told = ("a body moved", "a bone posed", "a body renamed")
     for what, with_, without in zip(told, on_alone, off_alone, strict=True):
-        yield Row(f"our handlers: {what}, symmetrical", count, "bodies", with_, without, "symmetrical editing off")
+        bar = 0.002 if count == 1000 else None
+        yield Row(f"our handlers: {what}, symmetrical", count, "bodies", with_, bar=bar)
+        yield Row(f"our handlers: {what}, not symmetrical", count, "bodies", without, bar=bar and bar / 2.0)
     for what, with_, without in zip(names, on, off, strict=True):
         yield Row(f"symmetrical: {what}", count, "bodies", with_, without, "symmetrical editing off")
+    yield _twins_made(count)
+
+
+def _twins_made(count: int) -> Row:
+    """Half of a model, all of it selected, and the operator that makes the other half."""
+    fresh()
+    options = BuildOptions(gait=False, physics=False)
+    rig = rig_in(build(formats.loads(star(count // 2 + 1).encode(), "star.jm"), bpy.context, options))
+    bodies = parts(rig, "BODY")
+    for obj in bodies[1:]:
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = bodies[1]
+    start = time.process_time()
+    assert bpy.ops.knuckle.create_twin(plane="Y") == {"FINISHED"}
+    took = time.process_time() - start
+    assert len(parts(rig, "BODY")) == 2 * len(bodies) - 1
+    return Row("the other half made", count, "bodies", took, growth_bar=1.35)
