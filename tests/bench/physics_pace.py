@@ -1,5 +1,5 @@
-"""``build.py bench physics_pace``: what a frame of a run costs that several servos, loops and restraints have a part in.
-(What plain servos cost is in the table of ``build.py bench``.)
+"""``build.py bench physics_pace``: what servos of several degrees, loops and restraints cost of a frame. (What
+plain servos cost is in the table of ``build.py bench``.)
 
 Ratios are of CPU seconds per frame, in one process and in turn, so that what else the machine does is in both.
 """

@@ -48,6 +48,7 @@ def test_a_spelling_reads_back_through_a_factor(guess: float, factor: float) -> 
     wanted = guess * factor
     assert float(spelled(wanted, wanted / factor, lambda value: value * factor)) * factor == wanted
 
+
 @pytest.mark.parametrize("unit", ["", "s", "rad", "m", "ms", "deg", "mm"])
 def test_a_unit_spells_what_it_reads_back(unit: str) -> None:
     own = UNITS[unit]

@@ -52,7 +52,7 @@ def _of(keys: int, folder: Path) -> Iterator[Row]:
         "scaled": lambda: bpy.ops.knuckle.scale_motion(to="SPEED", speed=1.25),
         "offset": lambda: bpy.ops.knuckle.offset_motion(unit="FRAMES", frames=5.0),
         "offset, wrapped": lambda: bpy.ops.knuckle.offset_motion(unit="FRAMES", frames=100.0, wrap=True),
-        "mirrored": lambda: bpy.ops.knuckle.mirror_motion(),
+        "mirrored": bpy.ops.knuckle.mirror_motion,
         "looped twice": lambda: bpy.ops.knuckle.loop_motion(way="KEYS", rounds=2),
         "checked against stops": lambda: (check.forget(), check.seen_rows(rig, scene)),
         "plotted": lambda: motion_picture(check.motion_of(rig, active_action(rig), scene), {}),
