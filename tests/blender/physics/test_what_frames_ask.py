@@ -97,3 +97,26 @@ def test_models_in_a_world_are_told_from_those_that_are_not(blank: Any, monkeypa
     taken = next(obj for obj in scene.rigidbody_world.collection.objects if obj.knuckle.model == inside)
     scene.rigidbody_world.collection.objects.unlink(taken)
     assert homes.is_simulated(inside, scene), "the others are still there"
+
+
+def test_twins_are_made_with_a_few_looks_at_all_bones(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpy
+
+    from addon.blender import model_parts
+    from tests.bench.mechanisms import star
+
+    looks = {}
+    for count in (5, 25):
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        rig = put(star(count), gait=False, physics=False)
+        bodies = model_parts.parts(rig, "BODY")
+        for obj in bodies[1:]:
+            obj.select_set(True)
+        bpy.context.view_layer.objects.active = bodies[1]
+        with monkeypatch.context() as patch:
+            asked = Counted(model_parts._bones_by_task)
+            patch.setattr(model_parts, "_bones_by_task", asked)
+            assert bpy.ops.knuckle.create_twin(plane="Y") == {"FINISHED"}
+        assert len(model_parts.parts(rig, "BODY")) == 2 * count - 1
+        looks[count] = asked.calls
+    assert looks[25] <= looks[5] + 2
