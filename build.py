@@ -593,7 +593,7 @@ EXAMPLES = """examples:
   python3 build.py bench batch
   python3 build.py bench farm
   python3 build.py bench physics --blender 4.2
-  python3 build.py bench physics --only pendulums double overhead
+  python3 build.py bench physics --only pendulums double loops
   python3 build.py bench films --out films/
   python3 build.py bench contact_sheet my_models/ --meshes my_meshes/ --out sheets/
   python3 build.py zip --platform linux-x64

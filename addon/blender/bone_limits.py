@@ -48,11 +48,12 @@ def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
     return Stop(prop, index, lower, upper)
 
 
-def limit_bone_of(empty: bpy.types.Object) -> None:
-    """Derive the limits of the bones that a joint's empty belongs to, if it has any."""
+def limit_bone_of(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
+    """Derive the limits of the bones that a joint's empty belongs to, if it has any; ``bones`` are their names where
+    those are known."""
     rig = record_of(empty).model
     dofs = record_of(empty).joint.dofs
-    for step, bone in enumerate(bones_of(empty)):
+    for step, bone in enumerate(bones_of(empty) if bones is None else bones):
         here = (stop_of(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
         limit_bone(rig.pose.bones[bone], [stop for stop in here if stop is not None])
 

@@ -81,9 +81,18 @@ def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Whether a scene has a model. Its layers know by name; only where they exclude it are all objects looked
-    through, which is too slow for frames."""
-    return any(layer.objects.get(rig.name) == rig for layer in scene.view_layers) or scene in rig.users_scene
+    """Whether a scene has a model. This is asked in every frame: what a layer shows, hides or has selected it knows at
+    once. Looking for a name takes the longer the more objects there are, and only where all layers exclude the model
+    are all objects of all scenes looked through."""
+    return (
+        any(_layer_knows(layer, rig) for layer in scene.view_layers)
+        or any(layer.objects.get(rig.name) == rig for layer in scene.view_layers)
+        or scene in rig.users_scene
+    )
+
+
+def _layer_knows(layer: bpy.types.ViewLayer, rig: bpy.types.Object) -> bool:
+    return rig.visible_get(view_layer=layer) or rig.hide_get(view_layer=layer) or rig.select_get(view_layer=layer)
 
 
 def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .numbers import DECIMAL
+from .numbers import DECIMAL, shortest, spelled
 
 DELIMITERS = (";", "\t", ",")
 TIMES = {"time", "times", "t", "timestamp"}
@@ -39,6 +39,11 @@ class Unit:
     def write(self, value: float) -> float:
         """About what the file would say for a value."""
         return value * self.divisor / self.factor
+
+    def spelled(self, value: float) -> str:
+        """The shortest number that is read as a value. Where the unit changes nothing it is not to be searched for:
+        that takes twenty times as long, and a motion has a million."""
+        return shortest(value) if self.factor == self.divisor else spelled(value, self.write(value), self.read)
 
 
 UNITS = {

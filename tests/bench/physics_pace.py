@@ -1,4 +1,5 @@
-"""``build.py bench physics_pace``: how fast runs go, and what servo control costs of it.
+"""``build.py bench physics_pace``: what servos of several degrees, loops and restraints cost of a frame. (What
+plain servos cost is in the table of ``build.py bench``.)
 
 Ratios are of CPU seconds per frame, in one process and in turn, so that what else the machine does is in both.
 """
@@ -24,8 +25,8 @@ from addon.model.kinematics import spanning_tree
 from addon.model.loops import joint_initial
 from addon.model.records import Body, Joint, Mechanism, Restraint, Shape, World
 from tests.bench import physics
+from tests.bench.mechanisms import star
 from tests.bench.physics_servos import Row, fresh
-from tests.bench.run import star
 from tests.blender.build.test_degrees import put as put_mechanism
 from tests.blender.loops import crank_rocker
 from tests.blender.mechanisms import put
@@ -67,22 +68,6 @@ def idle(rig: Any) -> float:
         ServoRun.step = kept  # type: ignore[method-assign]
 
 
-def overhead(count: int = 100) -> Iterator[Row]:
-    """A frame with servos on hinges, over one of the same scene without control of its motors, and over one without
-    motors."""
-    for keyed, told in ((False, "by their gait"), (True, "by keys")):
-        over, alone = [], []
-        for _ in range(_PAIRS):
-            limp = stepped(model(count, keyed), "LIMP")[0]
-            servo = stepped(model(count, keyed), "SERVO")[0]
-            over.append(servo / idle(model(count, keyed)))
-            alone.append(servo / limp)
-        control, whole = statistics.median(over), statistics.median(alone)
-        what = f"a frame with {count} servos told {told}"
-        yield f"{what}, over the same scene with nobody commanding the motors: ratio", control, 1.3, control <= 1.3
-        yield f"{what}, over the same scene without motors: ratio", whole, 1.3, whole <= 1.3
-
-
 def several() -> Iterator[tuple[str, float, None, bool]]:
     """The same with servos on joints of several degrees, told and not judged: bodies that hang from the world, far
     from each other."""
@@ -109,12 +94,6 @@ def hanging(kind: str, count: int) -> Mechanism:
         dofs = deepcopy(kinds()[kind])
         joints.append(Joint(f"{number}", f"{number}", kind, None, f"box {number}", place.copy(), np.eye(4), dofs=dofs))
     return Mechanism("hanging", World(gravity=np.array([0.0, 0.0, -9.81])), bodies=bodies, joints=joints)
-
-
-def frames() -> Iterator[tuple[str, float, None]]:
-    """Frames per second with servos on all joints."""
-    for count in (30, 100, 300):
-        yield f"frames per second, {count} bodies with servos", 1.0 / stepped(model(count - 1), "SERVO")[1], None
 
 
 def loops() -> Iterator[Row]:
@@ -184,9 +163,7 @@ def held() -> Iterator[tuple[str, float, float]]:
 
 
 PARTS: dict[str, Callable[[], Iterator[Any]]] = {
-    "overhead": overhead,
     "several": several,
-    "frames": frames,
     "loops": loops,
     "restraints at work": restraints,
     "held": held,

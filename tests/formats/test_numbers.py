@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.formats.numbers import DECIMAL, read_many, shortest, spelled
+from addon.formats.tables import UNITS
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 word = st.one_of(
@@ -44,3 +47,14 @@ def test_the_shortest_text_reads_back(value: float) -> None:
 def test_a_spelling_reads_back_through_a_factor(guess: float, factor: float) -> None:
     wanted = guess * factor
     assert float(spelled(wanted, wanted / factor, lambda value: value * factor)) * factor == wanted
+
+
+@pytest.mark.parametrize("unit", ["", "s", "rad", "m", "ms", "deg", "mm"])
+def test_a_unit_spells_what_it_reads_back(unit: str) -> None:
+    own = UNITS[unit]
+    drawn = np.random.default_rng(3).uniform(-3.0, 3.0, 200)
+    for value in [0.0, 1.0, 0.1, 1e-9, 1e22, 2.5e-310, *drawn.tolist(), *np.float32(drawn).astype(float).tolist()]:
+        text = own.spelled(value)
+        assert text == spelled(value, own.write(value), own.read)
+        if own.factor == own.divisor:
+            assert float(text) == value

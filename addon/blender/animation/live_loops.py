@@ -248,19 +248,16 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 @persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Follow what a change of poses did."""
-    if _resting["depth"]:
-        return
-    changed = [update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Object)]
-    for rig in (obj for obj in changed if obj.type == "ARMATURE" and record_of(obj).role == "MODEL"):
-        if rig.mode != "EDIT":
-            for loop in _whole(rig):
-                loop.after_change(rig.evaluated_get(depsgraph))
+    """Follow what a change of poses did. The loops tell themselves whether their drivers moved: what Blender tells of
+    is everything that a pose carries, one by one."""
+    if depsgraph.id_type_updated("OBJECT"):
+        for loop in _of_scene(depsgraph.scene):
+            loop.after_change(loop.rig.evaluated_get(depsgraph))
 
 
 def _of_scene(scene: bpy.types.Scene) -> Iterator[LiveLoop]:
     for rig in rigs_in(scene) if not _resting["depth"] else ():
-        if rig.mode != "EDIT":
+        if rig.mode != "EDIT" and live_loops(rig):
             yield from _whole(rig)
 
 

@@ -126,7 +126,9 @@ def key_if_wanted(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Mappi
 def poses_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
     """The named poses of a model, by name: pose assets of this file that pose its servos."""
     every = (action for action in bpy.data.actions if is_pose(action))
-    own = (action for action in every if action_record(action).model in {"", settings(rig).uid})
+    own = [action for action in every if action_record(action).model in {"", settings(rig).uid}]
+    if not own:
+        return []  # asked at every redraw, and all servos would have to be looked through
     paths = {path for channels in servo_channels(rig).values() for c in channels for path, _index in c.curves()}
     return [a for a in own if any(curve.data_path in paths for curve in action_curves(rig, a, create=False) or ())]
 

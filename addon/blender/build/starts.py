@@ -34,7 +34,11 @@ def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
         f"{wide} of {len(before)} loops are open at the file's joint positions, the widest by {distance:.3g} (length) "
         f"and {angle:.3g} rad. {moved} joints begin elsewhere, {end}"
     )
-    mechanism.report.add("info" if left <= OPEN else "warning", "assembled", message, where=joints[worst].name)
+    report = mechanism.report
+    if left <= OPEN:  # what reading warned of, no longer holds: one line tells of it
+        report.entries[:] = [each for each in report.entries if (each.severity, each.code) != ("warning", "loop")]
+    severity = "info" if left <= OPEN else "warning"
+    report.add(severity, "assembled", message, joints[worst].line, joints[worst].name)
     return positions
 
 

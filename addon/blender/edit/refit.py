@@ -226,8 +226,9 @@ def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], prese
             for number, place in places.items():
                 begin(pose, bone, place, joint.dofs[number], starts[number])
         limited.add(joint.id)
+    chains = joint_bones(rig)  # of all at once: bodies do not hang on their bones yet, which would tell of each
     for joint_id in limited & empties.keys():
-        limit_bone_of(empties[joint_id])
+        limit_bone_of(empties[joint_id], chains.get(joint_id, ()))
     drive_screws(rig, names, decided)
 
 

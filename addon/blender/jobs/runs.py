@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,7 +100,13 @@ def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report
         save_blend(out)
     elif out is not None:
         report.extend(formats.save_motion(recorded_motion(scene, recording, name, FRAME_SECONDS), out))
-    return report, figures_of(run, truth)
+    figures = figures_of(run, truth)
+    if job.drive == "SERVO" and math.isnan(figures.tracking_error):
+        report.info(
+            "no-tracking-error",
+            "No servo that turns was told where to be (wheels are told how fast to turn): there is no tracking error",
+        )
+    return report, figures
 
 
 def multiply_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:

@@ -126,8 +126,9 @@ def _look_after(scene: bpy.types.Scene) -> None:
     """See to what the user's deletions left in the scene's world, before Blender takes a step with it."""
     world = scene.rigidbody_world
     size = _size(world)
-    changed = _sizes.get(scene.session_uid) != size and not world.point_cache.is_baked
-    if changed and _at_peace(scene, lambda: part_with_lost(scene)):
+    if _sizes.get(scene.session_uid) == size:
+        return
+    if not world.point_cache.is_baked and _at_peace(scene, lambda: part_with_lost(scene)):
         runs.forget(frames=False)  # they command motors that are gone
     _sizes[scene.session_uid] = _size(world)
 
@@ -146,7 +147,8 @@ def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
     out: list[int] = []
     for held in (world.collection, world.constraints):
         objects = () if held is None else held.objects
-        out += [len(objects), objects[-1].session_uid if len(objects) else 0]
+        count = len(objects)  # Blender counts them one by one, for a place from the end too
+        out += [count, objects[count - 1].session_uid if count else 0]
     return tuple(out)
 
 

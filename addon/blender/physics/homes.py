@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import bpy
 
-from ..access import settings
+from ..access import record_of, settings
 from ..model_parts import is_in, is_part, rigs_in
 
 
@@ -25,11 +25,22 @@ def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     world = scene.rigidbody_world
     if world is None or world.collection is None or not is_in(scene, rig):
         return False
-    held, own = world.collection.objects, settings(rig).collection
-    if own is None:
-        return any(is_part(obj, rig, "BODY") for obj in held)
-    # asked in every frame, and the first body tells: a scene may hold many of other models
-    return any(held.get(obj.name) == obj for obj in own.all_objects if is_part(obj, rig, "BODY"))
+    # asked in every frame, and mostly one body tells: a scene may hold many of other models
+    held, body = world.collection.objects, _any_body(rig)
+    if body is not None and body.rigid_body is not None and held.get(body.name) == body:
+        return True
+    return any(is_part(obj, rig, "BODY") for obj in held)
+
+
+def _any_body(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """A body of a model, the first that is come to: a joint, of which there may be a thousand before them, has one."""
+    own = settings(rig).collection
+    for obj in () if own is None else own.all_objects:
+        joint = record_of(obj).joint
+        for body in (obj, joint.child, joint.parent):
+            if body is not None and is_part(body, rig, "BODY"):
+                return body
+    return None
 
 
 def scene_for(rig: bpy.types.Object) -> bpy.types.Scene | None:

@@ -10,7 +10,6 @@ import numpy as np
 from ...model.records import Motion, Trajectory
 from ...model.report import Report
 from .. import alignment
-from ..numbers import spelled
 from ..tables import LINE_END, UNITS, Cell, Line, Unit, quoted
 from ..tokens import Change, changed
 from .read import Document, trajectories_of
@@ -201,7 +200,7 @@ class _Patch:
         return "" if value is None else self._number(value, unit)
 
     def _number(self, value: float, unit: Unit) -> str:
-        word = spelled(value, unit.write(value), unit.read)
+        word = unit.spelled(value)
         return word.replace(".", ",") if self.document.comma else word
 
 

@@ -127,6 +127,9 @@ def test_a_loop_that_the_file_leaves_open_is_closed_near_where_it_was(blank: Any
     entry = next(entry for entry in mechanism.report.entries if entry.code == "assembled")
     assert entry.severity == "info" and "1 of 1 loops" in entry.message
     assert entry.message.endswith("begin elsewhere, where all are closed")
+    assert entry.line
+    told = [each for each in mechanism.report.entries if "loop" in each.message and each.severity == "warning"]
+    assert not told, "what the next line closes is not warned of"
 
 
 def test_assembling_can_be_left_out(blank: Any) -> None:
@@ -135,6 +138,7 @@ def test_assembling_can_be_left_out(blank: Any) -> None:
     turned = {name: math.degrees(math.atan2(placed[name][1, 0], placed[name][0, 0])) for name in ("crank", "rocker")}
     assert turned["crank"] == pytest.approx(60, abs=1e-4) and turned["rocker"] == pytest.approx(80, abs=1e-4)
     assert not [entry for entry in mechanism.report.entries if entry.code == "assembled"]
+    assert [entry.severity for entry in mechanism.report.entries if entry.code == "loop"] == ["warning"]
 
 
 def test_a_loop_that_cannot_close_is_reported_as_such(blank: Any) -> None:

@@ -1,16 +1,15 @@
-"""``build.py bench --only symmetry``: what a change of the scene costs while a model of 1,000 joints is edited
-symmetrically, beside the same change while it is not."""
+"""What a change of the scene costs while a model is edited symmetrically, beside the same change while it is not."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import bpy
 
-import addon
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.animation import renamed
@@ -18,7 +17,11 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.edit import symmetric
 from addon.blender.edit.twins import link_twins
 from addon.blender.model_parts import parts, rig_in
-from tests.bench.overlays import timed
+from tests.bench.measuring import again, fresh
+from tests.bench.mechanisms import star
+from tests.bench.table import Row
+
+SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
 
 
 def spent_in(handlers: Sequence[Callable[..., None]], act: Callable[[], None], times: int = 20) -> float:
@@ -45,13 +48,16 @@ def spent_in(handlers: Sequence[Callable[..., None]], act: Callable[[], None], t
     return statistics.median(spent[:-1])
 
 
-def rows(star: str, count: int) -> list[dict[str, float | str]]:
-    """CPU seconds of a bone that is posed, with nothing and with half of the bodies selected; and of a body moved."""
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    if not addon.is_registered():
-        addon.register()
+def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
+    """Seconds of a bone that is posed, with nothing and with half of the bodies selected; and of a body moved."""
+    for count in sizes:
+        yield from _of(count)
+
+
+def _of(count: int) -> Iterator[Row]:
+    fresh()
     options = BuildOptions(gait=False, physics=False)
-    rig = rig_in(build(formats.loads(star.encode(), "star.jm"), bpy.context, options))
+    rig = rig_in(build(formats.loads(star(count + 1).encode(), "star.jm"), bpy.context, options))
     bodies = [obj for obj in parts(rig, "BODY") if not record_of(obj).twin]
     for first, second in zip(bodies[1::2], bodies[2::2], strict=False):
         link_twins(first, second)
@@ -73,10 +79,10 @@ def rows(star: str, count: int) -> list[dict[str, float | str]]:
     def each() -> list[float]:
         for other in bodies:
             other.select_set(False)
-        times = [timed(moved), timed(posed)]
+        times = [again(moved), again(posed)]
         for other in bodies[: len(bodies) // 2]:
             other.select_set(True)
-        return [*times, timed(posed)]
+        return [*times, again(posed)]
 
     def alone() -> list[float]:
         """What our handlers take of that, by themselves."""
@@ -88,13 +94,26 @@ def rows(star: str, count: int) -> list[dict[str, float | str]]:
     settings(rig).symmetric = False
     names = ("a body moved", "a bone posed", "a bone posed, half selected")
     told = ("a body moved", "a bone posed", "a body renamed")
-    alone_rows: list[dict[str, float | str]] = [
-        {"what": f"our handlers: {what}, symmetrical (to off)", "bodies": count, "seconds": with_, "floor": without,
-         "ratio": with_ / without}
-        for what, with_, without in zip(told, on_alone, off_alone, strict=True)
-    ]  # fmt: skip
-    return alone_rows + [
-        {"what": f"symmetrical: {what} (to off)", "bodies": count, "seconds": with_, "floor": without,
-         "ratio": with_ / without}
-        for what, with_, without in zip(names, on, off, strict=True)
-    ]  # fmt: skip
+    for what, with_, without in zip(told, on_alone, off_alone, strict=True):
+        bar = 0.002 if count == 1000 else None
+        yield Row(f"our handlers: {what}, symmetrical", count, "bodies", with_, bar=bar)
+        yield Row(f"our handlers: {what}, not symmetrical", count, "bodies", without, bar=bar and bar / 2.0)
+    for what, with_, without in zip(names, on, off, strict=True):
+        yield Row(f"symmetrical: {what}", count, "bodies", with_, without, "symmetrical editing off")
+    yield _twins_made(count)
+
+
+def _twins_made(count: int) -> Row:
+    """Half of a model, all of it selected, and the operator that makes the other half."""
+    fresh()
+    options = BuildOptions(gait=False, physics=False)
+    rig = rig_in(build(formats.loads(star(count // 2 + 1).encode(), "star.jm"), bpy.context, options))
+    bodies = parts(rig, "BODY")
+    for obj in bodies[1:]:
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = bodies[1]
+    start = time.process_time()
+    assert bpy.ops.knuckle.create_twin(plane="Y") == {"FINISHED"}
+    took = time.process_time() - start
+    assert len(parts(rig, "BODY")) == 2 * len(bodies) - 1
+    return Row("the other half made", count, "bodies", took, growth_bar=1.35)

@@ -6,25 +6,26 @@ Whatever is timed is checked too: a script that reads wrongly is no floor."""
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import bpy
 import numpy as np
 from lxml import etree
 
-import addon
 from addon import formats
 from addon.blender import compat
 from addon.blender.animation import apply, sample
 from addon.blender.build import BuildOptions, build
 from addon.blender.model_parts import rig_in
+from tests.bench import measuring
+from tests.bench.measuring import seconds
+from tests.bench.mechanisms import star
+from tests.bench.table import Row
 
-Row = dict[str, float | str]
+SIZES, QUICK = (1000, 10_000, 100_000), (20, 40, 80)
 SERVOS = 30
 FRAME = 0.032
 ROUNDS = 3
@@ -33,38 +34,34 @@ LINEAR = 1
 BVH_FRAMES, SAMPLED_FRAMES = 5000, 10_000
 
 
-def rows(folder: Path, model: str, keys: int) -> list[Row]:
+def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Motion in and out, unedited and edited, the reading by key against Blender's of BVH, and sampling."""
+    for keys in sizes:
+        yield from _of(keys, folder)
+
+
+def _of(keys: int, folder: Path) -> Iterator[Row]:
+    model = star(SERVOS + 1)
     values = angles(keys)
     source = folder / "motion.xmdi"
     source.write_text(document(values), encoding="utf-8")
     took: dict[str, list[float]] = {name: [] for name in ("floor", "in", "out", "edited")}
     for _ in range(ROUNDS):
         took["floor"].append(_floor_in(source, values))
-        for name, seconds in _ours(model, source, folder / "out.xmdi", values).items():
-            took[name].append(seconds)
+        for name, each in _ours(model, source, folder / "out.xmdi", values).items():
+            took[name].append(each)
     median = {name: statistics.median(found) for name, found in took.items()}
     per_key = median["in"] / values.size * 1e6
     bvh = statistics.median(_bvh(folder / "motion.bvh", values[:, :BVH_FRAMES]) for _ in range(ROUNDS)) * 1e6
-    what = f"{SERVOS} servos x {keys} keys"
-    return [
-        _row(f"motion in, {what}", median["in"], median["floor"], 2.0),
-        _row("motion in, a million keys, over Blender's BVH", per_key, bvh, 1 / 8),
-        _row("motion out, unedited, over its reading", median["out"], median["in"], 1.0),
-        _row("motion out, one key edited, over its reading", median["edited"], median["in"], 1.0),
-        _sampled(model, values[:, : min(SAMPLED_FRAMES, keys)]),
-    ]
+    yield _row("motion in", keys, median["in"], median["floor"], "floor with parsing", 2.0)
+    yield _row("motion in, per million keys", keys, per_key, bvh, "Blender's BVH", 1 / 8)
+    yield _row("motion out, unedited", keys, median["out"], median["in"], "its reading", 1.0)
+    yield _row("motion out, one key edited", keys, median["edited"], median["in"], "its reading", 1.0)
+    yield _sampled(model, values[:, : min(SAMPLED_FRAMES, keys)])
 
 
-def _row(what: str, seconds: float, floor: float, bar: float) -> Row:
-    return {
-        "what": what,
-        "bodies": SERVOS + 1,
-        "seconds": seconds,
-        "floor": floor,
-        "ratio": seconds / floor,
-        "bar": bar,
-    }
+def _row(what: str, keys: int, value: float, floor: float, floor_name: str, bar: float) -> Row:
+    return Row(f"{what}, {SERVOS} servos", keys, "keys", value, floor, floor_name, bar)
 
 
 def angles(keys: int) -> np.ndarray:
@@ -85,19 +82,9 @@ def document(values: np.ndarray) -> str:
     return f'<?xml version="1.0"?>\n<xmdi>\n<motions>\n<motion name="long">\n{servos}\n</motion>\n</motions>\n</xmdi>\n'
 
 
-def timed(work: Callable[[], object]) -> float:
-    """CPU seconds of one run."""
-    gc.collect()
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 def fresh(model: str) -> bpy.types.Object:
     """A file with nothing but the model in it: its armature, active."""
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    if not addon.is_registered():
-        addon.register()
+    measuring.fresh()
     rig = rig_in(build(formats.loads(model.encode(), "star.jm"), bpy.context, BuildOptions(gait=False)))
     bpy.context.view_layer.objects.active = rig
     return rig
@@ -109,18 +96,18 @@ def fresh(model: str) -> bpy.types.Object:
 def _ours(model: str, source: Path, target: Path, values: np.ndarray) -> dict[str, float]:
     """A user's import, an export at once, and one after a key was moved."""
     rig = fresh(model)
-    took = {"in": timed(lambda: bpy.ops.import_anim.servo_motion(filepath=str(source)))}
+    took = {"in": seconds(lambda: bpy.ops.import_anim.servo_motion(filepath=str(source)))}
     curves = _curves(rig)
     assert len(curves) == SERVOS
     assert all(len(curve.keyframe_points) == values.shape[1] for curve in curves)
     first = next(curve for curve in curves if '"Hinge 1"' in curve.data_path)
     assert abs(first.keyframe_points[-1].co[1] - values[0, -1]) < 1e-5
-    took["out"] = timed(lambda: bpy.ops.export_anim.servo_motion(filepath=str(target)))
+    took["out"] = seconds(lambda: bpy.ops.export_anim.servo_motion(filepath=str(target)))
     assert _positions(target)[0].shape == values[0].shape, "every key is written"
     middle = values.shape[1] // 2
     first.keyframe_points[middle].co[1] += 0.125
     first.update()
-    took["edited"] = timed(lambda: bpy.ops.export_anim.servo_motion(filepath=str(target)))
+    took["edited"] = seconds(lambda: bpy.ops.export_anim.servo_motion(filepath=str(target)))
     assert abs(_positions(target)[0][middle] - values[0, middle] - 0.125) < 1e-5, "the edit is written"
     return took
 
@@ -130,10 +117,10 @@ def _floor_in(source: Path, values: np.ndarray) -> float:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     rig = bpy.data.objects.new("floor", bpy.data.armatures.new("floor"))
     bpy.context.scene.collection.objects.link(rig)
-    seconds = timed(lambda: _key_floor(rig, source, bpy.context.scene))
+    took = seconds(lambda: _key_floor(rig, source, bpy.context.scene))
     first = _curves(rig)[0]
     assert abs(first.keyframe_points[-1].co[1] - values[0, -1]) < 1e-5
-    return seconds
+    return took
 
 
 def _key_floor(rig: bpy.types.Object, source: Path, scene: bpy.types.Scene) -> None:
@@ -175,13 +162,13 @@ def _bvh(path: Path, values: np.ndarray) -> float:
 
     addon_utils.enable("io_anim_bvh")
     with contextlib.redirect_stdout(io.StringIO()):  # it tells of its progress
-        seconds = timed(lambda: bpy.ops.import_anim.bvh(filepath=str(path), update_scene_duration=True))
+        took = seconds(lambda: bpy.ops.import_anim.bvh(filepath=str(path), update_scene_duration=True))
     rig = bpy.context.object
     curves = _curves(rig)
     keys = sum(len(curve.keyframe_points) for curve in curves)
     assert len(curves) >= 3 * SERVOS
     assert keys >= 3 * values.size
-    return seconds / keys
+    return took / keys
 
 
 def _bvh_text(values: np.ndarray) -> str:
@@ -228,12 +215,12 @@ def _sampled(model: str, values: np.ndarray) -> Row:
 
     ours_took, floor_took = [], []
     for _ in range(ROUNDS):
-        floor_took.append(timed(floor))
-        ours_took.append(timed(ours))
+        floor_took.append(seconds(floor))
+        ours_took.append(seconds(ours))
     order = [list(found["names"]).index(bone.name) for bone in _hinges(rig)]
     assert np.abs(found["ours"][:, order] - found["floor"]).max() < 1e-4
-    seconds, least = statistics.median(ours_took), statistics.median(floor_took)
-    return _row(f"motion sampled, {SERVOS} servos x {len(frames)} frames", seconds, least, 1.5)
+    ours_median, floor_median = statistics.median(ours_took), statistics.median(floor_took)
+    return _row("motion sampled", len(frames), ours_median, floor_median, "frame_set and one foreach_get", 1.5)
 
 
 def _hinges(rig: bpy.types.Object) -> list[bpy.types.PoseBone]:

@@ -6,21 +6,22 @@ are measured in the same minute. Its first load, which may load and compile thin
 
 from __future__ import annotations
 
-import gc
 import json
 import statistics
 import subprocess
-import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from addon import formats
 from addon.model.report import FormatError
+from tests.bench.measuring import seconds
+from tests.bench.mechanisms import written
+from tests.bench.table import Row
 from tests.references import CORPUS, DARTPY, NO_DARTPY, NO_RING, RING
 
-Row = dict[str, float | str]
+SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
 ROUNDS = 5
 #: A load of more seconds is repeated once only.
 LONG = 5.0
@@ -32,6 +33,9 @@ PEERS = {
 }
 #: Our bars: times the peer's load, for files with at least so many bodies, and times the plain walk.
 PEER_BARS, WALK_BARS = {"skel": (0.5, 1000), "x_xy": (0.02, 0)}, {"skel": 3.0}
+GROWTH = 1.25
+#: The largest mechanisms that a peer is asked to load: DART takes N^3 for its first, imt-ring compiles.
+PEER_LIMIT = {"skel": 1000, "x_xy": 1000}
 
 
 def walk(path: Path) -> int:
@@ -52,18 +56,10 @@ def walk(path: Path) -> int:
     return count
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of one run."""
-    gc.collect()
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 @contextmanager
 def peer(program: str, python: str) -> Iterator[Callable[[Path], float]]:
     """Asks another program for the CPU seconds of one load. ValueError with its words where it cannot load a file."""
-    script = str(Path(__file__).with_name("peer.py"))
+    script = str(Path(__file__).parents[1] / "peer.py")
     with subprocess.Popen(
         [python, script, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -80,14 +76,26 @@ def peer(program: str, python: str) -> Iterator[Callable[[Path], float]]:
             asked.close()
 
 
-def against_peer(format: str, files: Iterable[Path]) -> Iterator[Row]:
+def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
+    """Our reading of the same mechanism from each format, beside a plain walk and the format's own program, and that of
+    the largest real files."""
+    files = {size: written(folder, size) for size in sizes}
+    for format in PEERS:
+        made = [(f"reading {format}", size, files[size][format]) for size in sizes if size <= PEER_LIMIT[format]]
+        real = [(f"reading {path.name}", bodies, path) for bodies, path in largest(format)]
+        yield from against_peer(format, [*made, *real])
+    for size in sizes:
+        yield from against_walk(files[size], size)
+
+
+def against_peer(format: str, files: Iterable[tuple[str, int, Path]]) -> Iterator[Row]:
     """Our reading of files beside that of the format's own program. Files that this cannot load are left out."""
     program, python, missing = PEERS[format]
     if not python:
         print(f"reading {format} is not compared: {missing}")
         return
     with peer(program, python) as load:
-        for path in files:
+        for what, bodies, path in files:
             try:
                 first = load(path)
             except ValueError as error:
@@ -95,42 +103,34 @@ def against_peer(format: str, files: Iterable[Path]) -> Iterator[Row]:
                 continue
             rounds = ROUNDS if first < LONG else 1
             pairs = [(seconds(lambda path=path: formats.load(path)), load(path)) for _ in range(rounds)]
-            row = _row(f"{format} as {program}: {path.stem}", path, pairs)
-            bar, bodies = PEER_BARS[format]
-            yield {**row, "bar": bar} if float(row["bodies"]) >= bodies else row
+            ours, theirs = _medians(pairs)
+            bar, least = PEER_BARS[format]
+            yield Row(what, bodies, "bodies", ours, theirs, program, bar if bodies >= least else None)
 
 
-def against_walk(files: Mapping[str, Path]) -> Iterator[Row]:
+def against_walk(files: dict[str, Path], size: int) -> Iterator[Row]:
     """Our reading of one file of each format beside a plain walk of it."""
     for format, path in files.items():
         pairs = [
             (seconds(lambda path=path: formats.load(path)), seconds(lambda path=path: walk(path)))
-            for _ in range(ROUNDS + 2)
+            for _ in range(ROUNDS)
         ]
-        row = _row(f"{format} as a plain walk", path, pairs)
-        yield {**row, "bar": WALK_BARS[format]} if format in WALK_BARS else row
+        ours, least = _medians(pairs)
+        bar = WALK_BARS.get(format)
+        yield Row(f"{format} into the model", size, "bodies", ours, least, "plain walk", bar, growth_bar=GROWTH)
 
 
-def _row(what: str, path: Path, pairs: list[tuple[float, float]]) -> Row:
-    """A row of the table from the seconds of rounds, ours and the other's."""
-    ours, floor = (statistics.median(column) for column in zip(*pairs, strict=True))
-    bodies = len(formats.load(path).bodies)
-    return {"what": f"reading {what}", "bodies": bodies, "seconds": ours, "floor": floor, "ratio": ours / floor}
+def _medians(pairs: list[tuple[float, float]]) -> tuple[float, float]:
+    first, second = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return first, second
 
 
-def largest(format: str) -> list[Path]:
-    """The real files with the most bodies, one of a name."""
+def largest(format: str) -> list[tuple[int, Path]]:
+    """The real files with the most bodies, one of a name, with how many they have."""
     found: dict[str, tuple[int, Path]] = {}
     for path in sorted((CORPUS / format).rglob("*.skel" if format == "skel" else "*.xml")):
         try:
             found[path.name] = (len(formats.load(path).bodies), path)
         except FormatError:
             continue
-    return [path for _, path in sorted(found.values(), reverse=True)[:LARGEST]]
-
-
-def rows(files: Mapping[str, Path]) -> Iterator[Row]:
-    """Everything. ``files`` are the same mechanism of a thousand bodies in every format."""
-    for format in PEERS:
-        yield from against_peer(format, [*largest(format), files[format]])
-    yield from against_walk(files)
+    return sorted(found.values(), reverse=True)[:LARGEST]

@@ -1,0 +1,68 @@
+"""The shortest correct scripts that make what an import makes."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from addon.blender import compat
+
+
+def floor_import(count: int, keys: int) -> None:
+    """The same scene by the shortest way: world and armature first, one mesh, everything linked once."""
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    bpy.ops.rigidbody.world_add()
+    world = scene.rigidbody_world
+    world.collection = bpy.data.collections.new("floor bodies")
+    world.constraints = bpy.data.collections.new("floor constraints")
+    armature = bpy.data.armatures.new("floor")
+    rig = bpy.data.objects.new("floor", armature)
+    scene.collection.objects.link(rig)
+    layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    previous = None
+    for number in range(count):
+        bone = armature.edit_bones.new(f"bone {number}")
+        bone.head, bone.tail = (0.1 * number, 0.0, 0.0), (0.1 * number, 0.1, 0.0)
+        bone.parent = previous if number % 8 else None
+        previous = bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    mesh = bpy.data.meshes.new("floor")
+    corners = [(x, y, z) for x in (-0.2, 0.2) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
+    mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+    holder = bpy.data.collections.new("floor")
+    bodies, empties = [], []
+    for number in range(count):
+        body = bpy.data.objects.new(f"body {number}", mesh)
+        body.location = (0.1 * number, 0.0, 2.0)
+        holder.objects.link(body)
+        bodies.append(body)
+    for number in range(count - 1):
+        empty = bpy.data.objects.new(f"hinge {number}", None)
+        empty.location = (0.1 * number + 0.05, 0.0, 2.0)
+        holder.objects.link(empty)
+        empties.append(empty)
+    for body in bodies:
+        world.collection.objects.link(body)
+        rigid = body.rigid_body
+        rigid.type, rigid.collision_shape, rigid.mass = "ACTIVE", "BOX", 1.0
+    for number, empty in enumerate(empties):
+        world.constraints.objects.link(empty)
+        hinge = empty.rigid_body_constraint
+        hinge.type, hinge.object1, hinge.object2 = "HINGE", bodies[number], bodies[number + 1]
+        hinge.use_limit_ang_z, hinge.limit_ang_z_lower, hinge.limit_ang_z_upper = True, -0.5, 0.5
+    action = bpy.data.actions.new("floor")
+    compat.use_action(rig, action)
+    curves = compat.action_curves(rig, action)
+    pairs = np.zeros((keys, 2), dtype=np.float32)
+    pairs[:, 0] = np.arange(keys)
+    linear = np.full(keys, 1, dtype=np.int32)
+    for number in range(count if keys else 0):
+        for index in range(4):
+            curve = curves.new(f'pose.bones["bone {number}"].rotation_quaternion', index=index)
+            curve.keyframe_points.add(keys)
+            curve.keyframe_points.foreach_set("co", pairs.ravel())
+            curve.keyframe_points.foreach_set("interpolation", linear)
+            curve.update()
+    scene.collection.children.link(holder)
+    layer.update()

@@ -1,0 +1,76 @@
+"""What panels and lists cost at each redraw: our part of it, drawn onto a layout that takes everything and does
+nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from addon import formats
+from addon.blender.animation.gait import bake_gait
+from addon.blender.build import BuildOptions, build
+from addon.blender.model_parts import child_collection, parts, rig_in
+from addon.blender.ui.joint_table import KNUCKLE_UL_joint_table
+from tests.bench.measuring import again, fresh
+from tests.bench.mechanisms import star
+from tests.bench.table import Row
+from tests.blender.ui.test_panels import panels_of_tab
+
+SIZES, QUICK = (100, 1000, 3000), (5, 10)
+#: Seconds for all panels of the tab, and for the joint table's list, of 1,000 joints.
+BAR, JUDGED = 0.05, 1000
+
+
+class Nowhere:
+    """A layout, and whatever may be asked of one."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def __call__(self, *args: Any, **words: Any) -> Any:
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        pass
+
+
+def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
+    """Seconds per redraw of the whole tab, of its slowest panel, and of the joint table's list."""
+    for joints in sizes:
+        yield from _of(joints)
+
+
+def _of(joints: int) -> Iterator[Row]:
+    fresh()
+    text = star(joints + 1).encode()
+    rig = rig_in(build(formats.loads(text, "star.jm"), bpy.context, BuildOptions(gait=False)))
+    bake_gait(bpy.context.scene, rig, 1, 20)
+    bpy.context.view_layer.objects.active = parts(rig, "JOINT")[0]
+    took = {cls.__name__: again(lambda cls=cls: _draw(cls)) for cls in panels_of_tab()}
+    worst = max(took, key=lambda name: took[name])
+    bar = BAR if joints == JUDGED else None
+    yield Row("redraw: all panels of the tab", joints, "joints", sum(took.values()), bar=bar, growth_bar=1.25)
+    yield Row(f"redraw: {worst}", joints, "joints", took[worst])
+    listed = again(lambda: _filter(rig))
+    yield Row("redraw: the joint table's list", joints, "joints", listed, bar=bar, growth_bar=1.25)
+
+
+def _draw(cls: Any) -> None:
+    if not hasattr(cls, "poll") or cls.poll(bpy.context):
+        panel = type("Drawn", (), {**{k: v for k, v in vars(cls).items() if callable(v)}, "layout": Nowhere()})
+        for base in cls.__mro__[1:]:
+            for name, value in vars(base).items():
+                if callable(value) and not name.startswith("__") and not hasattr(panel, name):
+                    setattr(panel, name, value)
+        cls.draw(panel(), bpy.context)
+
+
+def _filter(rig: bpy.types.Object) -> None:
+    class List:
+        filter_name, kind, opened, bitflag_filter_item = "", "ALL", True, 1
+
+    holder = child_collection(rig, "Joints")
+    KNUCKLE_UL_joint_table.filter_items(List(), bpy.context, holder, "all_objects")
