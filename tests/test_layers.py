@@ -15,23 +15,25 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ADDON = ROOT / "addon"
 
-ROOMS = {"build", "extract", "physics", "animation", "edit", "render"}
+ROOMS = {"build", "extract", "physics", "animation", "edit", "render", "checkup"}
 BLENDERS_OWN = {"bpy", "bpy_extras", "bl_ext", "bl_math", "bl_ui", "addon_utils", "aud", "blf", "bmesh", "freestyle"}
 BLENDERS_OWN |= {"gpu", "gpu_extras", "idprop", "imbuf", "mathutils", "nodeitems_utils", "rna_keymap_ui"}
 
 #: Which of our layers, and which third parties, each layer may import.
 MAY_IMPORT = {
+    "about": {"about"},
     "model": {"model"},
     "formats": {"formats", "model"},
     "plot": {"plot", "model"},
     "blender": {"blender", "formats", "model"},
-    "room": {"room", "blender", "formats", "model"},
-    "ui": {"ui", "room", "blender", "formats", "model"},
+    "room": {"room", "blender", "formats", "model", "about"},
+    "ui": {"ui", "room", "blender", "formats", "model", "about"},
     "jobs": {"jobs", "room", "blender", "formats", "model"},
     "registration": {"ui", "room", "blender", "door", "formats", "model"},
-    "door": {"door", "registration", "jobs", "room", "blender", "plot", "formats", "model"},
+    "door": {"door", "registration", "jobs", "room", "blender", "plot", "formats", "model", "about"},
 }
 MAY_USE = {
+    "about": set(),
     "model": {"numpy"},
     "formats": {"numpy", "lxml", "trimesh", "collada"},
     "plot": {"numpy", "matplotlib"},
@@ -48,11 +50,12 @@ def layer(parts: tuple[str, ...]) -> str:
     """The layer of a module inside the package: ("blender", "build", "rig") is in a room.
 
     The top of the package (command line, register) is the door; ``plot`` beside it draws.
+    ``about``, what Knuckle says of itself, knows nobody and needs nothing but Python.
     ``blender/registration.py`` is the one module that reaches into the interface, to hand it to Blender.
     ``blender/jobs`` stands beside the interface: what the command line has done with Blender. What else lies
     loose there serves all rooms.
     """
-    if parts[:1] in {("model",), ("formats",), ("plot",)}:
+    if parts[:1] in {("about",), ("model",), ("formats",), ("plot",)}:
         return parts[0]
     if parts[:1] != ("blender",):
         return "door"

@@ -35,6 +35,7 @@ from . import (
     poses,
     preferences,
     selection,
+    self_check,
     servo_names,
     servos,
     stop_handles,
@@ -42,6 +43,7 @@ from . import (
 )
 
 _CLASSES: tuple[Any, ...] = (
+    *self_check.CLASSES,
     *preferences.CLASSES,
     *import_model.CLASSES,
     *export_model.CLASSES,
