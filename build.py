@@ -412,19 +412,28 @@ def platform_manifest(manifest: str, platform: str, wheels: Sequence[str]) -> st
     return manifest[:at] + added + manifest[at:]
 
 
+#: What lies beside the package in the tree and goes into the zip with it.
+BESIDE = ("LICENSE", "COPYING", "CHANGELOG.md", "THIRD_PARTY.md")
+#: Hidden files, caches, and what editors, merges and systems leave behind: no part of a release.
+LEFT_LYING = re.compile(
+    r"\..*|__pycache__|.*(~|\.(pyc|bak|orig|rej|tmp|swp|log|partial|blend\d+|blend@))|Thumbs\.db|desktop\.ini", re.I
+)
+
+
 def packaged_files(root: Path) -> dict[str, Path]:
-    """Name in the zip -> file: the package at the zip's root, where Blender wants it; samples; licence."""
-    files = {"LICENSE": root / "LICENSE"}
+    """Name in the zip -> file: the package at the zip's root, where Blender wants it; samples; licences."""
+    files = {name: root / name for name in BESIDE}
     for folder, base in ((root / "addon", root / "addon"), (root / "sample_models", root)):
         for path in filter(Path.is_file, folder.rglob("*")):
             name = path.relative_to(base)
-            if path.suffix != ".blend1" and not any(part.startswith((".", "__pycache__")) for part in name.parts):
+            if not any(map(LEFT_LYING.fullmatch, name.parts)):
                 files[name.as_posix()] = path
     return files
 
 
 def write_zip(target: Path, content: Mapping[str, bytes], timestamp: int) -> None:
-    """The same content gives the same bytes: sorted names, one date for all, the same permissions on every system."""
+    """The same content gives the same bytes: sorted names, one date for all, the same permissions on every system.
+    Nothing is compressed: each zlib does that in its own way, and the wheels, nearly all of it, are compressed."""
     date = time.gmtime(max(timestamp, 315532800))[:6]  # zip knows no time before 1980-01-01
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(target.name + ".partial")
@@ -432,7 +441,7 @@ def write_zip(target: Path, content: Mapping[str, bytes], timestamp: int) -> Non
         for name in sorted(content):
             entry = zipfile.ZipInfo(name, date)
             entry.create_system, entry.external_attr = 3, 0o644 << 16
-            entry.compress_type = zipfile.ZIP_STORED if name.endswith(".whl") else zipfile.ZIP_DEFLATED
+            entry.compress_type = zipfile.ZIP_STORED
             archive.writestr(entry, content[name])
     partial.replace(target)
 
@@ -444,6 +453,35 @@ def platform_zip(target: Path, root: Path, platform: str, wheels: Sequence[Path]
     content.update({f"wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels})
     content["blender_manifest.toml"] = platform_manifest(manifest, platform, names).encode()
     write_zip(target, content, timestamp)
+
+
+def third_party(root: Path) -> dict[str, tuple[set[str], list[str]]]:
+    """The rows of THIRD_PARTY.md: distribution -> its versions, and where its licences are in its wheel."""
+    text = (root / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return {row[0].lower(): (set(re.split(r",\s*", row[1])), re.findall(r"`([^`]+)`", row[4])) for row in rows[2:]}
+
+
+def check_licences(wheels: Sequence[Path], listed: Mapping[str, tuple[set[str], list[str]]]) -> None:
+    """Trouble where a wheel is not listed in its version, or does not bring the licences that are said to be in it."""
+    for wheel in wheels:
+        name, version = wheel.name.split("-")[:2]
+        versions, texts = listed.get(name.lower().replace("_", "-"), (set(), []))
+        if version not in versions:
+            raise Trouble(f"THIRD_PARTY.md has no row for {name} {version}: add it with its licence and its holder.")
+        with zipfile.ZipFile(wheel) as archive:
+            brought = [each.partition("/")[2] for each in archive.namelist() if ".dist-info/" in each]
+            brought += archive.namelist()
+        lacking = [text for text in texts if text not in brought]
+        if lacking or not texts:
+            raise Trouble(f"{wheel.name} does not hold {' nor '.join(lacking) or 'a licence'}: mend its row.")
+
+
+def write_sums(folder: Path, pattern: str) -> None:
+    """SHA256SUMS beside the zips, for ``sha256sum --check``."""
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(folder.glob(pattern))]
+    (folder / "SHA256SUMS").write_bytes("".join(lines).encode())
+    say("".join(lines).rstrip())
 
 
 def fetch_wheels(python: Path, platform: str) -> list[Path]:
@@ -533,11 +571,13 @@ def make_zips(options: argparse.Namespace) -> int:
     timestamp = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     for platform in options.platform or PLATFORMS:
         wheels = fetch_wheels(python, platform)
+        check_licences(wheels, third_party(ROOT))
         target = out / f"{name}-{platform}.zip"
         with step(f"{target} made and validated"):
             platform_zip(target, ROOT, platform, wheels, timestamp)
             validate_zip(python, target)
         say(f"  {target.stat().st_size / 1e6:.1f} MB, with {', '.join(wheel.name for wheel in wheels)}")
+    write_sums(out, f"{name}-*.zip")
     return 0
 
 

@@ -21,7 +21,6 @@ _BUILT_WITH = (
     ("io_wavefront_obj", "OBJ reader", "warning", "bodies of .obj files become boxes"),
     ("io_stl", "STL reader", "warning", "bodies of .stl files become boxes"),
     ("io_ply", "PLY reader", "warning", "bodies of .ply files become boxes"),
-    ("image_webp", "WebP", "note", "overlays of .webp pictures cannot be read"),
 )
 
 
