@@ -70,14 +70,18 @@ def test_of_a_manifests_wheels_those_for_this_python_count() -> None:
     assert found == {"lxml": "6.1.3", "python-dateutil": "2.9.0.post0"}
 
 
-def module_at(folder: Path, version: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A module of its own that stands first in the path."""
-    name = "six"
-    folder.mkdir(parents=True)
-    (folder / f"{name}.py").write_text(f"__version__ = {version!r}\n")
+def stand_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have ``six`` be imported anew from a folder; afterwards it is what it was, be it not imported yet."""
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.delitem(sys.modules, name, raising=False)
-    return name
+    monkeypatch.setitem(sys.modules, "six", None)
+    monkeypatch.delitem(sys.modules, "six")
+
+
+def module_at(folder: Path, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of its own that stands first in the path."""
+    folder.mkdir(parents=True)
+    (folder / "six.py").write_text(f"__version__ = {version!r}\n")
+    stand_first(folder, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +120,7 @@ def test_a_wheel_that_does_not_work_is_told_with_what_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blow: str
 ) -> None:
     (tmp_path / "six.py").write_text(f"{blow}\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "six", raising=False)
+    stand_first(tmp_path, monkeypatch)
     monkeypatch.setattr(wheels, "NEEDS", (wheels.Need("six", "six", "plots"),))
     [row] = wheels.wheel_rows()
     assert row.state == "error" and "without it there are no plots" in row.text and row.remedy == wheels.REINSTALL

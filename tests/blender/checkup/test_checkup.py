@@ -193,8 +193,10 @@ def test_a_folder_that_cannot_be_written_is_told(
     folder = tmp_path / "temporary"
     if state == "read-only":
         folder.mkdir(mode=0o500)
-        if os.access(folder, os.W_OK):
-            pytest.skip("whoever runs this may write everywhere")
+        if os.access(folder, os.W_OK):  # whoever may write everywhere may not here
+            folder = Path("/sys/kernel")
+        if not folder.is_dir():
+            pytest.skip("every folder of this system can be written by whoever runs this")
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     row = part(machine.machine_rows(), "Temporary files")
     assert row.state == "error" and str(folder) in row.text and "File Paths" in row.remedy
@@ -227,14 +229,3 @@ def test_the_command_line_prints_it_and_says_by_its_code(
     assert told["sound"] is False and told["rows"][1] == {
         "part": "b", "state": "error", "text": "is gone", "remedy": "get it",
     }  # fmt: skip
-
-
-def test_every_sentence_of_it_is_said_in_german(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from addon.about import wheels
-    from addon.blender.checkup import machine
-    from addon.blender.translations.german import WORDS
-
-    said = [wheels.REINSTALL, machine._OFFICIAL, *(row[1] for row in machine._BUILT_WITH)]
-    said += [row[3] for row in machine._BUILT_WITH] + ["Test run of {}"]
-    said += [row.remedy for row in machine.machine_rows() if row.remedy]
-    assert [text for text in said if text not in WORDS] == []
