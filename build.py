@@ -51,7 +51,7 @@ PURE = (
     "packaging==26.3",
     "pyparsing==3.3.3",
 )
-TEST_TOOLS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "execnet==2.1.2", "hypothesis==6.170.15")
+TEST_TOOLS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "execnet==2.1.2", "hypothesis==6.170.15", "coverage==7.17.3")
 #: Checks and runs the jobs that we write for farms. Windows on ARM has no wheels of it.
 JOB_TOOLS = tuple(
     f"{requirement}; platform_machine != 'ARM64'"
@@ -554,7 +554,23 @@ def test(options: argparse.Namespace) -> int:
     python = blender_python(options.blender)
     # all of them on every core, a Blender each; what was asked for by name in one, in its order
     whole = [] if options.rest else ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
-    return call(python, "-m", "pytest", "-q", *whole, *options.rest, variables=references(make=not options.rest))
+    words = ("-m", "pytest", "-q", *whole, *options.rest)
+    if options.coverage:
+        return covered(python, words, references(make=not options.rest))
+    return call(python, *words, variables=references(make=not options.rest))
+
+
+def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) -> int:
+    """The tests with every line of addon/ that they run noted, in all the processes that they start: a table by folder,
+    what no test reaches in out/coverage/uncovered.txt, and the sources as pages in out/coverage/html."""
+    out, settings = ROOT / "out/coverage", str(ROOT / "tests/coverage.ini")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    noting = {**variables, "KNUCKLE_TREE": str(ROOT), "COVERAGE_PROCESS_START": settings}
+    code = call(python, *words, variables=noting)
+    for verb in (("combine", "-q"), ("json", "-q"), ("html", "-q")):
+        call(python, "-m", "coverage", *verb[:1], f"--rcfile={settings}", *verb[1:], variables={"KNUCKLE_TREE": str(ROOT)})
+    return call(python, "tests/uncovered.py", str(out)) or code
 
 
 def bench(options: argparse.Namespace) -> int:
@@ -628,6 +644,7 @@ EXAMPLES = """examples:
   python3 build.py demo walker.jm --input "joystick 1 y=-1" --seconds 8 --out /tmp/walk
   python3 build.py test tests/formats -k juice
   python3 build.py test --blender 4.2
+  python3 build.py test --coverage
   python3 build.py bench
   python3 build.py bench conversions
   python3 build.py bench batch
@@ -671,7 +688,8 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--input", action="append", default=[], metavar='"joystick 1 y=-1"', help="hold a control")
     words.add_argument("--seconds", type=float, default=8.0)
     words.add_argument("--out", metavar="DIR", help="default: out/ in the tree")
-    verb("test", test, "the tests; further words go to pytest, paths counted from the tree's root")
+    words = verb("test", test, "the tests; further words go to pytest, paths counted from the tree's root")
+    words.add_argument("--coverage", action="store_true", help="and which lines of addon/ they run, in out/coverage")
     verb("bench", bench, "how long things take; further words go to tests/bench/run.py")
     words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")
     words.add_argument("--platform", action="append", choices=list(PLATFORMS), help="only this one (repeatable)")
