@@ -566,10 +566,10 @@ def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) ->
     out, settings = ROOT / "out/coverage", str(ROOT / "tests/coverage.ini")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    noting = {**variables, "KNUCKLE_TREE": str(ROOT), "COVERAGE_PROCESS_START": settings}
-    code = call(python, *words, variables=noting)
-    for verb in (("combine", "-q"), ("json", "-q"), ("html", "-q")):
-        call(python, "-m", "coverage", *verb[:1], f"--rcfile={settings}", *verb[1:], variables={"KNUCKLE_TREE": str(ROOT)})
+    tree = {"KNUCKLE_TREE": str(ROOT)}
+    code = call(python, *words, variables={**variables, **tree, "COVERAGE_PROCESS_START": settings})
+    for verb in ("combine", "json", "html"):
+        call(python, "-m", "coverage", verb, f"--rcfile={settings}", "-q", variables=tree)
     return call(python, "tests/uncovered.py", str(out)) or code
 
 

@@ -186,6 +186,38 @@ def test_what_the_design_allows_passes(path: str, source: str) -> None:
     assert violations(path, source) == []
 
 
+#: Lines that a module may have, and those that have more, each with its reason.
+LONGEST = 400
+LONGER: dict[str, str] = {}
+#: Where an operator is called within a loop, with the reason: each call evaluates the whole scene.
+LOOPED = {"blender/ui/import_model.py": "once per 3D view of the window, to frame what was imported"}
+
+
+@pytest.mark.parametrize("path", modules())
+def test_a_module_is_short_enough_to_be_read(path: str) -> None:
+    lines = (ADDON / path).read_text(encoding="utf-8").count("\n")
+    assert lines <= LONGEST or path in LONGER, f"{lines} lines: split it where it reads better"
+
+
+def looped_operators(source: str) -> list[int]:
+    """The lines of operator calls within loops."""
+    return sorted({
+        call.lineno
+        for loop in ast.walk(ast.parse(source))
+        if isinstance(loop, (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("bpy.ops.")
+    })  # fmt: skip
+
+
+def test_no_operator_is_called_in_a_loop() -> None:
+    found = {path for path in modules() if looped_operators((ADDON / path).read_text(encoding="utf-8"))}
+    assert found == set(LOOPED)
+    assert looped_operators("for x in y:\n    with z:\n        bpy.ops.object.select_all(action='SELECT')") == [3]
+    assert looped_operators("[bpy.ops.wm.stl_import(filepath=f) for f in files]") == [1]
+    assert looped_operators("bpy.ops.wm.stl_import(filepath=f)\nfor x in y:\n    pass") == []
+
+
 #: Imports all that has to work without Blender, where Blender cannot be imported.
 WITHOUT_BLENDER = """
 import importlib, pathlib, sys

@@ -47,7 +47,7 @@ def main(folder: Path) -> int:
     left = sorted(files.items(), key=lambda each: (-each[1]["summary"]["missing_lines"], each[0]))
     told = [f"{name}: {stretches(found['missing_lines'])}\n" for name, found in left if found["missing_lines"]]
     (folder / "uncovered.txt").write_text("".join(told), encoding="utf-8")
-    print(f"{len(told)} files have lines that no test runs: {folder / 'uncovered.txt'}; pages: {folder / 'html/index.html'}")
+    print(f"{len(told)} files have lines that no test runs: {folder / 'uncovered.txt'}, and as pages {folder / 'html'}")
     return 0
 
 
