@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 WORDS: dict[str, str] = {
+    "Adds Model": "Fügt ein Modell hinzu",
     "Self-Check": "Selbstprüfung",
     "Look whether this installation is whole: versions, modules, what Blender was built with, where it may write; and take one model of each format the whole way. The open file is not touched": "Sehen, ob diese Installation heil ist: Versionen, Module, womit Blender gebaut ist, wohin es schreiben darf; und ein Modell jedes Formats den ganzen Weg gehen lassen. Die offene Datei bleibt unberührt",
     "Copy Report": "Bericht kopieren",
