@@ -47,7 +47,8 @@ def checked():
 def shown():
     preferences()
     pause(1)
-    name = next(name for name in bpy.context.preferences.addons.keys() if name.endswith(".knuckle"))
+    modules = [entry.module for entry in bpy.context.preferences.addons]
+    name = next(name for name in modules if name.endswith(".knuckle"))
     with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
         bpy.ops.preferences.addon_expand(module=name)
     yield 1
