@@ -6,13 +6,13 @@ from typing import Any
 
 import bpy
 
-from ...about.rows import Row, plain_text, summary
+from ...about.rows import STATES, Row, plain_text, summary
 from ..checkup import check_all
 from ..translations import told
 from .common import Result, say
 from .sidebar import paragraph
 
-_ICONS = {"error": "CANCEL", "warning": "ERROR", "note": "INFO", "ok": "CHECKMARK"}
+_ICONS = {"error": "CANCEL", "warning": "ERROR", "note": "INFO", "ok": "COLORSET_03_VEC"}  # the last is green
 #: What the last check of this session found.
 _found: list[Row] = []
 
@@ -46,7 +46,7 @@ class KNUCKLE_OT_copy_check(bpy.types.Operator):
 
 
 def draw_check(context: bpy.types.Context, layout: Any) -> None:
-    """The buttons, and what was found: in full where something is wrong, as one line where nothing is."""
+    """The buttons, and what was found, the worst first."""
     row = layout.row()
     row.operator(KNUCKLE_OT_self_check.bl_idname, icon="CHECKMARK")
     row.operator(KNUCKLE_OT_copy_check.bl_idname, icon="COPYDOWN")
@@ -54,7 +54,7 @@ def draw_check(context: bpy.types.Context, layout: Any) -> None:
         return
     box = layout.box().column(align=True)
     box.label(text=told(summary(_found)), icon=_ICONS[_worst()], translate=False)
-    for found in _found:
+    for found in sorted(_found, key=lambda row: STATES.index(row.state)):
         line = box.row(align=True)
         line.alert = found.state == "error"
         line.label(text=f"{told(found.part)}: {told(found.text)}", icon=_ICONS[found.state], translate=False)
@@ -63,7 +63,7 @@ def draw_check(context: bpy.types.Context, layout: Any) -> None:
 
 
 def _worst() -> str:
-    return next(state for state in _ICONS if any(row.state == state for row in _found))
+    return next(state for state in STATES if any(row.state == state for row in _found))
 
 
 CLASSES = (KNUCKLE_OT_self_check, KNUCKLE_OT_copy_check)
