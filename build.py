@@ -51,7 +51,7 @@ PURE = (
     "packaging==26.3",
     "pyparsing==3.3.3",
 )
-TEST_TOOLS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "execnet==2.1.2", "hypothesis==6.170.15")
+TEST_TOOLS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "execnet==2.1.2", "hypothesis==6.170.15", "coverage==7.17.3")
 #: Checks and runs the jobs that we write for farms. Windows on ARM has no wheels of it.
 JOB_TOOLS = tuple(
     f"{requirement}; platform_machine != 'ARM64'"
@@ -412,19 +412,28 @@ def platform_manifest(manifest: str, platform: str, wheels: Sequence[str]) -> st
     return manifest[:at] + added + manifest[at:]
 
 
+#: What lies beside the package in the tree and goes into the zip with it.
+BESIDE = ("LICENSE", "COPYING", "CHANGELOG.md", "THIRD_PARTY.md")
+#: Hidden files, caches, and what editors, merges and systems leave behind: no part of a release.
+LEFT_LYING = re.compile(
+    r"\..*|__pycache__|.*(~|\.(pyc|bak|orig|rej|tmp|swp|log|partial|blend\d+|blend@))|Thumbs\.db|desktop\.ini", re.I
+)
+
+
 def packaged_files(root: Path) -> dict[str, Path]:
-    """Name in the zip -> file: the package at the zip's root, where Blender wants it; samples; licence."""
-    files = {"LICENSE": root / "LICENSE"}
+    """Name in the zip -> file: the package at the zip's root, where Blender wants it; samples; licences."""
+    files = {name: root / name for name in BESIDE}
     for folder, base in ((root / "addon", root / "addon"), (root / "sample_models", root)):
         for path in filter(Path.is_file, folder.rglob("*")):
             name = path.relative_to(base)
-            if path.suffix != ".blend1" and not any(part.startswith((".", "__pycache__")) for part in name.parts):
+            if not any(map(LEFT_LYING.fullmatch, name.parts)):
                 files[name.as_posix()] = path
     return files
 
 
 def write_zip(target: Path, content: Mapping[str, bytes], timestamp: int) -> None:
-    """The same content gives the same bytes: sorted names, one date for all, the same permissions on every system."""
+    """The same content gives the same bytes: sorted names, one date for all, the same permissions on every system.
+    Nothing is compressed: each zlib does that in its own way, and the wheels, nearly all of it, are compressed."""
     date = time.gmtime(max(timestamp, 315532800))[:6]  # zip knows no time before 1980-01-01
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(target.name + ".partial")
@@ -432,7 +441,7 @@ def write_zip(target: Path, content: Mapping[str, bytes], timestamp: int) -> Non
         for name in sorted(content):
             entry = zipfile.ZipInfo(name, date)
             entry.create_system, entry.external_attr = 3, 0o644 << 16
-            entry.compress_type = zipfile.ZIP_STORED if name.endswith(".whl") else zipfile.ZIP_DEFLATED
+            entry.compress_type = zipfile.ZIP_STORED
             archive.writestr(entry, content[name])
     partial.replace(target)
 
@@ -444,6 +453,35 @@ def platform_zip(target: Path, root: Path, platform: str, wheels: Sequence[Path]
     content.update({f"wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels})
     content["blender_manifest.toml"] = platform_manifest(manifest, platform, names).encode()
     write_zip(target, content, timestamp)
+
+
+def third_party(root: Path) -> dict[str, tuple[set[str], list[str]]]:
+    """The rows of THIRD_PARTY.md: distribution -> its versions, and where its licences are in its wheel."""
+    text = (root / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return {row[0].lower(): (set(re.split(r",\s*", row[1])), re.findall(r"`([^`]+)`", row[4])) for row in rows[2:]}
+
+
+def check_licences(wheels: Sequence[Path], listed: Mapping[str, tuple[set[str], list[str]]]) -> None:
+    """Trouble where a wheel is not listed in its version, or does not bring the licences that are said to be in it."""
+    for wheel in wheels:
+        name, version = wheel.name.split("-")[:2]
+        versions, texts = listed.get(name.lower().replace("_", "-"), (set(), []))
+        if version not in versions:
+            raise Trouble(f"THIRD_PARTY.md has no row for {name} {version}: add it with its licence and its holder.")
+        with zipfile.ZipFile(wheel) as archive:
+            brought = [each.partition("/")[2] for each in archive.namelist() if ".dist-info/" in each]
+            brought += archive.namelist()
+        lacking = [text for text in texts if text not in brought]
+        if lacking or not texts:
+            raise Trouble(f"{wheel.name} does not hold {' nor '.join(lacking) or 'a licence'}: mend its row.")
+
+
+def write_sums(folder: Path, pattern: str) -> None:
+    """SHA256SUMS beside the zips, for ``sha256sum --check``."""
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(folder.glob(pattern))]
+    (folder / "SHA256SUMS").write_bytes("".join(lines).encode())
+    say("".join(lines).rstrip())
 
 
 def fetch_wheels(python: Path, platform: str) -> list[Path]:
@@ -516,7 +554,23 @@ def test(options: argparse.Namespace) -> int:
     python = blender_python(options.blender)
     # all of them on every core, a Blender each; what was asked for by name in one, in its order
     whole = [] if options.rest else ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
-    return call(python, "-m", "pytest", "-q", *whole, *options.rest, variables=references(make=not options.rest))
+    words = ("-m", "pytest", "-q", *whole, *options.rest)
+    if options.coverage:
+        return covered(python, words, references(make=not options.rest))
+    return call(python, *words, variables=references(make=not options.rest))
+
+
+def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) -> int:
+    """The tests with every line of addon/ that they run noted, in all the processes that they start: a table by folder,
+    what no test reaches in out/coverage/uncovered.txt, and the sources as pages in out/coverage/html."""
+    out, settings = ROOT / "out/coverage", str(ROOT / "tests/coverage.ini")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    tree = {"KNUCKLE_TREE": str(ROOT)}
+    code = call(python, *words, variables={**variables, **tree, "COVERAGE_PROCESS_START": settings})
+    for verb in ("combine", "json", "html"):
+        call(python, "-m", "coverage", verb, f"--rcfile={settings}", "-q", variables=tree)
+    return call(python, "tests/uncovered.py", str(out)) or code
 
 
 def bench(options: argparse.Namespace) -> int:
@@ -533,11 +587,13 @@ def make_zips(options: argparse.Namespace) -> int:
     timestamp = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     for platform in options.platform or PLATFORMS:
         wheels = fetch_wheels(python, platform)
+        check_licences(wheels, third_party(ROOT))
         target = out / f"{name}-{platform}.zip"
         with step(f"{target} made and validated"):
             platform_zip(target, ROOT, platform, wheels, timestamp)
             validate_zip(python, target)
         say(f"  {target.stat().st_size / 1e6:.1f} MB, with {', '.join(wheel.name for wheel in wheels)}")
+    write_sums(out, f"{name}-*.zip")
     return 0
 
 
@@ -588,6 +644,7 @@ EXAMPLES = """examples:
   python3 build.py demo walker.jm --input "joystick 1 y=-1" --seconds 8 --out /tmp/walk
   python3 build.py test tests/formats -k juice
   python3 build.py test --blender 4.2
+  python3 build.py test --coverage
   python3 build.py bench
   python3 build.py bench conversions
   python3 build.py bench batch
@@ -631,7 +688,8 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--input", action="append", default=[], metavar='"joystick 1 y=-1"', help="hold a control")
     words.add_argument("--seconds", type=float, default=8.0)
     words.add_argument("--out", metavar="DIR", help="default: out/ in the tree")
-    verb("test", test, "the tests; further words go to pytest, paths counted from the tree's root")
+    words = verb("test", test, "the tests; further words go to pytest, paths counted from the tree's root")
+    words.add_argument("--coverage", action="store_true", help="and which lines of addon/ they run, in out/coverage")
     verb("bench", bench, "how long things take; further words go to tests/bench/run.py")
     words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")
     words.add_argument("--platform", action="append", choices=list(PLATFORMS), help="only this one (repeatable)")

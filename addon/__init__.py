@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 def register() -> None:
-    """Register everything with Blender: properties, handlers, operators, panels, commands."""
+    """Register everything with Blender: properties, handlers, operators, panels, commands.
+
+    ImportError, in words for users, where a module is missing without which nothing works."""
+    from .about.wheels import why_not
+
+    reason = why_not()
+    if reason:
+        raise ImportError(reason)
     from .blender import registration
 
     registration.register()

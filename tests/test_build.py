@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-import importlib.util
+import hashlib
 import os
 import re
 import stat
@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.doors import load_build
+
 ROOT = Path(__file__).resolve().parents[1]
 BLENDER_TAGS = {"Import-Export", "Animation", "Physics", "Rigging"}  # those of Blender's fixed list that we are
 
@@ -27,12 +29,7 @@ PLOTTING_IN_PURE_PYTHON = {"cycler", "fonttools", "packaging", "pyparsing"}
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("knuckle_build", ROOT / "build.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_build()
 
 
 def run_build(*words: str, python: str = sys.executable, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -353,7 +350,16 @@ def tree(tmp_path: Path) -> Path:
         "sample_models/crab/crab.jm",
         "sample_models/crab/crab.blend1",
         "tests/test_x.py",
+        "addon/model/records.py~",
+        "addon/model/records.py.orig",
+        "addon/Thumbs.db",
+        "sample_models/crab/crab.blend@",
+        "sample_models/.DS_Store",
         "LICENSE",
+        "COPYING",
+        "CHANGELOG.md",
+        "THIRD_PARTY.md",
+        "README.md",
         "build.py",
         "wheels/b-1-cp313.whl",
         "wheels/a-1-cp311.whl",
@@ -374,7 +380,10 @@ def test_the_zip_holds_the_package_and_nothing_else(build: ModuleType, tree: Pat
     pack(build, tree, tmp_path / "k.zip")
     with zipfile.ZipFile(tmp_path / "k.zip") as archive:
         assert archive.namelist() == [
+            "CHANGELOG.md",
+            "COPYING",
             "LICENSE",
+            "THIRD_PARTY.md",
             "__init__.py",
             "blender_manifest.toml",
             "model/records.py",
@@ -434,6 +443,67 @@ def test_the_same_tree_gives_the_same_bytes(build: ModuleType, tree: Path, tmp_p
     assert pack(build, tree, tmp_path / "2.zip") == first
     (tree / "addon/__init__.py").write_text("changed")
     assert pack(build, tree, tmp_path / "3.zip") != first
+
+
+def checkout(folder: Path, *settings: str, umask: int = 0o022) -> Path:
+    """What is committed, as somebody else would have it."""
+    switches = [word for each in settings for word in ("-c", each)]
+    words = ["git", *switches, "clone", "-q", "--shared", str(ROOT), str(folder)]
+    before = os.umask(umask)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    finally:
+        os.umask(before)
+    if done.returncode:
+        pytest.skip(f"this tree is no repository of git: {done.stderr.strip()}")
+    return folder
+
+
+def test_two_checkouts_give_the_same_bytes_whatever_the_machine(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With other dates, rights, languages, line endings, orders of files and caches; a change still shows."""
+    wheel = tmp_path / "six-1.17.0-py2.py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+
+    def packed(tree: Path) -> bytes:
+        build.platform_zip(tmp_path / "k.zip", tree, "linux-x64", [wheel], 0)
+        return (tmp_path / "k.zip").read_bytes()
+
+    first, other = checkout(tmp_path / "one"), checkout(tmp_path / "two", "core.autocrlf=true", umask=0o077)
+    reference = packed(first)
+    for number, path in enumerate(other.rglob("*")):
+        os.utime(path, (1e9 + number, 1e9 + number))
+    for left_lying in ("addon/__pycache__/x.pyc", "addon/.mypy_cache/a", "sample_models/rover/rover.blend1"):
+        (other / left_lying).parent.mkdir(parents=True, exist_ok=True)
+        (other / left_lying).write_text("no part of it")
+    monkeypatch.setenv("LC_ALL", "tr_TR.UTF-8")
+    monkeypatch.setenv("TZ", "Pacific/Auckland")
+    backwards = Path.rglob
+    monkeypatch.setattr(Path, "rglob", lambda self, pattern: reversed(list(backwards(self, pattern))))
+    assert packed(other) == reference
+    with zipfile.ZipFile(tmp_path / "k.zip") as archive:
+        names = archive.namelist()
+        assert not [name for name in names if "test" in name.split("/")[0] or name.endswith((".blend1", ".pyc"))]
+        assert {entry.external_attr >> 16 for entry in archive.infolist()} == {0o644}
+        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
+        assert {"blender_manifest.toml", "about/__init__.py", "sample_models/rover/rover.jm"} <= set(names)
+    (other / "addon/cli/telling.py").write_text("changed")
+    assert packed(other) != reference
+
+
+def test_sums_are_written_for_the_programs_that_check_them(
+    build: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("knuckle-1-linux-x64.zip", "knuckle-1-macos-x64.zip", "knuckle-0-linux-x64.zip"):
+        (tmp_path / name).write_text(name)
+    build.write_sums(tmp_path, "knuckle-1-*.zip")
+    lines = (tmp_path / "SHA256SUMS").read_bytes().decode().splitlines()
+    assert [line.split("  ")[1] for line in lines] == ["knuckle-1-linux-x64.zip", "knuckle-1-macos-x64.zip"]
+    for line in lines:
+        digest, name = line.split("  ")
+        assert digest == hashlib.sha256(name.encode()).hexdigest()
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_the_date_in_the_zip_may_be_given(build: ModuleType, tree: Path, tmp_path: Path) -> None:

@@ -15,23 +15,25 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ADDON = ROOT / "addon"
 
-ROOMS = {"build", "extract", "physics", "animation", "edit", "render"}
+ROOMS = {"build", "extract", "physics", "animation", "edit", "render", "checkup"}
 BLENDERS_OWN = {"bpy", "bpy_extras", "bl_ext", "bl_math", "bl_ui", "addon_utils", "aud", "blf", "bmesh", "freestyle"}
 BLENDERS_OWN |= {"gpu", "gpu_extras", "idprop", "imbuf", "mathutils", "nodeitems_utils", "rna_keymap_ui"}
 
 #: Which of our layers, and which third parties, each layer may import.
 MAY_IMPORT = {
+    "about": {"about"},
     "model": {"model"},
     "formats": {"formats", "model"},
     "plot": {"plot", "model"},
     "blender": {"blender", "formats", "model"},
-    "room": {"room", "blender", "formats", "model"},
-    "ui": {"ui", "room", "blender", "formats", "model"},
+    "room": {"room", "blender", "formats", "model", "about"},
+    "ui": {"ui", "room", "blender", "formats", "model", "about"},
     "jobs": {"jobs", "room", "blender", "formats", "model"},
     "registration": {"ui", "room", "blender", "door", "formats", "model"},
-    "door": {"door", "registration", "jobs", "room", "blender", "plot", "formats", "model"},
+    "door": {"door", "registration", "jobs", "room", "blender", "plot", "formats", "model", "about"},
 }
 MAY_USE = {
+    "about": set(),
     "model": {"numpy"},
     "formats": {"numpy", "lxml", "trimesh", "collada"},
     "plot": {"numpy", "matplotlib"},
@@ -48,11 +50,12 @@ def layer(parts: tuple[str, ...]) -> str:
     """The layer of a module inside the package: ("blender", "build", "rig") is in a room.
 
     The top of the package (command line, register) is the door; ``plot`` beside it draws.
+    ``about``, what Knuckle says of itself, knows nobody and needs nothing but Python.
     ``blender/registration.py`` is the one module that reaches into the interface, to hand it to Blender.
     ``blender/jobs`` stands beside the interface: what the command line has done with Blender. What else lies
     loose there serves all rooms.
     """
-    if parts[:1] in {("model",), ("formats",), ("plot",)}:
+    if parts[:1] in {("about",), ("model",), ("formats",), ("plot",)}:
         return parts[0]
     if parts[:1] != ("blender",):
         return "door"
@@ -181,6 +184,38 @@ def test_each_rule_can_fail(path: str, source: str, complaint: str) -> None:
 )
 def test_what_the_design_allows_passes(path: str, source: str) -> None:
     assert violations(path, source) == []
+
+
+#: Lines that a module may have, and those that have more, each with its reason.
+LONGEST = 400
+LONGER: dict[str, str] = {}
+#: Where an operator is called within a loop, with the reason: each call evaluates the whole scene.
+LOOPED = {"blender/ui/import_model.py": "once per 3D view of the window, to frame what was imported"}
+
+
+@pytest.mark.parametrize("path", modules())
+def test_a_module_is_short_enough_to_be_read(path: str) -> None:
+    lines = (ADDON / path).read_text(encoding="utf-8").count("\n")
+    assert lines <= LONGEST or path in LONGER, f"{lines} lines: split it where it reads better"
+
+
+def looped_operators(source: str) -> list[int]:
+    """The lines of operator calls within loops."""
+    return sorted({
+        call.lineno
+        for loop in ast.walk(ast.parse(source))
+        if isinstance(loop, (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("bpy.ops.")
+    })  # fmt: skip
+
+
+def test_no_operator_is_called_in_a_loop() -> None:
+    found = {path for path in modules() if looped_operators((ADDON / path).read_text(encoding="utf-8"))}
+    assert found == set(LOOPED)
+    assert looped_operators("for x in y:\n    with z:\n        bpy.ops.object.select_all(action='SELECT')") == [3]
+    assert looped_operators("[bpy.ops.wm.stl_import(filepath=f) for f in files]") == [1]
+    assert looped_operators("bpy.ops.wm.stl_import(filepath=f)\nfor x in y:\n    pass") == []
 
 
 #: Imports all that has to work without Blender, where Blender cannot be imported.

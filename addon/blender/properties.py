@@ -41,6 +41,12 @@ from .truth_properties import KnuckleTruth
 
 #: The positions of the drive switch, in the order of their numbers in curves.
 DRIVES = ("KEYS", "SERVO", "LIMP")
+#: The same as choices.
+DRIVE_ITEMS = [
+    ("KEYS", "Keys", "The bodies follow the bones exactly"),
+    ("SERVO", "Servo", "The bodies are under physics; each servo chases its target within its force"),
+    ("LIMP", "Limp", "The bodies are under physics and the servos are off"),
+]
 
 ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 
@@ -218,11 +224,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     drive: EnumProperty(
         name="Drive",
         description="Who moves the bodies",
-        items=[
-            ("KEYS", "Keys", "The bodies follow the bones exactly"),
-            ("SERVO", "Servo", "The bodies are under physics; each servo chases its target within its force"),
-            ("LIMP", "Limp", "The bodies are under physics and the servos are off"),
-        ],
+        items=DRIVE_ITEMS,
         default="KEYS",
         update=drive_changed,
     )

@@ -12,12 +12,14 @@ import os
 import sys
 from collections.abc import Sequence
 
+from ..about import version
 from ..model.report import FormatError
 from .blends import add_demo, add_import
 from .convert import add_convert
 from .farm import add_job
 from .files import add_check, add_info
 from .film import add_encode, add_render
+from .health import add_self_check
 from .motions import add_animate
 from .runs import add_collect, add_simulate
 from .telling import say_wrong, set_voice
@@ -65,10 +67,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="knuckle", description="Mechanisms in Blender: look at them, simulate them, film them, convert them."
     )
+    parser.add_argument("--version", action="version", version=f"Knuckle {version()}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for add in (
         add_info, add_check, add_convert, add_import, add_animate, add_simulate, add_collect, add_render, add_encode,
-        add_job, add_demo,
+        add_job, add_demo, add_self_check,
     ):  # fmt: skip
         add(verbs)
     return parser

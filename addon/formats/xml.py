@@ -69,6 +69,22 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
     return root, text
 
 
+class Standing:
+    """What stands in an element of a document."""
+
+    element: etree._Element
+
+    @property
+    def line(self) -> int | None:
+        """The line of the element's tag."""
+        return line_of(self.element)
+
+    @property
+    def where(self) -> str:
+        """The element's path in the document."""
+        return where_is(self.element)
+
+
 def line_of(element: etree._Element) -> int | None:
     """The line on which an element's tag stands; 1 is the first."""
     return element.sourceline

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -36,7 +36,8 @@ from .behaviours import (
     Network,
 )
 from .gait_network import NODE_FUNCTIONS, TURN, Batch, Wiring, step
-from .records import Array, Dof, Joint, Mechanism, Motion, Trajectory
+from .gait_servos import GaitServos, motor_dof
+from .records import Array, Mechanism, Motion, Trajectory
 
 CONTROLS: tuple[str, ...] = tuple(CONTROL_OF_SOURCE.values())
 FEEDBACK_AXIS = {BODY_YAW: 0, BODY_PITCH: 1, BODY_ROLL: 2}
@@ -152,7 +153,7 @@ class Gait:
         self.mechanism = mechanism
         self.engine: Engine = behaviours.engine
         self._poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
-        self._dofs = {joint.id: _motor_dof(joint) for joint in reversed(mechanism.joints)}
+        self._dofs = {joint.id: motor_dof(joint) for joint in reversed(mechanism.joints)}
         self._row_of: dict[tuple[Any, ...], int] = {}
         self._begin: list[float] = []
         self._engine_motors: dict[int, list[tuple[str, tuple[Any, ...]]]] = defaultdict(list)
@@ -268,8 +269,8 @@ class Gait:
         self.spun = self._velocity_sum.joints
         self.held = [joint for joint in self._position_sum.joints if joint not in self.spun]
         self._kept = np.array([joint not in self.spun for joint in self._position_sum.joints], dtype=bool)
-        self._to_held = _Servos.of([self._dofs[joint] for joint in self.held])
-        self._to_spun = _Servos.of([self._dofs[joint] for joint in self.spun])
+        self._to_held = GaitServos.of([self._dofs[joint] for joint in self.held])
+        self._to_spun = GaitServos.of([self._dofs[joint] for joint in self.spun])
         commanded = {*self._position_sum.joints, *self._velocity_sum.joints}
         self.joints = [joint for joint in dict.fromkeys(j.id for j in self.mechanism.joints) if joint in commanded]
 
@@ -367,38 +368,3 @@ class Gait:
 
 def _keep_in_turn(angle: Array) -> Array:
     return angle - TURN * np.maximum(np.ceil(angle / TURN) - 1.0, 0.0)
-
-
-def _motor_dof(joint: Joint) -> Dof | None:
-    """The one rotation or translation that a motor can move; None for any other joint."""
-    if joint.active and len(joint.dofs) == 1 and joint.dofs[0].kind in ("rotation", "translation"):
-        return joint.dofs[0]
-    return None
-
-
-@dataclass(frozen=True)
-class _Servos:
-    """From the file's count of joints to the coordinates of their degrees of freedom; columns (joints, 1)."""
-
-    sign: Array
-    unit: Array
-    low: Array
-    high: Array
-
-    @staticmethod
-    def of(dofs: Sequence[Dof | None]) -> _Servos:
-        rows = [_Servos._row(dof) for dof in dofs if dof is not None]
-        return _Servos(*np.array(rows, dtype=np.float64).reshape(-1, 4).T[..., None])
-
-    @staticmethod
-    def _row(dof: Dof) -> tuple[float, float, float, float]:
-        low = -math.inf if dof.lower is None else dof.lower
-        high = math.inf if dof.upper is None else dof.upper
-        if dof.file_sign < 0.0:
-            low, high = -high, -low
-        return math.copysign(1.0, dof.file_sign), math.pi / 180.0 if dof.kind == "rotation" else 1.0, low, high
-
-    def position(self, values: Array) -> Array:
-        """Values (joints, n), clamped as the program does, in the file's sense: the low stop first, then the high
-        one."""
-        return self.sign * np.minimum(np.maximum(self.unit * values, self.low), self.high)

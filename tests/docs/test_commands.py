@@ -7,7 +7,6 @@ tested in test_build.py.
 
 from __future__ import annotations
 
-import importlib.util
 import runpy
 import shlex
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.docs.book import PAGES, ROOT, Block, blocks, folder_like_ours, name_of
+from tests.doors import load_build
 
 WITH_COMMANDS = [page for page in PAGES if any(block.language == "sh" for block in blocks(page))]
 
@@ -46,10 +46,7 @@ def run(words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
 
 def is_understood(words: list[str]) -> int:
     """0 where build.py takes these words."""
-    spec = importlib.util.spec_from_file_location("knuckle_build_door", ROOT / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    options, rest = module.parser().parse_known_args(words)
+    options, rest = load_build().parser().parse_known_args(words)
     return int(bool(rest) and options.verb not in ("test", "bench"))
 
 
@@ -73,12 +70,9 @@ def test_few_blocks_do_not_run_and_say_why() -> None:
 
 def test_what_the_manual_installs_is_what_we_test_with() -> None:
     told = (ROOT / "docs/install.md").read_text(encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("knuckle_build_pins", ROOT / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     pins = {word for line in told.splitlines() if "pip install" in line for word in line.split() if "==" in word}
     assert len(pins) == 6
-    assert pins <= set(module.BLENDERS["5.0"].requirements)
+    assert pins <= set(load_build().BLENDERS["5.0"].requirements)
 
 
 def test_every_block_has_a_language() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -10,14 +9,12 @@ from types import ModuleType
 import pytest
 
 from tests.docs.book import DOCS
+from tests.doors import load_script
 
 
 @pytest.fixture(scope="module")
 def tables() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("knuckle_tables", DOCS / "tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("docs/tables.py")
 
 
 def test_all_pages_are_as_the_code_says(tables: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from addon import formats
 from addon.model.behaviours import Clockwork, Network
+from tests.blender.mechanisms import angles_in, number
 from tests.references import CORPUS
 
 JUICE = CORPUS / "juice"
@@ -40,25 +41,9 @@ def turn(axis: np.ndarray, degrees: float) -> np.ndarray:
 X, Y, Z = np.eye(3)
 
 
-def number(element: ET.Element, *paths: str, default: float = 0.0) -> float:
-    """The first of several descendants, as a number."""
-    for path in paths:
-        found = element.find(path)
-        if found is not None:
-            return float(found.text)
-    return default
-
-
-def angles(element: ET.Element) -> tuple[float, float, float]:
-    """Yaw, pitch and roll of an object, of either dialect."""
-    places = [f".//{name}/" for name in ("Rotation", "Orientation")]
-    yaw = number(element, *(place + letter for place in places for letter in "YH"))
-    return yaw, number(element, *(place + "P" for place in places)), number(element, *(place + "R" for place in places))
-
-
 def matrix(element: ET.Element) -> np.ndarray:
     """The pose of an object: yaw about z, then pitch about the turned x, then roll about the twice turned y."""
-    yaw, pitch, roll = angles(element)
+    yaw, pitch, roll = angles_in(element)
     pose = np.eye(4)
     x = turn(Z, yaw) @ X
     y = turn(x, pitch) @ turn(Z, yaw) @ Y
@@ -146,7 +131,7 @@ def test_stops_hold_the_second_body_where_the_program_does(path: Path) -> None:
         if joint.type == "ball":
             assert (dof.kind, dof.lower, dof.upper) == ("ball", None, None)
             continue
-        yaw, pitch, roll = angles(element)
+        yaw, pitch, roll = angles_in(element)
         drawn = matrix(element)[:3, 2]
         if joint.type == "revolute":
             given = turn(Z, yaw) @ turn(X, pitch) @ turn(Y, -roll) @ Z

@@ -1,31 +1,22 @@
 """Mechanisms made and changed in a real window: a walker from Add > Mechanism, a leg duplicated, a joint moved, a
 limb split off, and the same interface in German. See README.md. It leaves pictures to look at."""
 
+import sys
+from pathlib import Path
+
 import bpy
 from driving import done, expect, key, open_sidebar, shot, step, view3d
 
+sys.path.append(str(Path.home()))
+from finding import away_with_the_usual, bodies, pick, rigs
+
+FILES = ("tests/window/finding.py",)
 SIZE = "1280x1200"
-
-
-def rigs():
-    return [obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL"]
-
-
-def bodies():
-    return [obj for obj in bpy.data.objects if obj.knuckle.role == "BODY"]
-
-
-def pick(*objects):
-    bpy.ops.object.select_all(action="DESELECT")
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 @step()
 def before():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     open_sidebar("Knuckle")
 
 

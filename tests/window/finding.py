@@ -1,4 +1,4 @@
-"""What the drivers find their way by: buttons by what they do, and panels shown alone.
+"""What the drivers find their way by: buttons by what they do, panels shown alone, and the parts of models.
 
 Blender does not tell where a button is, and its place differs between versions and with every panel above it. So the
 pointer is moved down the sidebar until what lies under it is the button: Blender can say an operator's call, or a
@@ -76,6 +76,36 @@ def _show(wanted, options):
         bpy.utils.register_class(cls)
     if area().spaces.active.show_region_ui:
         region("UI").tag_redraw()
+
+
+def rigs():
+    """The models of the file."""
+    return [obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL"]
+
+
+def rig():
+    """The first of them, or None."""
+    return next(iter(rigs()), None)
+
+
+def bodies(part=""):
+    """The bodies that have this in their names."""
+    return [obj for obj in bpy.data.objects if obj.knuckle.role == "BODY" and part in obj.name]
+
+
+def pick(*objects):
+    """Select these alone, the last one active."""
+    for obj in list(bpy.context.view_layer.objects.selected):
+        obj.select_set(False)
+    for obj in objects:
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = objects[-1]
+
+
+def away_with_the_usual():
+    """Remove what Blender begins with."""
+    for name in ("Cube", "Light", "Camera"):
+        bpy.data.objects.remove(bpy.data.objects[name])
 
 
 def curves_of(action):

@@ -1,10 +1,17 @@
 """The other formats in a real window: dropped, seen with what they collide with, posed, under physics, undone, written
 again. See README.md. It leaves pictures to look at."""
 
+import sys
+from pathlib import Path
+
 import bpy
 from driving import HERE, area, done, drop, expect, key, open_sidebar, play, shot, step, view3d
 
+sys.path.append(str(Path.home()))
+from finding import away_with_the_usual, bodies, rig
+
 FILES = (
+    "tests/window/finding.py",
     "sample_models/desk_lamp/desk_lamp.skel",
     "sample_models/sensor_leg/sensor_leg.xml",
     "sample_models/pumpjack/pumpjack.json",
@@ -16,14 +23,6 @@ FILES = (
 )
 
 MODELS = ("desk_lamp.skel", "sensor_leg.xml", "pumpjack.json")
-
-
-def rig():
-    return next((obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL"), None)
-
-
-def bodies():
-    return [obj for obj in bpy.data.objects if obj.knuckle.role == "BODY"]
 
 
 def look():
@@ -40,8 +39,7 @@ def look():
 
 @step()
 def before():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     open_sidebar("Knuckle")
 
 

@@ -2,13 +2,20 @@
 whole window. `docs/pictures.py --window DIR` cuts them out; see README.md."""
 
 import json
+import sys
 from pathlib import Path
 
 import bpy
 from driving import OUT, area, done, drop, expect, key, open_sidebar, play, region, shot, step, view3d
 from mathutils import Euler
 
-FILES = ("sample_models/hexapod/hexapod.jm",)
+sys.path.append(str(Path.home()))
+from finding import away_with_the_usual, rig
+
+FILES = (
+    "tests/window/finding.py",
+    "sample_models/hexapod/hexapod.jm",
+)
 SIZE = "1280x1000"
 
 MODEL = "hexapod.jm"
@@ -17,10 +24,6 @@ KINDS = ("axes", "stops", "twins", "centres", "inertia")
 #: The panels that are in no other, and those in each.
 TOPS, FAMILIES = [], {}
 cuts = {}
-
-
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
 
 
 def named(name, role):
@@ -79,8 +82,7 @@ def alone(chosen):
 
 @step()
 def dropped():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     bpy.context.preferences.system.use_region_overlap = False
     TOPS.extend(top_panels())
     FAMILIES.update({top.__name__: family(top) for top in TOPS})

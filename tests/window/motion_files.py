@@ -8,7 +8,7 @@ import bpy
 from driving import area, done, drop, expect, key, open_sidebar, region, reports, shot, step, view3d
 
 sys.path.append(str(Path.home()))
-from finding import alone, curves_of, every
+from finding import alone, away_with_the_usual, curves_of, every, rig
 
 FILES = (
     "tests/window/finding.py",
@@ -19,18 +19,13 @@ FILES = (
 MODEL, MOTION = "humanoid.skel", "wave.motion"
 
 
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
-
-
 def curves():
     return curves_of(rig().animation_data.action)
 
 
 @step()
 def dropped():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     alone("motion")
     drop(MODEL)
     key("RET")

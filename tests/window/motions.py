@@ -8,17 +8,13 @@ import bpy
 from driving import area, click, done, drop, expect, key, move, open_sidebar, point, region, reports, shot, step, view3d
 
 sys.path.append(str(Path.home()))
-from finding import alone, curves_of, every, find
+from finding import alone, away_with_the_usual, curves_of, every, find, rig
 
 FILES = ("tests/window/finding.py", "sample_models/hexapod/hexapod.jm")
 SIZE = "1280x1400"
 
 MODEL = "hexapod.jm"
 KNEE = "Left Front Knee"
-
-
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
 
 
 def action():
@@ -37,8 +33,7 @@ def last_key():
 
 @step()
 def dropped():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     alone("motion")  # so that all of it fits in the window
     drop(MODEL)
     key("RET")

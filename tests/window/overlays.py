@@ -3,22 +3,26 @@ by their handles: of a hinge, of a slide, with snapping, given back, undone. See
 pictures to look at."""
 
 import math
+import sys
+from pathlib import Path
 
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from driving import HERE, OUT, area, done, drag, drop, expect, key, open_sidebar, pause, region, shot, step, view3d
 from mathutils import Euler
 
-FILES = ("sample_models/hexapod/hexapod.jm",)
+sys.path.append(str(Path.home()))
+from finding import away_with_the_usual, rig
+
+FILES = (
+    "tests/window/finding.py",
+    "sample_models/hexapod/hexapod.jm",
+)
 
 MODEL = "hexapod.jm"
 KNEE = "Left Rear Knee"
 AT = [0, 0]  # where the pointer is
 KINDS = ("axes", "stops", "twins", "centres", "inertia")
-
-
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
 
 
 def overlay():
@@ -62,8 +66,7 @@ def look(turn=(1.1, 0.0, 0.6)):
 
 @step()
 def dropped():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     open_sidebar("Knuckle")
     area().spaces.active.show_region_ui = True
     drop(MODEL)

@@ -8,7 +8,7 @@ import bpy
 from driving import area, done, drag, drop, expect, key, open_sidebar, point, region, shot, step, view3d
 
 sys.path.append(str(Path.home()))
-from finding import alone, every, find
+from finding import alone, away_with_the_usual, every, find, pick, rig
 
 FILES = (
     "tests/window/finding.py",
@@ -28,20 +28,8 @@ PANELS = ("model", "sliders", "servos", "twins", "motion", "drive", "film", "rep
 KNEE = "Left Front Knee"
 
 
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
-
-
 def part(name, role="JOINT"):
     return next(obj for obj in bpy.data.objects if obj.knuckle.role == role and obj.name == name)
-
-
-def pick(*objects):
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 def clear():
@@ -60,8 +48,7 @@ def tour(name, *panels):
 
 @step()
 def before():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     alone("model")
     open_sidebar("Knuckle")
     shot("00_nothing_yet")

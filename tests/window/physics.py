@@ -1,10 +1,17 @@
 """Physics in a real window: the World, Drive and Truth panels, a lamp that falls, a bake of all bodies stopped with Esc
 and then done, frames jumped to, a copy, a loop that follows. See README.md. It leaves pictures."""
 
+import sys
+from pathlib import Path
+
 import bpy
 from driving import done, drop, expect, key, log, open_sidebar, pause, play, shot, step, view3d
 
+sys.path.append(str(Path.home()))
+from finding import away_with_the_usual, pick, rigs
+
 FILES = (
+    "tests/window/finding.py",
     "sample_models/desk_lamp/desk_lamp.skel",
     "sample_models/pumpjack/pumpjack.json",
     "sample_models/pumpjack/beam.obj",
@@ -17,21 +24,9 @@ FILES = (
 LAMP, PUMP = "desk_lamp.skel", "pumpjack.json"
 
 
-def rigs():
-    return [obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL"]
-
-
-def pick(obj):
-    for other in list(bpy.context.view_layer.objects.selected):
-        other.select_set(False)
-    obj.select_set(True)
-    bpy.context.view_layer.objects.active = obj
-
-
 @step()
 def before():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     open_sidebar("Knuckle")
 
 

@@ -24,17 +24,13 @@ from driving import (
 )
 
 sys.path.append(str(Path.home()))
-from finding import alone, every, find
+from finding import alone, away_with_the_usual, every, find, rig
 
 FILES = ("tests/window/finding.py", "sample_models/hexapod/hexapod.jm")
 SIZE = "1280x1400"
 
 MODEL = "hexapod.jm"
 KNEE = "Left Front Knee"
-
-
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
 
 
 def gains():
@@ -48,8 +44,7 @@ def knee():
 
 @step()
 def dropped():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     alone("sliders", "servos")
     drop(MODEL)
     key("RET")

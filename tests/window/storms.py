@@ -8,7 +8,7 @@ import bpy
 from driving import area, click, done, drop, expect, key, move, open_sidebar, pause, point, reports, shot, step, view3d
 
 sys.path.append(str(Path.home()))
-from finding import alone, every, find
+from finding import alone, away_with_the_usual, bodies, every, find, pick, rig, rigs
 
 FILES = (
     "tests/window/finding.py",
@@ -19,26 +19,6 @@ FILES = (
 SIZE = "1280x1000"
 
 WALKER, SEVERAL = "hexapod.jm", ("desk_lamp.skel", "sensor_leg.xml")
-
-
-def rigs():
-    return [obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL"]
-
-
-def rig():
-    return rigs()[0]
-
-
-def bodies(part=""):
-    return [obj for obj in bpy.data.objects if obj.knuckle.role == "BODY" and part in obj.name]
-
-
-def pick(*objects):
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 def state():
@@ -84,8 +64,7 @@ def difference(wanted):
 
 @step()
 def several():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     mark("Nothing")
     drop(*SEVERAL)
     shot("01_several_popup")

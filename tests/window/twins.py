@@ -26,7 +26,7 @@ from driving import (
 )
 
 sys.path.append(str(Path.home()))
-from finding import alone, every, find
+from finding import alone, away_with_the_usual, bodies, every, find, pick, rig
 
 FILES = ("tests/window/finding.py", "sample_models/hexapod/hexapod.jm")
 SIZE = "1280x1000"
@@ -36,24 +36,8 @@ LEFT, RIGHT = "Left Front", "Right Front"
 BLEND = str(HERE / "walker.blend")
 
 
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
-
-
-def bodies(part=""):
-    return [obj for obj in bpy.data.objects if obj.knuckle.role == "BODY" and part in obj.name]
-
-
 def body(name):
     return next(obj for obj in bodies() if obj.name == name)
-
-
-def pick(*objects):
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 def mark(message):
@@ -72,8 +56,7 @@ def unlike(first, second):
 
 @step()
 def imported():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     alone("twins")
     menu_import("import_scene.mechanism", MODEL)
     open_sidebar("Knuckle")  # its panels show with a model

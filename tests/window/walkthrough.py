@@ -2,6 +2,8 @@
 bake, film, export, undo. See README.md. It leaves pictures to look at."""
 
 import subprocess
+import sys
+from pathlib import Path
 
 import bpy
 from driving import (
@@ -24,16 +26,16 @@ from driving import (
     view3d,
 )
 
+sys.path.append(str(Path.home()))
+from finding import away_with_the_usual, rig
+
 FILES = (
+    "tests/window/finding.py",
     "sample_models/hexapod/hexapod.jm",
     "tests/window/motion.xml",
 )
 
 MODEL = "hexapod.jm"
-
-
-def rig():
-    return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
 
 
 def settings():
@@ -42,8 +44,7 @@ def settings():
 
 @step()
 def before():
-    for name in ("Cube", "Light", "Camera"):
-        bpy.data.objects.remove(bpy.data.objects[name])
+    away_with_the_usual()
     open_sidebar("Knuckle")
     shot("01_nothing_yet")
 

@@ -3,6 +3,7 @@
 Knuckle has to be registered."""
 
 from ..animation import Units
+from ..checkup import check_all
 from .demo import demo
 from .films import RenderJob, encode_frames, film_length, frames_left, prepare_film, render_stage, render_to_file
 from .runs import RunJob, simulate_to_file
@@ -15,6 +16,7 @@ __all__ = [
     "Ticker",
     "Units",
     "animate_to_blend",
+    "check_all",
     "demo",
     "encode_frames",
     "film_length",

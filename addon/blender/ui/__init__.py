@@ -27,6 +27,7 @@ from . import (
     joint_table,
     lists,
     motion_panel,
+    motion_rows,
     motion_tools,
     overlay,
     overlay_picture,
@@ -35,6 +36,7 @@ from . import (
     poses,
     preferences,
     selection,
+    self_check,
     servo_names,
     servos,
     stop_handles,
@@ -42,6 +44,7 @@ from . import (
 )
 
 _CLASSES: tuple[Any, ...] = (
+    *self_check.CLASSES,
     *preferences.CLASSES,
     *import_model.CLASSES,
     *export_model.CLASSES,
@@ -57,6 +60,7 @@ _CLASSES: tuple[Any, ...] = (
     *film_panel.CLASSES,
     *physics_panel.CLASSES,
     *motion_tools.CLASSES,
+    *motion_rows.CLASSES,
     *motion_panel.CLASSES,
     *servo_names.CLASSES,
     *edit_making.CLASSES,

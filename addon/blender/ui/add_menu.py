@@ -14,8 +14,7 @@ from ...model.starters import STARTERS
 from ..access import record_of
 from ..build import BuildOptions, build
 from ..model_parts import require_rig
-from ..translations import told
-from .common import ERRORS, Result, census, refuse, say
+from .common import ERRORS, AddsModel, Result, census, refuse, say
 from .edit_making import KNUCKLE_OT_new_model
 from .edit_models import select_only
 from .local_views import seen_in_local_views
@@ -39,7 +38,7 @@ def _length(name: str, description: str, default: float) -> Any:
     return FloatProperty(name=name, description=description, default=default, min=0.001, subtype="DISTANCE")
 
 
-class KNUCKLE_OT_add_mechanism(bpy.types.Operator):
+class KNUCKLE_OT_add_mechanism(AddsModel):
     bl_idname = "knuckle.add_mechanism"
     bl_label = "Add Mechanism"
     bl_description = "Add a mechanism to begin with, at the 3D cursor"
@@ -55,13 +54,6 @@ class KNUCKLE_OT_add_mechanism(bpy.types.Operator):
     rod: _length("Rod", "Length of the rod between crank and slider", 1.2)
     legs: IntProperty(name="Legs", description="How many legs, in pairs", default=4, min=2, max=40, step=2)
     height: _length("Hip Height", "From the ground to the hips", 1.0)
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode == "OBJECT":
-            return True
-        cls.poll_message_set(told("Go to object mode to add a mechanism"))
-        return False
 
     def draw(self, _context: bpy.types.Context) -> None:
         layout = self.layout

@@ -103,6 +103,20 @@ class NeedsModel(bpy.types.Operator):
         raise NotImplementedError
 
 
+class AddsModel(bpy.types.Operator):
+    """Base of the operators that add a mechanism. Not registered itself."""
+
+    bl_idname = "knuckle.adds_model"
+    bl_label = "Adds Model"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode == "OBJECT":
+            return True
+        cls.poll_message_set(told("Go to object mode to add a mechanism"))
+        return False
+
+
 class WithTwins:
     """For operators that do to the twins what they do to the parts that are meant, where halves are edited together."""
 
@@ -164,6 +178,15 @@ def glob_of(extensions: Iterable[str]) -> str:
 def with_extension(path: str, extensions: Sequence[str]) -> str:
     """The path, with the first extension added where it ends in none of them."""
     return path if Path(path).suffix.lower() in extensions or not Path(path).name else path + extensions[0]
+
+
+def keep_extension(operator: Any, extensions: Sequence[str]) -> bool:
+    """What ``check`` of an export does: give the chosen file an extension; whether it had none of these."""
+    path = with_extension(operator.filepath, extensions)
+    changed = path != operator.filepath
+    if changed:
+        operator.filepath = path
+    return bool(changed)
 
 
 def distinct(rows: Iterable[Iterable[str]]) -> list[str]:

@@ -14,6 +14,7 @@ from ..physics.simulation import build_physics, clear_physics
 from ..physics.size import distortion
 from ..physics.truth import worst_joints
 from ..physics.world import fit_world
+from ..properties import DRIVE_ITEMS
 from ..translations import told
 from .common import NeedsModel, Result, counted, say, tell
 from .selection import active_joint, select_part
@@ -28,11 +29,7 @@ class KNUCKLE_OT_set_drive(NeedsModel):
     drive: EnumProperty(
         name="Drive",
         description="Who moves the bodies",
-        items=[
-            ("KEYS", "Keys", "The bodies follow the bones exactly"),
-            ("SERVO", "Servo", "The bodies are under physics; each servo chases its target within its force"),
-            ("LIMP", "Limp", "The bodies are under physics and the servos are off"),
-        ],
+        items=DRIVE_ITEMS,
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:

@@ -14,8 +14,7 @@ from ..edit.growing import grow_bodies, grow_joint
 from ..edit.joint_places import place_for
 from ..edit.symmetric import by_itself
 from ..model_parts import rig_of
-from ..translations import told
-from .common import ERRORS, NeedsModel, Result, WithTwins, counted, refuse, say, tell
+from .common import ERRORS, AddsModel, NeedsModel, Result, WithTwins, counted, refuse, say, tell
 from .local_views import seen_in_local_views
 
 TYPE_ITEMS = [
@@ -51,7 +50,7 @@ AXES = {
 }
 
 
-class KNUCKLE_OT_new_model(bpy.types.Operator):
+class KNUCKLE_OT_new_model(AddsModel):
     bl_idname = "knuckle.new_model"
     bl_label = "Empty Mechanism"
     bl_description = "Add a mechanism without bodies. Make Body fills it from the meshes of the scene"
@@ -59,13 +58,6 @@ class KNUCKLE_OT_new_model(bpy.types.Operator):
 
     name: StringProperty(name="Name", description="Of the new mechanism", default="Mechanism")
     ground: BoolProperty(name="Ground", description="A ground plane at height 0 under physics", default=True)
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode == "OBJECT":
-            return True
-        cls.poll_message_set(told("Go to object mode to add a mechanism"))
-        return False
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:

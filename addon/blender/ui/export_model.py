@@ -23,6 +23,7 @@ from .common import (
     counted,
     distinct,
     glob_of,
+    keep_extension,
     model_in,
     refuse,
     tell,
@@ -91,11 +92,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         return ExportHelper.invoke(self, context, event)
 
     def check(self, context: bpy.types.Context) -> bool:
-        path = with_extension(self.filepath, formats.FORMATS[self.format].extensions)
-        changed = path != self.filepath
-        if changed:
-            self.filepath = path
-        return changed
+        return keep_extension(self, formats.FORMATS[self.format].extensions)
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

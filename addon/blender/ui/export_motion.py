@@ -23,7 +23,7 @@ from ..animation.origins import Read
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
 from ..reporting import add_to_report
-from .common import ExportHelper, NeedsModel, Result, counted, glob_of, model_in, tell, with_extension
+from .common import ExportHelper, NeedsModel, Result, counted, glob_of, keep_extension, model_in, tell, with_extension
 from .import_motion import EXTENSIONS, menu_label
 from .selection import selected_bones
 
@@ -137,11 +137,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         return ExportHelper.invoke(self, context, event)
 
     def check(self, context: bpy.types.Context) -> bool:
-        path = with_extension(self.filepath, EXTENSIONS)
-        changed = path != self.filepath
-        if changed:
-            self.filepath = path
-        return changed
+        return keep_extension(self, EXTENSIONS)
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

@@ -14,6 +14,7 @@ from ..preferences import ADDON, is_absolute
 from ..translations import told
 from .common import Result
 from .import_options import ImportOptions, draw_options
+from .self_check import draw_check
 
 
 def _absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:
@@ -69,7 +70,7 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
         name="Container", description="What new XMDI files call the container of their motions", default=OUTER[1]
     )
 
-    def draw(self, _context: bpy.types.Context) -> None:
+    def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.label(text="Imports Begin With")
         box = layout.box()
@@ -91,6 +92,7 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
             row.alert = bool(folder.path) and not (is_absolute(folder.path) and os.path.isdir(folder.path))
             row.prop(folder, "path", text="")
             row.operator(KNUCKLE_OT_mesh_folder_remove.bl_idname, text="", icon="REMOVE").index = index
+        draw_check(context, layout)
 
 
 class _NeedsPreferences(bpy.types.Operator):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,6 @@ from ...model.behaviours import Behaviours, Clockwork, ClockworkMotor, Edge, Eng
 from .gait_table import CLOCKWORK, CLOCKWORK_MOTOR, EDGE, LINK_MOTOR, NETWORK, NODE_KIND, NODE_LISTS, NODES
 from .read import Placed, Reader, Resolver
 from .table import REFERENCE, Table
-
-Resolve = Callable[[str | None], str | None]
 
 MOTOR_LISTS = ("ClockworkMotors", "MotionLinks")
 MOTOR_TAGS = (CLOCKWORK_MOTOR.tag, *CLOCKWORK_MOTOR.old)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from ...model.report import FormatError, Report
-from ..xml import line_of, where_is
+from ..xml import Standing, line_of, where_is
 from .table import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Row, Table, possible_ids
 
 _OBJECTS = {table.tag: table for table in CONTAINERS.values()}
@@ -23,7 +23,7 @@ _EXAMPLE = {
 
 
 @dataclass
-class Placed:
+class Placed(Standing):
     """An object of a document: its table, its values by field, and the elements that hold them."""
 
     table: Table
@@ -31,16 +31,6 @@ class Placed:
     row: Row
     places: dict[str, etree._Element]  # by the field's path, for the fields that the document has
     serial: str = ""  # SerializationID, a second name that some references use
-
-    @property
-    def line(self) -> int | None:
-        """The line of the object's tag."""
-        return line_of(self.element)
-
-    @property
-    def where(self) -> str:
-        """The object's path in the document."""
-        return where_is(self.element)
 
     @property
     def label(self) -> str:

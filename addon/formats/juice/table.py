@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+
+from ..by_path import ByPath
 
 Row = dict[str, Any]
 
@@ -50,25 +51,12 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(ByPath[Field]):
     """The fields of one kind of object, in order, with the older spellings of its tag."""
 
     tag: str
     fields: tuple[Field, ...]
     old: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[Field]:
-        return iter(self.fields)
-
-    def __getitem__(self, path: str) -> Field:
-        return self._by_path[path]
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._by_path
-
-    @cached_property
-    def _by_path(self) -> dict[str, Field]:
-        return {field.path: field for field in self.fields}
 
     def defaults(self) -> Row:
         """A row with every field at its default."""

@@ -13,7 +13,6 @@ from ..jsontext import Node
 from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Row, Table
 
 #: The node of a body's name, or path, and that of its frame's; one of a pair written as a single text is None.
-EndNodes = tuple[Node | None, Node | None]
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,6 @@ DOF_PATH = {attribute: path for path, attribute in DOF_NUMBERS.items()}
 INITIAL = {"init_pos": "position", "init_vel": "velocity"}
 #: What is left out where it says no more than its absence.
 _SILENT: Mapping[str, Any] = {"gravity": True, "mobile": True, "@actuator": "force", "collidable": True}
-Spell = Callable[[Field, Any], str]
 
 
 @dataclass

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from ...model.report import FormatError, Report, Severity
-from ..xml import line_of, where_is
+from ..xml import Standing, line_of, where_is
 from .table import FLAG, TEXT, WORD, Field, Kind, Row, Table
 
 _SEPARATORS = re.compile(r"[\s,;]+")
@@ -19,7 +19,7 @@ _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
 @dataclass
-class Placed:
+class Placed(Standing):
     """An object of a document: its table, its values by field, and the elements that hold them.
 
     ``places`` has the fields that the document has (for an attribute, the element that it stands in). ``id`` is the
@@ -31,16 +31,6 @@ class Placed:
     places: dict[str, etree._Element]
     id: str = ""
     parts: list[Placed] = field(default_factory=list)
-
-    @property
-    def line(self) -> int | None:
-        """The line of the object's tag."""
-        return line_of(self.element)
-
-    @property
-    def where(self) -> str:
-        """The object's path in the document."""
-        return where_is(self.element)
 
     @property
     def label(self) -> str:

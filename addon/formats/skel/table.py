@@ -7,10 +7,12 @@ or reads only with a warning."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from ..by_path import ByPath
 
 Row = dict[str, Any]
 
@@ -40,25 +42,12 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(ByPath[Field]):
     """The fields of one kind of object, in order. ``parts`` are the tags of the objects inside it."""
 
     tag: str
     fields: tuple[Field, ...]
     parts: frozenset[str] = frozenset()
-
-    def __iter__(self) -> Iterator[Field]:
-        return iter(self.fields)
-
-    def __getitem__(self, path: str) -> Field:
-        return self._by_path[path]
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._by_path
-
-    @cached_property
-    def _by_path(self) -> dict[str, Field]:
-        return {field.path: field for field in self.fields}
 
     @cached_property
     def defaults(self) -> Row:

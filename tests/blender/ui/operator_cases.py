@@ -348,6 +348,7 @@ CASES: dict[str, Case] = {
     "knuckle.check_symmetry": Case(with_options(duo, set_to("Left Leg", "knuckle.mass", 3.0))),
     "knuckle.clean_up": Case(left_behind, ((duo, "No deleted mechanism has left anything behind"),), model=False),
     "knuckle.clear_physics": Case(duo, ((alone, "The mechanism has no physics to clear"),)),
+    "knuckle.copy_check": Case(blank, no_step="it only looks", model=False),
     "knuckle.copy_joint": Case(
         with_options(picked("Right Hip", "Left Hip"), set_to("Left Hip", "knuckle.joint.dofs.0.gain", 3.0)),
         (_NO_JOINTS,),
@@ -447,6 +448,7 @@ CASES: dict[str, Case] = {
     "knuckle.set_drive": Case(with_options(duo, drive="LIMP")),
     "knuckle.set_joint_type": Case(with_options(picked("Left Hip"), type="cylindrical"), (_NO_JOINT,)),
     "knuckle.set_stops": Case(with_options(picked("Left Hip"), to="UPPER"), (_NO_JOINTS,)),
+    "knuckle.self_check": Case(duo, no_step="it only looks", model=False),
     "knuckle.show_servo": Case(with_options(duo, servo="Left Hip", frame=4.0), window="motions.py: a click on a row"),
     "knuckle.split_model": Case(
         picked("Left Leg"),

@@ -15,13 +15,13 @@ from tests.blender.ui.ui_strings import ADDON, texts
 #: ``cli``, ``animate``, ``plot``, ``jobs`` and ``render`` speak on the command line, which is English;
 #: ``surfaces`` is asked for what it knows by those who look first;
 #: ``gait`` and ``joint_types`` are asked for names by the command line and by scripts.
-ROOMS = ("model", "blender")
+ROOMS = ("about", "model", "blender")
 STAY_ENGLISH = ("blender/jobs", "blender/render", "model/gait.py", "model/gait_motion.py", "model/joint_types.py",
                 "model/motion_fit.py", "model/records.py", "model/surfaces.py", "model/thinning.py",
                 "blender/translations")  # fmt: skip
 #: Calls that say something, and which of their arguments it is.
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,
-         "Line": 0, "Difference": 3}  # fmt: skip
+         "Line": 0, "Difference": 3, "Row": 0, "_tried": 0}  # fmt: skip
 #: Functions whose answer panels and reports show.
 _ANSWERS = ("why_", "_why", "chased", "distortion")
 
@@ -35,7 +35,7 @@ def files() -> list[Path]:
 def strings(path: Path) -> Iterator[tuple[str, int]]:
     """The sentences of a file with their lines."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    if path.name == "fit.py":
+    if path.name == "fit.py" or path.parent.name in {"about", "checkup"}:
         yield from _reasons(tree)
     if path.name in {"twins.py", "symmetry.py"} and path.parent.name == "model":
         yield from _fields(tree)

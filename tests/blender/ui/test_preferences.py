@@ -113,17 +113,19 @@ def test_the_panel_shows_every_folder_and_marks_those_that_are_not_there(enabled
     from types import SimpleNamespace
     from unittest.mock import MagicMock
 
+    import bpy
+
     from addon.blender.ui.preferences import KnucklePreferences
 
     enabled.mesh_folders.add().path = str(tmp_path)
     enabled.mesh_folders.add().path = str(tmp_path / "gone")
-    rows = [MagicMock(), MagicMock(), MagicMock()]
+    rows = [MagicMock() for _ in range(4)]  # heading, two folders, buttons of the self-check
     layout = MagicMock()
     layout.row.side_effect = rows
     drawn = SimpleNamespace(layout=layout, mesh_folders=enabled.mesh_folders, gait=True)
-    KnucklePreferences.draw(drawn, None)
-    assert [row.alert for row in rows[1:]] == [False, True]
-    assert [row.operator.return_value.index for row in rows[1:]] == [0, 1]
+    KnucklePreferences.draw(drawn, bpy.context)
+    assert [row.alert for row in rows[1:3]] == [False, True]
+    assert [row.operator.return_value.index for row in rows[1:3]] == [0, 1]
     rows[0].operator.assert_called_once_with("knuckle.mesh_folder_add", text="", icon="ADD")
 
 

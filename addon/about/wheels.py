@@ -1,0 +1,132 @@
+"""The modules of others that we need: whether Python finds them, in which version, and whose they are."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from . import manifest
+from .rows import Row
+
+REINSTALL = "Uninstall Knuckle, restart Blender and install the zip of your platform again"
+
+
+@dataclass(frozen=True)
+class Need:
+    """A module that we import, the distribution that brings it, and what cannot be done without it (empty: nothing)."""
+
+    module: str
+    distribution: str
+    serves: str = ""
+
+
+NEEDS = (
+    Need("numpy", "numpy"),
+    Need("lxml.etree", "lxml"),
+    Need("matplotlib", "matplotlib", "plots"),
+    Need("kiwisolver", "kiwisolver", "plots"),
+    Need("contourpy", "contourpy", "plots"),
+    Need("cycler", "cycler", "plots"),
+    Need("pyparsing", "pyparsing", "plots"),
+    Need("packaging.version", "packaging", "plots"),
+    Need("fontTools.ttLib", "fonttools", "plots"),
+    Need("PIL.Image", "pillow", "plots and titles of films"),
+    Need("trimesh", "trimesh", "moments of inertia of mesh files"),
+    Need("collada", "pycollada", "Collada meshes"),
+    Need("dateutil", "python-dateutil", "Collada meshes and plots"),
+    Need("six", "six", "Collada meshes and plots"),
+)
+
+
+def why_not() -> str:
+    """Why nothing can work: a module that all of Knuckle needs and Python cannot import. Empty where all are there."""
+    tried = {need.distribution: _import(need.module) for need in NEEDS if not need.serves}
+    told = "; ".join(f"{name} cannot be imported ({trouble})" for name, trouble in tried.items() if trouble)
+    return f"Knuckle cannot start: {told}. {REINSTALL}." if told else ""
+
+
+def wheel_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[Row]:
+    """A row for every module. ``extensions``: the folder of Blender's extensions, below which it unpacks their wheels;
+    ``blender``: folders of Blender's own, besides that of its Python."""
+    promised = promised_versions(manifest().get("wheels", ()))
+    own = [*blender, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, ("purelib", "platlib"))]
+    return [_row(need, promised.get(_plain(need.distribution)), extensions, own) for need in NEEDS]
+
+
+def promised_versions(wheels: Sequence[str]) -> dict[str, str]:
+    """Distribution -> version, of the wheels of a manifest that are for this Python."""
+    ours = "cp{}{}".format(*sys.version_info[:2])
+    found = {}
+    for wheel in wheels:
+        name, version, *_build, python, _abi, _platform = Path(wheel).stem.split("-")
+        if any(tag == ours or tag.startswith("py") for tag in python.split(".")):
+            found[_plain(name)] = version
+    return found
+
+
+def _row(need: Need, promised: str | None, extensions: str | None, own: Sequence[str]) -> Row:
+    trouble = _import(need.module)
+    if trouble is not None:
+        lost = f"; without it there are no {need.serves}" if need.serves else ""
+        return Row(need.distribution, "error", f"cannot be imported: {trouble}{lost}", REINSTALL)
+    place = _place(need.module)
+    version = _version(need)
+    whose, stranger = _owner(place, extensions, own)
+    text = f"{version}, {whose}" if not stranger else f"{version}, {whose} ({place})"
+    if promised is None or (version == promised and not stranger):
+        return Row(need.distribution, "ok", text)
+    if version == promised:
+        return Row(need.distribution, "note", text)
+    remedy = "Should something fail that needs it, disable the other add-on that brings this module, and restart"
+    return Row(need.distribution, "warning", f"{text}; we bring {promised}", remedy)
+
+
+def _import(module: str) -> str | None:
+    """Import a module; what went wrong, or None."""
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # a wheel of another system fails in its own ways
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _place(module: str) -> str:
+    top = sys.modules[module.partition(".")[0]]
+    file = getattr(top, "__file__", None)
+    return str(Path(file).resolve().parent) if file else "built in"
+
+
+def _version(need: Need) -> str:
+    """That of the module which was imported: a distribution's record may be another copy's."""
+    top = sys.modules[need.module.partition(".")[0]]
+    told = getattr(top, "__version__", None)
+    if isinstance(told, str):
+        return told
+    try:
+        return metadata.version(need.distribution)
+    except metadata.PackageNotFoundError:
+        return "version unknown"
+
+
+def _owner(place: str, extensions: str | None, own: Sequence[str]) -> tuple[str, bool]:
+    """Whose a module is, by where it lies, and whether that is some other program's."""
+    at = Path(place)
+    if extensions and at.is_relative_to(Path(extensions).resolve()):
+        inside = at.relative_to(Path(extensions).resolve()).parts
+        if inside[0] == ".local":
+            return "a wheel of Blender's extensions", False
+        return f"a copy within the extension {'.'.join(inside[:2])}", True
+    if "addons" in at.parts and "site-packages" not in at.parts:
+        return f"a copy within the add-on {at.parts[at.parts.index('addons') + 1]}", True
+    if any(at.is_relative_to(Path(folder).resolve()) for folder in own if folder):
+        return "of this Python", False
+    return "from elsewhere", True
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")

@@ -1,0 +1,231 @@
+"""The self-check: sound here, honest about what is broken, and the open file stays as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from addon.about.rows import STATES, Row, plain_text
+from tests.blender.ui.operator_cases import duo, mode
+from tests.blender.ui.snapshot import differences, snapshot
+
+
+@pytest.fixture
+def found(blank: Any) -> Iterator[list[Row]]:
+    """What the last check of the session found; nothing at first."""
+    from addon.blender.ui import self_check
+
+    self_check._found.clear()
+    yield self_check._found
+    self_check._found.clear()
+
+
+def part(rows: list[Row], name: str) -> Row:
+    [row] = [row for row in rows if row.part == name]
+    return row
+
+
+def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[Row], tmp_path: Path) -> None:
+    """Also in the middle of an edit: the armature is in edit mode, physics in the scene, a part selected."""
+    import bpy
+
+    from addon import about
+
+    duo(tmp_path)
+    bpy.data.objects["Left Leg"].select_set(True)
+    mode("EDIT")()
+    bpy.context.scene.frame_set(3)
+    bpy.context.view_layer.update()
+    before = snapshot()
+    assert bpy.ops.knuckle.self_check() == {"FINISHED"}
+    assert bpy.context.mode == "EDIT_ARMATURE"
+    assert differences(before, snapshot()) == []
+    wrong = [row for row in found if row.state in {"error", "warning"} and row.part != "Graphics"]
+    assert wrong == []
+    assert part(found, "Knuckle").text == about.version()
+    assert part(found, "Blender").text.startswith(bpy.app.version_string)
+    runs = [row for row in found if row.part.startswith("Test run of")]
+    assert [Path(row.part.split()[-1]).suffix for row in runs] == [".jm", ".skel", ".json", ".xml"]
+    for row in runs:
+        assert row.text.startswith("read, keyed, 10 frames simulated, written to the byte"), row
+
+
+def test_the_report_goes_to_the_clipboard(found: list[Row], blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a window there is no clipboard: what would go there is caught."""
+    from addon.blender.ui import self_check
+
+    checked: list[int] = []
+    monkeypatch.setattr(self_check, "check_all", lambda: checked.append(1) or [Row("a", "error", "is gone", "get it")])
+    board = SimpleNamespace(clipboard="")
+    operator = SimpleNamespace(report=lambda kind, text: None)
+    for _ in range(2):
+        assert self_check.KNUCKLE_OT_copy_check.execute(operator, SimpleNamespace(window_manager=board)) == {"FINISHED"}
+    assert board.clipboard == plain_text(found) == "error   a: is gone\n        -> get it\n"
+    assert checked == [1], "what was found already is not looked for again"
+
+
+def drawn(rows: list[Row]) -> list[tuple[str, str, bool]]:
+    """What the preferences show of rows: text, icon and whether it is red."""
+    import bpy
+
+    from addon.blender.ui import self_check
+
+    self_check._found[:] = rows
+    shown: list[tuple[str, str, bool]] = []
+
+    def layout() -> Any:
+        made = MagicMock()
+        made.alert = False
+        made.row.side_effect = made.box.side_effect = made.column.side_effect = lambda **_how: layout()
+        made.label.side_effect = lambda text, icon="NONE", **_how: shown.append((text, icon, made.alert))
+        return made
+
+    self_check.draw_check(bpy.context, layout())
+    return shown
+
+
+def test_rows_are_green_or_red_with_what_to_do(found: list[Row]) -> None:
+    import bpy
+
+    rows = [Row("Knuckle", "ok", "1.0"), Row("lxml", "error", "cannot be imported", "Get it")]
+    told = drawn(rows)
+    assert told[:3] == [
+        ("Wrong: 1, to be looked at: 0", "CANCEL", False),
+        ("lxml: cannot be imported", "CANCEL", True),
+        ("Get it", "NONE", False),
+    ], "the worst first"
+    assert told[3:] == [("Knuckle: 1.0", "COLORSET_03_VEC", False)]
+    assert drawn([]) == []
+    icons = bpy.types.UILayout.bl_rna.functions["label"].parameters["icon"].enum_items.keys()
+    assert {icon for state in STATES for _text, icon, _red in drawn([Row("a", state, "b")])} <= set(icons)
+
+
+def test_a_sample_that_is_missing_or_spoilt_is_told(
+    blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import bpy
+
+    from addon.blender.checkup import smoke
+
+    monkeypatch.setattr(smoke, "sample", lambda name: tmp_path / Path(name).name)
+    (tmp_path / "desk_lamp.skel").write_text("<skel")
+    before = snapshot()
+    rover, lamp, *_rest = smoke.smoke_rows()
+    assert (rover.state, rover.remedy.split()[0]) == ("error", "Uninstall") and "rover.jm is missing" in rover.text
+    assert lamp.state == "error" and "FormatError" in lamp.text
+    assert differences(before, snapshot()) == []
+    assert [scene.name for scene in bpy.data.scenes] == ["Scene"]
+
+
+@pytest.mark.parametrize(
+    ("name", "instead", "told"),
+    [
+        ("extract", lambda collection: __import__("addon").formats.load(SAMPLE), "not the one that was read"),
+        ("apply", lambda motion, collection, scene: None, "was keyed to"),
+    ],
+)
+def test_a_step_that_does_something_else_is_found(
+    blank: Any, monkeypatch: pytest.MonkeyPatch, name: str, instead: Any, told: str
+) -> None:
+    """The check itself can fail: a step is put out of action, and everything is cleaned up all the same."""
+    from addon.about import sample
+    from addon.blender.checkup import smoke
+
+    monkeypatch.setattr(smoke, name, instead)
+    before = snapshot()
+    row = smoke._row("rover/rover.jm") if name == "apply" else smoke._row("pumpjack/pumpjack.json")
+    assert row.state == "error" and told in row.text, row
+    assert sample("rover/rover.jm").is_file()
+    assert differences(before, snapshot()) == []
+
+
+SAMPLE = Path(__file__).resolve().parents[3] / "sample_models/rover/rover.jm"
+
+
+def test_a_physics_that_does_nothing_is_found(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    from addon.blender.checkup import smoke
+
+    def still(*words: Any) -> Any:
+        made = smoke_record(*words)
+        made.poses = np.repeat(made.poses[:1], len(made.poses), axis=0)
+        return made
+
+    smoke_record = smoke.record
+    monkeypatch.setattr(smoke, "record", still)
+    assert "physics moves nothing" in smoke._row("rover/rover.jm").text
+
+
+def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As distributions build some: everything else is checked nevertheless."""
+    import bpy
+
+    from addon.blender.checkup import machine, smoke
+
+    poor = SimpleNamespace(bullet=False, codec_ffmpeg=False, io_wavefront_obj=True, io_stl=True)
+    app = SimpleNamespace(build_options=poor, background=True, tempdir=bpy.app.tempdir)
+    for module in (machine, smoke):
+        fake = MagicMock(wraps=bpy)
+        fake.app, fake.data, fake.context, fake.types = app, bpy.data, bpy.context, bpy.types
+        monkeypatch.setattr(module, "bpy", fake)
+    rows = machine.machine_rows()
+    assert (part(rows, "Physics engine").state, part(rows, "Video encoder").state) == ("error", "warning")
+    assert (part(rows, "OBJ reader").state, part(rows, "PLY reader").state) == ("ok", "note")
+    row = smoke._row("rover/rover.jm")
+    assert row.state == "ok" and row.text.startswith("read, keyed, written to the byte"), row
+
+
+@pytest.mark.parametrize("state", ["gone", "read-only"])
+def test_a_folder_that_cannot_be_written_is_told(
+    blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    from addon.blender.checkup import machine
+
+    folder = tmp_path / "temporary"
+    if state == "read-only":
+        folder.mkdir(mode=0o500)
+        if os.access(folder, os.W_OK):  # whoever may write everywhere may not here
+            folder = Path("/sys/kernel")
+        if not folder.is_dir():
+            pytest.skip("every folder of this system can be written by whoever runs this")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    row = part(machine.machine_rows(), "Temporary files")
+    assert row.state == "error" and str(folder) in row.text and "File Paths" in row.remedy
+
+
+def test_graphics_that_fail_are_a_warning(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from addon.blender.checkup import machine
+
+    def broken() -> None:
+        raise ValueError("Nothing can be drawn here: no display")
+
+    monkeypatch.setattr(machine, "ready_gpu", broken)
+    row = part(machine.machine_rows(), "Graphics")
+    assert (row.state, row.text) == ("warning", "Nothing can be drawn here: no display")
+
+
+def test_the_command_line_prints_it_and_says_by_its_code(
+    blank: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from addon.blender import jobs
+    from addon.cli import main
+
+    rows = [Row("a", "ok", "fine")]
+    monkeypatch.setattr(jobs, "check_all", lambda: rows)
+    assert main(["self-check"]) == 0
+    assert capsys.readouterr().out == "ok      a: fine\nEverything works\n"
+    rows.append(Row("b", "error", "is gone", "get it"))
+    assert main(["self-check", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["sound"] is False and told["rows"][1] == {
+        "part": "b", "state": "error", "text": "is gone", "remedy": "get it",
+    }  # fmt: skip
