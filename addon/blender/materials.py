@@ -30,6 +30,13 @@ def plain_material(name: str, color: Color) -> bpy.types.Material:
     return made
 
 
+def keep_color(material: bpy.types.Material) -> None:
+    """Have a material of before it was kept know its present colour as the one that it was made with."""
+    record = material_record(material)
+    if not record.is_built and (color := _color_of(material)) is not None:
+        record.is_built, record.built, material.diffuse_color = True, color, color
+
+
 def painted(obj: bpy.types.Object) -> Color | None:
     """The one colour (sRGB) that somebody painted all of an object's mesh with: None where there are several, or a
     picture, or where it still has the colour that it was made with."""

@@ -10,7 +10,7 @@ import bpy
 from .. import cli
 from . import properties, translations
 from .animation import renamed
-from .edit import symmetric
+from .edit import migration, symmetric
 from .physics import hooks
 
 _state: dict[str, Any] = {"on": False}
@@ -31,6 +31,7 @@ def register() -> None:
     from . import ui
 
     properties.register()
+    migration.register()  # before anybody looks at models
     renamed.register()  # first: what others keep of bones is by their names
     hooks.register()
     symmetric.register()
@@ -53,5 +54,6 @@ def unregister() -> None:
     symmetric.unregister()
     hooks.unregister()
     renamed.unregister()
+    migration.unregister()
     properties.unregister()
     _state["on"] = False

@@ -26,7 +26,7 @@ from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
-from ..model_parts import file_name, parts, renamed_bones, rig_in
+from ..model_parts import file_name, is_newer, parts, renamed_bones, rig_in
 from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
@@ -63,6 +63,8 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     rig = rig_in(collection)
     if rig is None:
         raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+    if is_newer(rig):
+        raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)

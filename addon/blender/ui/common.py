@@ -12,7 +12,7 @@ from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..access import record_of
-from ..model_parts import active_rig, is_foreign, original_of, parts, rigs_in
+from ..model_parts import active_rig, is_foreign, is_newer, original_of, parts, rigs_in
 from ..translations import told
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
@@ -41,8 +41,17 @@ def why_no_model(context: bpy.types.Context) -> str:
     return "There is no mechanism in the scene: import one with File > Import > Mechanism"
 
 
+def why_newer(rig: bpy.types.Object) -> str:
+    """What to do where a model was saved by a newer release."""
+    if not is_newer(rig):
+        return ""
+    return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
+
+
 def why_foreign(rig: bpy.types.Object) -> str:
     """What to do where a model is of another file."""
+    if is_newer(rig):
+        return why_newer(rig)
     if not is_foreign(rig):
         return ""
     return f"{rig.name!r} is linked from another file: make it local first (Object > Relations > Make Local > All)"
