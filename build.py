@@ -542,7 +542,7 @@ def other_blenders() -> dict[str, str]:
 
 
 class Outcome(NamedTuple):
-    """How the tests ended in a Blender: pytest's exit code, its counts, and seconds; ``note`` where they did not run."""
+    """How the tests ended in a Blender: pytest's exit code, counts, seconds; ``note`` where they did not run."""
 
     blender: str
     code: int
@@ -588,8 +588,8 @@ def matrix_lines(outcomes: Sequence[Outcome]) -> list[str]:
     """A table: a line for each Blender."""
     lines = [f"{'Blender':8} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}"]
     for each in outcomes:
-        numbers = [str(each.counts.get(name, "-")) for name in ("passed", "failed", "skipped")]
-        line = "{:8} {:>7} {:>7} {:>8} {:>8.0f}".format(each.blender, *numbers, each.seconds)
+        passed, failed, skipped = (each.counts.get(name, "-") for name in ("passed", "failed", "skipped"))
+        line = f"{each.blender:8} {passed:>7} {failed:>7} {skipped:>8} {each.seconds:>8.0f}"
         ending = each.note or (f"exit code {each.code}" if each.code else "")
         lines.append(paint(f"{line}  {ending}".rstrip(), 31 if each.code else 32))
     return lines

@@ -15,6 +15,7 @@ from bpy.app.handlers import persistent
 
 from ...model.report import FormatError
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
+from ..build.folders import Folders
 from ..build.frames import make_frames
 from ..build.plan import plan
 from ..build.rig import Hook
@@ -55,8 +56,8 @@ def _give_frames_objects(rig: bpy.types.Object) -> None:
         make_frames(decided, Hook(decided, rig, names), _Folders(rig), bodies)
 
 
-class _Folders:
-    """The collections of a model that stands, as ``build.frames`` asks for them."""
+class _Folders(Folders):
+    """The collections of a model that stands, as ``build.frames`` asks for them: none is made anew."""
 
     def __init__(self, rig: bpy.types.Object) -> None:
         self._rig = rig
@@ -88,9 +89,9 @@ def _know_bones(rig: bpy.types.Object) -> None:
         if not any(record_of(empty).fitted):
             record_of(empty).fitted = record_of(empty).built
     for bone in armature_of(rig).bones:
-        record = bone_record(bone)
-        if record.joint or record.root:
-            record.built_name = record.built_name or bone.name
+        known = bone_record(bone)
+        if known.joint or known.root:
+            known.built_name = known.built_name or bone.name
     if not any(settings(rig).upright):
         settings(rig).upright = rig.matrix_basis.to_quaternion()
     for obj in parts(rig, "SHAPE"):
