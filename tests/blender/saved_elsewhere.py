@@ -45,8 +45,8 @@ def main(out: str) -> None:
     man = next(rig for rig in rigs().values() if rig.data.knuckle.format == "skel")
     bpy.context.view_layer.objects.active = man
     bpy.ops.import_anim.servo_motion(filepath=str(SQUAT))
-    man.data.knuckle.symmetric = True
     (beast,) = (rig for rig in rigs().values() if rig != man)
+    beast.data.knuckle.symmetric = True
     bpy.context.view_layer.objects.active = beast
     bpy.ops.knuckle.build_physics()
     told = {name: poses(rig, [1, 20, 40]) for name, rig in rigs().items()}

@@ -102,20 +102,20 @@ def test_servos_chase_the_gait_and_the_walk_is_baked(opened: dict[str, Any]) -> 
 def test_halves_are_edited_together_and_undo_takes_both_back(opened: dict[str, Any]) -> None:
     import bpy
 
-    name = opened["skel"].name
-    bodies = {o.knuckle.source_id: o for o in bpy.data.objects if o.knuckle.role == "BODY" and o.knuckle.twin}
+    rig = opened["juice"]
+    activate(rig)
+    assert rig.data.knuckle.symmetric, "it was saved with Symmetrical Editing on"
+    bodies = {o.knuckle.source_id: o for o in bpy.data.objects if o.knuckle.role == "BODY" and o.knuckle.model == rig}
     one, twin = next((o, bodies[o.knuckle.twin]) for o in bodies.values() if o.knuckle.twin in bodies)
-    masses = one.knuckle.mass, twin.knuckle.mass
     names = one.name, twin.name
+    masses = one.knuckle.mass, twin.knuckle.mass
     bpy.ops.ed.undo_push(message="before")
-    bpy.ops.ed.undo_push(message="still before")
     one.knuckle.mass = 7.5
     bpy.context.view_layer.update()
-    assert name in bpy.data.objects
-    assert (one.knuckle.mass, twin.knuckle.mass) == ((7.5, 7.5) if one.knuckle.model.name == name else (7.5, masses[1]))
     bpy.ops.ed.undo_push(message="mass")
+    assert [bpy.data.objects[name].knuckle.mass for name in names] == [7.5, 7.5]
     bpy.ops.ed.undo()
-    assert tuple(bpy.data.objects[each].knuckle.mass for each in names) == masses
+    assert tuple(bpy.data.objects[name].knuckle.mass for name in names) == masses
 
 
 def test_what_is_saved_again_opens_again(
