@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The one door for developers of Knuckle: demo, test, bench, zip, docs, check.
+"""The one door for developers of Knuckle: demo, test, bench, zip, docs, check, ci.
 
 Needs nothing but Python: it finds one that Blender's module is made for, sets up an environment in a
 cache folder outside the tree (KNUCKLE_CACHE, or the platform's own), and uses it again the next time.
@@ -19,12 +19,14 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from platform import machine
 from typing import NamedTuple, Optional
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent
 Version = tuple[int, int]
@@ -551,13 +553,20 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def test(options: argparse.Namespace) -> int:
-    python = blender_python(options.blender)
+    if options.ci:
+        return matrix(landing())
+    if options.blender == ALL:
+        return matrix([(series, options.rest) for series in BLENDERS])
+    return run_tests(options.blender, options.rest, coverage=options.coverage)
+
+
+def run_tests(series: Optional[str], rest: Sequence[str], *more: str, coverage: bool = False) -> int:
+    python = blender_python(series)
     # all of them on every core, a Blender each; what was asked for by name in one, in its order
-    whole = [] if options.rest else ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
-    words = ("-m", "pytest", "-q", *whole, *options.rest)
-    if options.coverage:
-        return covered(python, words, references(make=not options.rest))
-    return call(python, *words, variables=references(make=not options.rest))
+    whole = [] if rest and list(rest) != CORE else EVERY_CORE
+    words = ("-m", "pytest", "-q", *whole, *rest, *more)
+    variables = {**references(make=not rest), **other_blenders()}
+    return covered(python, words, variables) if coverage else call(python, *words, variables=variables)
 
 
 def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) -> int:
@@ -571,6 +580,87 @@ def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) ->
     for verb in ("combine", "json", "html"):
         call(python, "-m", "coverage", verb, f"--rcfile={settings}", "-q", variables=tree)
     return call(python, "tests/uncovered.py", str(out)) or code
+
+
+#: In every process a Blender of its own, and a file's tests in one of them.
+EVERY_CORE = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+#: The tests that show of each room that it works in a Blender.
+CORE = ["-m", "core"]
+ALL = "all"
+
+
+def other_blenders() -> dict[str, str]:
+    """Variables for the tests that open in one Blender what another saved: the Pythons of those that are set up."""
+    made = {f"KNUCKLE_BLENDER_{series.replace('.', '')}": ready_python(recipe) for series, recipe in BLENDERS.items()}
+    return {variable: str(python) for variable, python in made.items() if python and variable not in os.environ}
+
+
+class Outcome(NamedTuple):
+    """How the tests ended in a Blender: pytest's exit code, counts, seconds; ``note`` where they did not run."""
+
+    blender: str
+    code: int
+    counts: Mapping[str, int]
+    seconds: float
+    note: str = ""
+
+
+def matrix(runs: Sequence[tuple[str, Sequence[str]]]) -> int:
+    """The tests in one Blender after the other, each with its words for pytest, on to the end whatever fails; then how
+    each ended. 1 if any failed."""
+    outcomes = [outcome(series, rest) for series, rest in runs]
+    say("")
+    for line in matrix_lines(outcomes):
+        say(line)
+    return 1 if any(each.code for each in outcomes) else 0
+
+
+def outcome(series: str, rest: Sequence[str]) -> Outcome:
+    say(paint(f"Blender {series} ...", 36))
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder, "results.xml")
+        try:
+            code, note = run_tests(series, rest, f"--junit-xml={results}"), ""
+        except Trouble as trouble:
+            say(paint(f"build.py: {trouble}", 31))
+            code, note = 1, "no environment"
+        counts = counted(results) if results.is_file() else {}
+    return Outcome(series, code, counts, time.monotonic() - start, note or ("" if counts else "no results"))
+
+
+def counted(results: Path) -> dict[str, int]:
+    """How many tests passed, failed and were skipped, as pytest's file of results (JUnit's XML) has it."""
+    suites = list(ElementTree.parse(results).iter("testsuite"))
+    total, errors, failures, skipped = (
+        sum(int(suite.get(name, "0")) for suite in suites) for name in ("tests", "errors", "failures", "skipped")
+    )
+    return {"passed": total - errors - failures - skipped, "failed": errors + failures, "skipped": skipped}
+
+
+def matrix_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """A table: a line for each Blender."""
+    lines = [f"{'Blender':8} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}"]
+    for each in outcomes:
+        passed, failed, skipped = (each.counts.get(name, "-") for name in ("passed", "failed", "skipped"))
+        line = f"{each.blender:8} {passed:>7} {failed:>7} {skipped:>8} {each.seconds:>8.0f}"
+        ending = each.note or (f"exit code {each.code}" if each.code else "")
+        lines.append(paint(f"{line}  {ending}".rstrip(), 31 if each.code else 32))
+    return lines
+
+
+def landing() -> list[tuple[str, Sequence[str]]]:
+    """Blender 5.0 and 4.2 with all their tests, and 5.2 with the core ones where there is a Python for it."""
+    runs: list[tuple[str, Sequence[str]]] = [("4.2", []), ("5.0", [])]
+    newest = BLENDERS["5.2"]
+    if ready_python(newest) or find_python(newest.pythons[0]):
+        runs.append(("5.2", CORE))
+    else:
+        say("Blender 5.2 is left out: there is no Python {}.{} here.".format(*newest.pythons[0]))
+    for series, _rest in runs:  # first all of them: what one saves, others open
+        with contextlib.suppress(Trouble):
+            blender_python(series)
+    return runs
 
 
 def bench(options: argparse.Namespace) -> int:
@@ -645,6 +735,8 @@ EXAMPLES = """examples:
   python3 build.py test tests/formats -k juice
   python3 build.py test --blender 4.2
   python3 build.py test --coverage
+  python3 build.py test --blender all
+  python3 build.py test --blender 5.2 -m core
   python3 build.py bench
   python3 build.py bench conversions
   python3 build.py bench batch
@@ -657,6 +749,7 @@ EXAMPLES = """examples:
   python3 build.py docs
   python3 build.py docs --tables --pictures
   python3 build.py check
+  python3 build.py test --ci
 
 The first run sets up an environment (about 1 GB, a minute or two) in {cache}.
 KNUCKLE_CACHE names another place.
@@ -680,7 +773,9 @@ def parser() -> argparse.ArgumentParser:
         made = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
         made.set_defaults(action=action)
         if name != "check":
-            made.add_argument("--blender", choices=list(BLENDERS), help="default: 5.0, or 5.2 without a Python 3.11")
+            more = [ALL] if name == "test" else []
+            text = "default: 5.0, or 5.2 without a Python 3.11" + ("; all: one after the other" if more else "")
+            made.add_argument("--blender", choices=[*BLENDERS, *more], help=text)
         return made
 
     words = verb("demo", demo, "a model walks under physics, is filmed, and goes out again")
@@ -689,6 +784,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--seconds", type=float, default=8.0)
     words.add_argument("--out", metavar="DIR", help="default: out/ in the tree")
     words = verb("test", test, "the tests; further words go to pytest, paths counted from the tree's root")
+    words.add_argument("--ci", action="store_true", help="all on 4.2 and 5.0, the core ones on 5.2, and a table")
     words.add_argument("--coverage", action="store_true", help="and which lines of addon/ they run, in out/coverage")
     verb("bench", bench, "how long things take; further words go to tests/bench/run.py")
     words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")

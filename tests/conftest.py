@@ -13,9 +13,17 @@ from typing import Any
 
 import pytest
 
+from tests.core import CORE
 from tests.references import CORPUS
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks which tests have the marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(ROOT).as_posix() in CORE:
+            item.add_marker("core")
 
 
 @pytest.fixture(scope="session")

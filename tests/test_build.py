@@ -307,6 +307,7 @@ def test_only_a_whole_run_sets_up_what_is_compared_with(
     given: list[dict[str, str]] = []
     monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
     monkeypatch.setattr(build, "references", lambda make: made.append(make) or {"KNUCKLE_IT": "there"})
+    monkeypatch.setattr(build, "other_blenders", dict)
     monkeypatch.setattr(build, "call", lambda python, *words, variables: given.append(variables) or 0)
     build.main([verb])
     build.main([verb, "--blender", "5.2"])
@@ -554,10 +555,102 @@ def test_words_for_pytest_pass_through_in_order(build: ModuleType, monkeypatch: 
     calls: list[tuple[object, ...]] = []
     monkeypatch.setattr(build, "blender_python", lambda series: Path("python", series))
     monkeypatch.setattr(build, "references", lambda make: {})
+    monkeypatch.setattr(build, "other_blenders", dict)
     monkeypatch.setattr(build, "call", lambda python, *words, variables: calls.append((python, *words)) or 5)
     assert build.main(["test", "tests/formats", "--blender", "4.2", "-k", "juice and not slow", "-x"]) == 5
     words = ("-m", "pytest", "-q", "tests/formats", "-k", "juice and not slow", "-x")
     assert calls == [(Path("python", "4.2"), *words)]
+
+
+# ---- several Blenders
+
+
+@pytest.fixture
+def endings(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
+    """Stands in for pytest in every Blender: 4.5 fails, 5.2 cannot be set up. Gives what ran with which words."""
+    ran: list[tuple[str, tuple[str, ...]]] = []
+
+    def blender_python(series: str) -> Path:
+        if series == "5.2":
+            raise build.Trouble("no Python 3.13")
+        return Path(series)
+
+    def call(python: Path, *words: str, variables: Mapping[str, str]) -> int:
+        ran.append((str(python), words))
+        results = next(word for word in words if word.startswith("--junit-xml=")).removeprefix("--junit-xml=")
+        failed = str(python) == "4.5"
+        counts = f'errors="{int(failed)}" failures="{2 * failed}" skipped="3" tests="20"'
+        Path(results).write_text(f"<testsuites><testsuite {counts}/></testsuites>")
+        return int(failed)
+
+    monkeypatch.setattr(build, "blender_python", blender_python)
+    monkeypatch.setattr(build, "references", lambda make: {})
+    monkeypatch.setattr(build, "other_blenders", dict)
+    monkeypatch.setattr(build, "call", call)
+    return ran
+
+
+def test_all_blenders_are_tested_to_the_end_and_one_that_fails_fails_it(
+    build: ModuleType, endings: list[tuple[str, tuple[str, ...]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build.main(["test", "--blender", "all", "-k", "juice"]) == 1
+    assert [series for series, _words in endings] == ["4.2", "4.5", "5.0"]
+    assert all(words[3:5] == ("-k", "juice") for _series, words in endings)
+    table = [line.split() for line in capsys.readouterr().out.splitlines()[-5:]]
+    assert table[0] == ["Blender", "passed", "failed", "skipped", "seconds"]
+    assert [row[:4] for row in table[1:]] == [
+        ["4.2", "17", "0", "3"],
+        ["4.5", "14", "3", "3"],
+        ["5.0", "17", "0", "3"],
+        ["5.2", "-", "-", "-"],
+    ]
+    assert table[2][5:] == ["exit", "code", "1"] and table[4][5:] == ["no", "environment"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_ci_runs_two_fully_and_the_core_on_the_newest_where_its_python_is(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, endings: list[tuple[str, tuple[str, ...]]], there: bool
+) -> None:
+    monkeypatch.setattr(build, "ready_python", lambda recipe: None)
+    monkeypatch.setattr(build, "find_python", lambda version: ["python"] if there else None)
+    monkeypatch.setattr(build, "blender_python", Path)
+    assert build.main(["test", "--ci"]) == 0
+    assert [series for series, _words in endings] == (["4.2", "5.0", "5.2"] if there else ["4.2", "5.0"])
+    assert all("--numprocesses" in words for _series, words in endings)
+    assert [series for series, words in endings if "core" in words] == (["5.2"] if there else [])
+
+
+def test_results_of_pytest_are_counted(build: ModuleType, tmp_path: Path) -> None:
+    """Against a real run of pytest, with one of each kind."""
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "def test_good(): pass\n"
+        "def test_fine(): pass\n"
+        "def test_bad(): assert False\n"
+        "def test_none(): pytest.skip('none')\n"
+        "@pytest.fixture\n"
+        "def broken(): raise OSError\n"
+        "def test_broken(broken): pass\n"
+    )
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml=r.xml", "test_it.py"]
+    subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, check=False)
+    assert build.counted(tmp_path / "r.xml") == {"passed": 2, "failed": 2, "skipped": 1}
+
+
+def test_the_core_is_of_files_that_there_are(pytestconfig: pytest.Config) -> None:
+    from tests.core import CORE
+
+    assert [path for path in sorted(CORE) if not (ROOT / path).is_file()] == []
+    assert any(line.startswith("core:") for line in pytestconfig.getini("markers"))
+
+
+def test_tests_are_told_of_the_other_blenders_that_are_set_up(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "ready_python", lambda recipe: Path(recipe.name) if "4." in recipe.name else None)
+    monkeypatch.delenv("KNUCKLE_BLENDER_42", raising=False)
+    monkeypatch.setenv("KNUCKLE_BLENDER_45", "mine")
+    assert build.other_blenders() == {"KNUCKLE_BLENDER_42": "blender-4.2"}
 
 
 def test_the_demo_is_the_hexapod_walking_unless_told_otherwise(

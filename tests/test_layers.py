@@ -218,6 +218,59 @@ def test_no_operator_is_called_in_a_loop() -> None:
     assert looped_operators("bpy.ops.wm.stl_import(filepath=f)\nfor x in y:\n    pass") == []
 
 
+# ---- Blender's versions: what differs between them is in blender/compat.py
+
+#: What may be asked of an object by its name: whether Blender is in the middle of something, or whether it is ours.
+PROBES = {"scenes", "armatures", "object", "selected_objects", "is_array", "image", "node_tree", "default_value"}
+PROBES |= {"use_tail", "animation_data", "knuckle", "mesh_folders", "display", "eevee", "cycles"}
+VERSIONS = {"bpy.app.version", "app.version", "compat.VERSION"}
+
+
+def version_questions(path: str, source: str) -> list[str]:
+    """Where a module asks which Blender it runs in, or whether it has something, a sentence each. (To tell the version,
+    as ``version_string``, is no question.)"""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in VERSIONS:
+            found.append(f"addon/{path}:{node.lineno}: asks for Blender's version")
+        elif isinstance(node, ast.ImportFrom) and node.module == "compat":
+            asked = {"VERSION", "HAS_SLOTS"} & {alias.name for alias in node.names}
+            found += [f"addon/{path}:{node.lineno}: asks for Blender's version"] if asked else []
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"hasattr", "getattr"} and len(node.args) > 1:
+            name = node.args[1]
+            probing = ast.unparse(node.func) == "hasattr" or len(node.args) == 3
+            if probing and isinstance(name, ast.Constant) and name.value not in PROBES:
+                found.append(f"addon/{path}:{node.lineno}: asks whether there is a {name.value!r}")
+    return found
+
+
+def test_only_one_module_asks_for_the_version() -> None:
+    rooms = [path for path in modules() if path.startswith("blender/") and path != "blender/compat.py"]
+    assert "blender/render/engines.py" in rooms
+    sources = ((path, (ADDON / path).read_text(encoding="utf-8")) for path in rooms)
+    assert [line for path, source in sources for line in version_questions(path, source)] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import bpy\nnew = bpy.app.version >= (5, 0)",
+        "from bpy import app\nnew = app.version >= (5, 0)",
+        "from ..compat import VERSION, give_nodes",
+        "from .. import compat\nnew = compat.VERSION >= (5, 0)",
+        "def f(editor):\n    return editor.strips if hasattr(editor, 'strips') else editor.sequences",
+        "def f(action):\n    return getattr(action, 'slots', ())",
+    ],
+)
+def test_a_question_for_the_version_is_found(source: str) -> None:
+    assert len(version_questions("blender/build/rig.py", source)) == 1
+
+
+def test_telling_the_version_and_asking_by_variables_is_no_question() -> None:
+    source = "import bpy\nprint(bpy.app.version_string)\ndef f(it, names):\n    return [getattr(it, n) for n in names]"
+    assert version_questions("blender/render/reel.py", source) == []
+
+
 #: Imports all that has to work without Blender, where Blender cannot be imported.
 WITHOUT_BLENDER = """
 import importlib, pathlib, sys

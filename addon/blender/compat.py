@@ -8,6 +8,8 @@ from typing import Any
 import bpy
 
 VERSION = bpy.app.version
+#: Since 4.4, Actions have layers, and a slot for each thing that they move.
+HAS_SLOTS = VERSION >= (4, 4)
 
 
 def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
@@ -15,7 +17,7 @@ def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
 
     Actions got layers and slots in 4.4 and lost ``Action.fcurves`` in 5.0. The id must already use
     the action when its slot is wanted back."""
-    if VERSION < (4, 4):
+    if not HAS_SLOTS:
         return action.fcurves
     slot = _slot(id_block, action, create)
     if slot is None:
@@ -42,7 +44,7 @@ def curve_groups(action: Any) -> Iterator[Any]:
 
 def _bags(action: Any) -> Iterator[Any]:
     """What holds an Action's F-curves and groups: before 4.4 the Action itself."""
-    if VERSION < (4, 4):
+    if not HAS_SLOTS:
         yield action
         return
     for layer in action.layers:
@@ -64,15 +66,43 @@ def use_action(id_block: Any, action: bpy.types.Action | None) -> None:
     """Make ``action`` the active one of ``id_block``, with its slot where actions have slots."""
     data = id_block.animation_data_create()
     data.action = action
-    if action is not None and VERSION >= (4, 4):
+    if action is not None and HAS_SLOTS:
         data.action_slot = _slot(id_block, action, create=True)
+
+
+def action_slot(data: bpy.types.AnimData) -> Any:
+    """Which part of its Action plays on something; None where it plays none."""
+    return data.action_slot if HAS_SLOTS else None
+
+
+def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: Any) -> None:
+    """Have an Action play on something again, or none: the part that ``action_slot`` told."""
+    data.action = action
+    if slot is not None:
+        data.action_slot = slot
+
+
+def use_in_strip(id_block: Any, strip: bpy.types.NlaStrip, action: bpy.types.Action) -> None:
+    """Have a strip of the NLA play that part of its Action which is for ``id_block``."""
+    if not HAS_SLOTS:
+        return
+    for slot in action.slots:
+        if slot.target_id_type in {id_block.id_type, "UNSPECIFIED"}:
+            strip.action_slot = slot
+            return
+
+
+def is_muted(curve: bpy.types.FCurve) -> bool:
+    """Whether a curve is passed over when Blender plays: by itself, or with its group, for which Blender does not care
+    any more since Actions have layers, from 4.4 on (measured: 4.2 does, 5.0 and 5.2 do not)."""
+    return curve.mute or (not HAS_SLOTS and curve.group is not None and curve.group.mute)
 
 
 def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurve:
     """A new F-curve in its group. (4.5's channel bags cannot group at creation.)"""
     if VERSION >= (5, 0):
         return curves.new(path, index=index, group_name=group)
-    if VERSION < (4, 4):
+    if not HAS_SLOTS:
         return curves.new(path, index=index, action_group=group)
     return curves.new(path, index=index)
 
@@ -133,4 +163,34 @@ def _render_a_pixel() -> None:
 
 def render_path(path: str) -> str:
     """A path as ``RenderSettings.filepath`` takes it literally: from 5.0 on words in braces stand for something."""
-    return path if bpy.app.version < (5, 0, 0) else path.replace("{", "{{").replace("}", "}}")
+    return path if VERSION < (5, 0) else path.replace("{", "{{").replace("}", "}}")
+
+
+#: Blender's name of EEVEE: "next" from 4.2, where it was new beside the old one, until 5.0.
+EEVEE = "BLENDER_EEVEE_NEXT" if VERSION < (5, 0) else "BLENDER_EEVEE"
+
+
+def choose_video(image_settings: Any) -> None:
+    """Have a scene render to a film. (From 5.0 on that it is one is a choice of its own, which comes first.)"""
+    if VERSION >= (5, 0):
+        image_settings.media_type = "VIDEO"
+    image_settings.file_format = "FFMPEG"
+
+
+def strips_of(editor: Any) -> Any:
+    """The sequencer's strips: called sequences until 4.4."""
+    return editor.sequences if VERSION < (4, 4) else editor.strips
+
+
+def give_nodes(owner: bpy.types.Material | bpy.types.World) -> Any:
+    """The node tree of a new material or world: from 5.0 on it has one from the start."""
+    if VERSION < (5, 0):
+        owner.use_nodes = True
+    return owner.node_tree
+
+
+def nodes_in_use(material: bpy.types.Material) -> list[Any]:
+    """The nodes that shade a material; none where it has only its viewport colour. (From 5.0 on, where there are nodes
+    they are used.)"""
+    tree: Any = material.node_tree
+    return list(tree.nodes) if tree is not None and (VERSION >= (5, 0) or material.use_nodes) else []

@@ -8,7 +8,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from .compat import VERSION
+from .compat import give_nodes, nodes_in_use
 
 Color = tuple[float, float, float, float]
 #: Colours that differ by less are the same: half of what 8 bits can tell.
@@ -22,14 +22,19 @@ def plain_material(name: str, color: Color) -> bpy.types.Material:
     material_record(made).is_built, material_record(made).built = True, linear
     made.diffuse_color = linear
     made.roughness = 0.55
-    if VERSION < (5, 0):  # since then every material has nodes
-        made.use_nodes = True
-    shader: Any = made.node_tree.nodes.get("Principled BSDF")
+    shader: Any = give_nodes(made).nodes.get("Principled BSDF")
     if shader is not None:
         shader.inputs["Base Color"].default_value = linear
         shader.inputs["Roughness"].default_value = 0.55
         shader.inputs["Alpha"].default_value = color[3]
     return made
+
+
+def keep_color(material: bpy.types.Material) -> None:
+    """Have a material of before it was kept know its present colour as the one that it was made with."""
+    record = material_record(material)
+    if not record.is_built and (color := _color_of(material)) is not None:
+        record.is_built, record.built, material.diffuse_color = True, color, color
 
 
 def painted(obj: bpy.types.Object) -> Color | None:
@@ -54,9 +59,7 @@ def painted(obj: bpy.types.Object) -> Color | None:
 
 def _color_of(material: bpy.types.Material) -> Sequence[float] | None:
     """What a material is painted with: in its shader, or, where that has not changed or is none, in the viewport."""
-    has_nodes = VERSION >= (5, 0) or material.use_nodes
-    nodes = material.node_tree.nodes if has_nodes and material.node_tree is not None else ()
-    shader: Any = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
+    shader: Any = next((node for node in nodes_in_use(material) if node.type == "BSDF_PRINCIPLED"), None)
     shown = material.diffuse_color[:]
     if shader is None:
         return shown

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
+from .properties import VERSION
 
 #: What objects of a model's file are.
 _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
@@ -53,9 +54,17 @@ def lost_rigs(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
             yield model.rig
 
 
+def is_newer(rig: bpy.types.Object) -> bool:
+    """Whether a newer release of ours keeps the model, in a way that this one does not know."""
+    return isinstance(rig.data, bpy.types.Armature) and settings(rig).version > VERSION
+
+
 def is_foreign(rig: bpy.types.Object) -> bool:
-    """Whether a model is linked from another file, overridden or not: nothing of it can be set."""
+    """Whether a model is linked from another file, overridden or not, or a newer release's: nothing of it can be
+    set."""
     data = rig.data
+    if is_newer(rig):
+        return True
     if rig.library is not None or rig.override_library is not None or data is None:
         return data is not None
     return data.library is not None or data.override_library is not None

@@ -22,6 +22,8 @@ from bpy.props import (
     StringProperty,
 )
 
+from .finding_properties import CLASSES as FINDING_CLASSES
+from .finding_properties import KnuckleFinding, KnuckleReportLine, KnuckleTwinPair
 from .joint_properties import CLASSES as JOINT_CLASSES
 from .joint_properties import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleShape
 from .listeners import (
@@ -50,9 +52,10 @@ DRIVE_ITEMS = [
 
 ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 
-#: How a model is kept in a .blend, written when it is built. Since 2, frames, lights and collision shapes are objects.
-#: Since 3, materials know the colour that they were made with.
-VERSION = 3
+#: How a model is kept in a .blend, written when it is built; ``edit.migration`` brings older ones up to date. Since 2,
+#: frames, lights and collision shapes are objects. Since 3, materials know the colour that they were made with. Since
+#: 4, joints know the channels of their bones and where these were made, and bones how they were named.
+VERSION = 4
 
 
 class KnuckleObject(bpy.types.PropertyGroup):
@@ -142,43 +145,11 @@ def control_property(control: str) -> str:
     return control.replace(" ", "_").replace("/", "_")
 
 
-class KnuckleReportLine(bpy.types.PropertyGroup):
-    """One entry of the model's report."""
-
-    severity: StringProperty()
-    code: StringProperty()
-    message: StringProperty()
-    line: IntProperty()
-    where: StringProperty()
-
-
-class KnuckleFinding(bpy.types.PropertyGroup):
-    """What a check found; parts by the names of their objects, and by their ids, line by line."""
-
-    code: StringProperty()
-    severity: StringProperty()
-    message: StringProperty()
-    kind: StringProperty()
-    parts: StringProperty()
-    ids: StringProperty()
-    fix: StringProperty(description="What would mend it safely")
-    or_fix: StringProperty(description="Another way, where there are two")
-
-
 class KnuckleAssembly(bpy.types.PropertyGroup):
     """A group of parts that is on or off as a whole."""
 
     path: StringProperty(description="What names it from the top")
     active: BoolProperty(name="On", description="The assembly's parts pose and simulate", default=True)
-
-
-class KnuckleTwinPair(bpy.types.PropertyGroup):
-    """Two parts that may be twins, or that are and differ."""
-
-    first: StringProperty(description="Name of the first part's object")
-    second: StringProperty(description="Name of the second's")
-    what: StringProperty(description="How they were found, or what differs and by how much")
-    use: BoolProperty(name="Link", description="Make these two twins", default=True)
 
 
 class KnuckleServoState(bpy.types.PropertyGroup):
@@ -356,13 +327,11 @@ CLASSES = (
     *TRUTH_CLASSES,
     *JOINT_CLASSES,
     *RESTRAINT_CLASSES,
+    *FINDING_CLASSES,
     KnuckleObject,
     KnuckleMaterial,
     KnuckleBone,
     KnuckleControls,
-    KnuckleReportLine,
-    KnuckleFinding,
-    KnuckleTwinPair,
     KnuckleAssembly,
     KnuckleServoState,
     KnuckleModel,

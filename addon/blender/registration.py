@@ -10,7 +10,7 @@ import bpy
 from .. import cli
 from . import properties, settling, translations
 from .animation import renamed
-from .edit import symmetric
+from .edit import migration, symmetric
 from .physics import hooks
 
 _state: dict[str, Any] = {"on": False}
@@ -32,6 +32,7 @@ def register() -> None:
 
     properties.register()
     settling.register()  # first of all: others take a name that Blender numbered for the user's
+    migration.register()  # before anybody looks at models
     renamed.register()  # before others: what they keep of bones is by their names
     hooks.register()
     symmetric.register()
@@ -54,6 +55,7 @@ def unregister() -> None:
     symmetric.unregister()
     hooks.unregister()
     renamed.unregister()
+    migration.unregister()
     settling.unregister()
     properties.unregister()
     _state["on"] = False

@@ -11,7 +11,7 @@ import numpy as np
 from ...model.records import Array
 from ..access import action_record, settings
 from ..channels import servo_channels
-from ..compat import VERSION, action_curves, all_curves, use_action
+from ..compat import action_curves, action_slot, all_curves, put_action, use_action
 
 
 def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
@@ -148,16 +148,14 @@ def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
     need_free(rig)
     data = rig.animation_data_create()
     before, nla = data.action, data.use_nla
-    slot = data.action_slot if VERSION >= (4, 4) else None
+    slot = action_slot(data)
     pose = bone_numbers(rig)
     try:
         data.use_nla = False
         use_action(rig, action)
         yield
     finally:
-        data.action = before
-        if slot is not None:
-            data.action_slot = slot
+        put_action(data, before, slot)
         data.use_nla = nla
         put_bone_numbers(rig, pose)
 

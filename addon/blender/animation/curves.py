@@ -12,7 +12,7 @@ import numpy as np
 from ...model.keys import Keys
 from ..access import armature_of, bone_record
 from ..channels import Channel, bone_path, servo_channels
-from ..compat import VERSION, action_curves
+from ..compat import action_curves, is_muted
 from ..model_parts import joint_bones
 from .actions import active_action
 from .keys import NEAREST
@@ -86,12 +86,6 @@ def posing_curves(
     """The Action's curves that pose servos: at ``places`` (None: those of every servo), with keys, and not muted."""
     found = curves_at(rig, action, places_of(rig) if places is None else places)
     return {place: curve for place, curve in found.items() if not is_muted(curve)}
-
-
-def is_muted(curve: bpy.types.FCurve) -> bool:
-    """Whether a curve is passed over when Blender plays: by itself, or with its group, for which Blender does not care
-    any more since Actions have layers (measured: 4.2 does, 5.0 and 5.2 do not)."""
-    return curve.mute or (VERSION < (4, 4) and curve.group is not None and curve.group.mute)
 
 
 def joints_of(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:

@@ -15,7 +15,7 @@ from ...model.motions import span_between
 from ...model.records import Array
 from ...model.report import Report
 from ..channels import Channel, block_turn, bone_path, servo_channels
-from ..compat import action_curves, new_curve
+from ..compat import action_curves, is_muted, new_curve
 from ..extract import extract
 from .actions import fit_strips
 from .curves import (
@@ -25,7 +25,6 @@ from .curves import (
     action_of,
     channel_place,
     curves_at,
-    is_muted,
     joints_of,
     places_of,
     read_course,

@@ -16,12 +16,12 @@ from ...model.stops import put_within
 from ...model.thinning import kept_keys
 from ..access import settings
 from ..channels import Channel, servo_channels
-from ..compat import action_curves
+from ..compat import action_curves, is_muted
 from ..model_parts import require_rig
 from .actions import active_action
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
-from .curves import is_muted, plays_cycles
+from .curves import plays_cycles
 from .gait import settings_curves
 from .keys import NEAREST, blocks_of
 from .origins import Read, origins_of

@@ -13,7 +13,7 @@ from ...model.report import FormatError, Report
 from ...model.servo_match import Match, match_servos
 from ..access import action_record
 from ..channels import Channel, servo_channels, servo_names
-from ..compat import action_curves, use_action
+from ..compat import action_curves, use_action, use_in_strip
 from ..model_parts import require_rig
 from .actions import fit_strips, need_free
 from .clock import Clock
@@ -155,15 +155,7 @@ def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
         fit_strips(rig, action)
         strip.extrapolation = "HOLD" if number == 0 else "NOTHING"
         track.mute = number > 0
-        _use_slot(rig, strip, action)
-
-
-def _use_slot(rig: bpy.types.Object, strip: bpy.types.NlaStrip, action: bpy.types.Action) -> None:
-    """Have a strip play the rig's part of its Action, where Actions have parts."""
-    for slot in getattr(action, "slots", ()):
-        if slot.target_id_type in {"OBJECT", "UNSPECIFIED"}:
-            strip.action_slot = slot
-            return
+        use_in_strip(rig, strip, action)
 
 
 def placed_channels(

@@ -71,7 +71,7 @@ def refit(rig: bpy.types.Object) -> Report:
         _let_go(rig, own_bones(rig).difference(present))
         names = edit_bones(rig, decided.bones, present)
         with quiet():
-            _record_joints(rig, decided)
+            record_joints(rig, decided)
             _set_bones(rig, decided, names, present)
             _hang(rig, Hook(decided, rig, names), decided, designs)
         live_loops.forget(rig)
@@ -175,7 +175,7 @@ def _let_go(rig: bpy.types.Object, bones: set[str]) -> None:
             obj.parent_type, obj.parent_bone = "OBJECT", ""
 
 
-def _record_joints(rig: bpy.types.Object, decided: Plan) -> None:
+def record_joints(rig: bpy.types.Object, decided: Plan) -> None:
     """Keep with each joint where its degrees of freedom are posed, and whether it closes a loop."""
     places, mechanism = decided.places(), decided.mechanism
     against = {bone.link.joint.id: bone.link.against for bone in decided.bones if bone.link is not None}

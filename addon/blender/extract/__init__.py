@@ -27,7 +27,7 @@ from ..document import document_bytes
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
-from ..model_parts import collection_of, every_part, file_name, renamed_bones, require_rig, strays
+from ..model_parts import collection_of, every_part, file_name, is_newer, renamed_bones, require_rig, strays
 from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
@@ -64,6 +64,8 @@ def extract(model: bpy.types.Collection | bpy.types.Object) -> Mechanism:
     info: objects in the document: 1 changed; all else is written as it was read
     """
     rig, collection = require_rig(model), collection_of(model)
+    if is_newer(rig):
+        raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)

@@ -11,8 +11,7 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ..animation.keys import put_keys
-from ..compat import action_curves, new_curve, use_action
-from .engines import give_nodes, nodes_in_use
+from ..compat import action_curves, give_nodes, new_curve, nodes_in_use, use_action
 from .studio import Studio
 from .take import Array, Take, is_deformed
 

@@ -1,4 +1,4 @@
-"""How each render engine is set up, and what differs between Blender's versions."""
+"""How each render engine is set up."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 
+from ..compat import EEVEE, choose_video
 from .framing import Array
 from .presets import Engine
 
@@ -14,10 +15,8 @@ WORKBENCH: Engine = "WORKBENCH"
 
 
 def engine_id(engine: Engine) -> str:
-    """Blender's name of the engine: EEVEE was called "next" from 4.2 until 5.0."""
-    if engine == "EEVEE":
-        return "BLENDER_EEVEE_NEXT" if bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"
-    return {"WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
+    """Blender's name of the engine."""
+    return {"EEVEE": EEVEE, "WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
 
 
 def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array, shadow: float) -> None:
@@ -131,9 +130,7 @@ def plain_colours(scene: bpy.types.Scene) -> None:
 def set_up_video(scene: bpy.types.Scene, ending: str) -> None:
     """H.264 in MP4, 8 bits, 4:2:0, no sound, which every browser plays, or VP9 in WebM, which all new ones do."""
     settings: Any = scene.render.image_settings
-    if hasattr(settings, "media_type"):  # from 5.0 a choice of its own that comes first
-        settings.media_type = "VIDEO"
-    settings.file_format = "FFMPEG"
+    choose_video(settings)
     settings.color_mode = "RGB"
     ffmpeg: Any = scene.render.ffmpeg
     ffmpeg.format, ffmpeg.codec = ("WEBM", "WEBM") if ending == ".webm" else ("MPEG4", "H264")
@@ -142,22 +139,3 @@ def set_up_video(scene: bpy.types.Scene, ending: str) -> None:
     ffmpeg.gopsize = 12
     ffmpeg.audio_codec = "NONE"
     ffmpeg.use_autosplit = False
-
-
-def strips_of(editor: Any) -> Any:
-    """The sequencer's strips: called sequences until 4.4."""
-    return editor.strips if hasattr(editor, "strips") else editor.sequences
-
-
-def give_nodes(owner: bpy.types.Material | bpy.types.World) -> Any:
-    """The node tree of a new material or world: from 5.0 it has one from the start."""
-    if bpy.app.version < (5, 0, 0):
-        owner.use_nodes = True
-    return owner.node_tree
-
-
-def nodes_in_use(material: bpy.types.Material) -> list[Any]:
-    """The nodes that shade a material; none where it has only its viewport colour."""
-    tree: Any = material.node_tree
-    used = tree is not None and (bpy.app.version >= (5, 0, 0) or material.use_nodes)
-    return list(tree.nodes) if used else []

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from .engines import give_nodes
+from ..compat import give_nodes
 from .framing import Array, Shot
 from .looks import Color, Look
 from .studio import Studio

@@ -14,8 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..compat import all_curves
-from .engines import nodes_in_use
+from ..compat import all_curves, nodes_in_use
 from .presets import Burn
 from .readings import Readings
 

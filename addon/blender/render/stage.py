@@ -8,8 +8,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
+from ..compat import give_nodes
 from .cast import key_places
-from .engines import WORKBENCH, give_nodes
+from .engines import WORKBENCH
 from .floor import FADE_TO, FAR, add_floor, far_floor, sky_dome, tile_of, tiles
 from .framing import LENS, SENSOR, Array, Shot
 from .labels import add_labels

@@ -11,9 +11,9 @@ from fractions import Fraction
 import bpy
 
 from ...model.report import FormatError
-from ..compat import render_path
+from ..compat import render_path, strips_of
 from .delivery import deliver, ending_of
-from .engines import plain_colours, set_up_video, strips_of
+from .engines import plain_colours, set_up_video
 from .faststart import put_index_first
 from .pictures import picture_size, save_loop
 from .presets import VIDEOS

@@ -12,7 +12,7 @@ from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..access import record_of
-from ..model_parts import active_rig, is_foreign, lost_rigs, original_of, parts, rigs_in
+from ..model_parts import active_rig, is_foreign, is_newer, lost_rigs, original_of, parts, rigs_in
 from ..translations import told
 from .local_views import seen_in_local_views
 
@@ -50,8 +50,17 @@ def why_gone(rig: bpy.types.Object) -> str:
     return f"The armature of {rig.name!r} was deleted: select one of its bodies, and Check Mechanism takes it back"
 
 
+def why_newer(rig: bpy.types.Object) -> str:
+    """What to do where a model was saved by a newer release."""
+    if not is_newer(rig):
+        return ""
+    return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
+
+
 def why_foreign(rig: bpy.types.Object) -> str:
     """What to do where a model is of another file."""
+    if is_newer(rig):
+        return why_newer(rig)
     if not is_foreign(rig):
         return ""
     return f"{rig.name!r} is linked from another file: make it local first (Object > Relations > Make Local > All)"

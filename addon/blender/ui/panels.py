@@ -17,7 +17,7 @@ from ..physics.leftovers import leftovers
 from ..properties import control_property
 from ..records import is_angle
 from ..translations import told
-from .common import counted, model_in, why_linked_copy, why_no_model
+from .common import counted, model_in, why_linked_copy, why_newer, why_no_model
 from .lists import SEVERITY_ICONS
 from .overlay import button as overlay_button
 from .selection import active_joint, joints_collection
@@ -40,7 +40,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
             if leftovers(context.scene):
                 layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
             return
-        shared = why_linked_copy(rig)
+        shared = why_newer(rig) or why_linked_copy(rig)
         if shared:
             paragraph(context, layout, shared, "ERROR")
             return

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ..translations import told
-from .common import model_in, why_linked_copy
+from .common import model_in, why_linked_copy, why_newer
 
 CATEGORY = "Knuckle"
 #: The places of the panels, in the order of work. All others lie within one of these.
@@ -27,12 +27,13 @@ class Panel:
 
 
 class ModelPanel(Panel):
-    """A panel that shows a model: hidden where there is none, and for a linked copy, of which the first panel tells."""
+    """A panel that shows a model: hidden where there is none, and for a linked copy or a newer release's, of
+    which the first panel tells."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         rig = model_in(context)
-        return rig is not None and not why_linked_copy(rig)
+        return rig is not None and not why_newer(rig) and not why_linked_copy(rig)
 
 
 def split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:

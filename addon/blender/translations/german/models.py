@@ -27,6 +27,9 @@ WORDS: dict[str, str] = {
     "Select any part of the mechanism that you mean: the scene holds {}": (
         "Irgendein Teil des gemeinten Mechanismus auswählen: die Szene enthält {}"
     ),
+    "{} was saved by a newer Knuckle: update Knuckle to work on it": (
+        "{} wurde mit einem neueren Knuckle gespeichert: Knuckle aktualisieren, um daran zu arbeiten"
+    ),
     "{} is linked from another file: make it local first (Object > Relations > Make Local > All)": (
         "{} ist aus einer anderen Datei verknüpft: zuerst lokal machen (Objekt > Beziehungen > Lokal machen > Alles)"
     ),

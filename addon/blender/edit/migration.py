@@ -1,0 +1,167 @@
+"""Models that an earlier release kept in a .blend, brought up to date step by step when they come: with a file that is
+opened, or appended. What is linked stays as its own file has it, and so does what a newer release kept.
+
+``_STEPS`` is the one place that knows what changed; each step leads from one version of a model to the next, and only
+fills in what that version had not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ...model.report import FormatError
+from ..access import armature_of, armature_settings, bone_record, record_of, settings
+from ..build.folders import Folders
+from ..build.frames import make_frames
+from ..build.plan import plan
+from ..build.rig import Hook
+from ..extract import extract
+from ..hooks import Handlers, hang, take_down
+from ..listeners import quiet
+from ..materials import keep_color
+from ..model_parts import child_collection, is_foreign, is_newer, parts
+from ..properties import VERSION
+from ..records import kinds_of
+from .refit import present_bones, record_joints
+
+
+def bring_up_to_date(rig: bpy.types.Object) -> list[int]:
+    """Bring a model up to date; the versions that it went through, none where it was up to date, or is not ours to
+    change."""
+    model = settings(rig)
+    passed: list[int] = []
+    if is_foreign(rig):
+        return passed
+    with quiet():
+        while model.version < VERSION:
+            _STEPS[model.version](rig)
+            model.version += 1
+            passed.append(model.version)
+    return passed
+
+
+# ---------------------------------------------------------------- the steps
+
+
+def _give_frames_objects(rig: bpy.types.Object) -> None:
+    """To 2. Frames and lights were in the document alone."""
+    decided = plan(extract(settings(rig).collection), closed=False)
+    if decided.mechanism.frames or decided.mechanism.lights:
+        names = [name or "" for name in present_bones(rig, decided)]
+        bodies = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
+        make_frames(decided, Hook(decided, rig, names), _Folders(rig), bodies)
+
+
+class _Folders(Folders):
+    """The collections of a model that stands, as ``build.frames`` asks for them: none is made anew."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self._rig = rig
+
+    def __getitem__(self, kind: str) -> bpy.types.Collection:
+        return child_collection(self._rig, kind)
+
+    def beside(self, kind: str, _assembly: str, _active: bool) -> bpy.types.Collection:
+        return self[kind]
+
+
+def _know_colors(rig: bpy.types.Object) -> None:
+    """To 3. Materials did not know the colour that they were made with. Paint of before was never written."""
+    for obj in (*parts(rig, "BODY"), *parts(rig, "SHAPE")):
+        for slot in obj.material_slots:
+            if slot.material is not None and slot.material.library is None:
+                keep_color(slot.material)
+
+
+def _know_bones(rig: bpy.types.Object) -> None:
+    """To 4. Joints did not know on which channels of which bones they are posed, for which degrees of freedom and where
+    these were made; bones not how they were named; a model not how it was stood upright; a ground not that it is."""
+    empties = parts(rig, "JOINT")
+    joints = [record_of(empty).joint for empty in empties]
+    if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
+        record_joints(rig, plan(extract(settings(rig).collection), closed=False))
+    for empty, joint in zip(empties, joints, strict=True):
+        joint.boned = joint.boned or kinds_of(joint)
+        if not any(record_of(empty).fitted):
+            record_of(empty).fitted = record_of(empty).built
+    for bone in armature_of(rig).bones:
+        known = bone_record(bone)
+        if known.joint or known.root:
+            known.built_name = known.built_name or bone.name
+    if not any(settings(rig).upright):
+        settings(rig).upright = rig.matrix_basis.to_quaternion()
+    for obj in parts(rig, "SHAPE"):
+        record = record_of(obj)
+        if obj.name.startswith(_GROUND) and not record.source_id and record.shape < 0 and obj.parent is None:
+            record.is_ground = True
+
+
+#: How the ground of a scene was named before it was told by its record.
+_GROUND = "Knuckle Ground"
+#: From each version of a model the step to the next.
+_STEPS: dict[int, Callable[[bpy.types.Object], None]] = {1: _give_frames_objects, 2: _know_colors, 3: _know_bones}
+
+
+# ---------------------------------------------------------------- when models come
+
+#: Models that were looked at, by the ``session_uid`` of their data: the rest is one look at a number.
+_seen: set[int] = set()
+
+
+@persistent
+def after_load(*_args: Any) -> None:
+    """After a file was opened."""
+    _seen.clear()
+    _look()
+
+
+@persistent
+def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """After every change of the scene: models may have been appended."""
+    if depsgraph.id_type_updated("ARMATURE"):
+        _look()
+
+
+def _look() -> None:
+    for data in bpy.data.armatures:
+        if data.session_uid in _seen or data.is_editmode:
+            continue
+        _seen.add(data.session_uid)
+        rig = armature_settings(data).rig
+        if rig is None or rig.data != data:
+            continue
+        if is_newer(rig):
+            print(f"Knuckle: {rig.name!r} was saved by a newer release of Knuckle and is left as it is")
+            continue
+        try:
+            passed = bring_up_to_date(rig)
+        except (FormatError, ValueError, OSError) as error:
+            print(f"Knuckle: {rig.name!r}, which an earlier release saved, cannot be brought up to date: {error}")
+            continue
+        if passed:
+            print(f"Knuckle: {rig.name!r}, which an earlier release saved, was brought up to date")
+
+
+_HANDLERS: Handlers = (
+    ("load_post", after_load),
+    ("undo_post", after_load),  # an undo may bring the model of before back
+    ("redo_post", after_load),
+    ("depsgraph_update_post", after_update),
+)
+
+
+def register() -> None:
+    """Look at every model that comes from now on, and at those that are there."""
+    hang(_HANDLERS)
+    if hasattr(bpy.data, "armatures"):  # there are none yet while Blender installs or starts extensions
+        after_load()
+
+
+def unregister() -> None:
+    """Look at none any more."""
+    take_down(_HANDLERS)
+    _seen.clear()

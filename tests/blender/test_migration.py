@@ -1,0 +1,215 @@
+"""Models as earlier releases kept them, brought up to date when they come; models of newer ones left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_models"
+
+
+def import_model(path: Path) -> Any:
+    import bpy
+
+    assert bpy.ops.import_scene.mechanism(filepath=str(path)) == {"FINISHED"}
+    return the_rig()
+
+
+def the_rig() -> Any:
+    import bpy
+
+    (rig,) = (obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+    return rig
+
+
+def parts_of(rig: Any, role: str) -> list[Any]:
+    import bpy
+
+    return [obj for obj in bpy.data.objects if obj.knuckle.model == rig and obj.knuckle.role == role]
+
+
+def export(rig: Any, path: Path, format_: str) -> bytes:
+    import bpy
+
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format=format_) == {"FINISHED"}
+    return path.read_bytes()
+
+
+def make_old(rig: Any, version: int) -> None:
+    """Take from a model what its release had not: read off the .blend files that each version wrote."""
+    import bpy
+
+    model = rig.data.knuckle
+    if version < 4:
+        model.property_unset("upright")
+        for bone in rig.data.bones:
+            bone.knuckle.property_unset("built_name")
+            bone.knuckle.property_unset("known_name")
+        for empty in parts_of(rig, "JOINT"):
+            empty.knuckle.property_unset("fitted")
+            empty.knuckle.joint.property_unset("boned")
+            for dof in empty.knuckle.joint.dofs:
+                for name in ("step", "channel", "channel_index"):
+                    dof.property_unset(name)
+        for obj in parts_of(rig, "SHAPE"):
+            obj.knuckle.property_unset("is_ground")
+    if version < 3:
+        for material in bpy.data.materials:
+            material.knuckle.property_unset("is_built")
+            material.knuckle.property_unset("built")
+    if version < 2:
+        bpy.data.batch_remove([*parts_of(rig, "FRAME"), *parts_of(rig, "LIGHT")])
+        model.property_unset("uid")
+        model.property_unset("version")  # nobody wrote one
+        assert model.version == 1
+    else:
+        model.version = version
+
+
+def kept(rig: Any) -> dict[str, Any]:
+    """What a model's joints, bones, frames and materials of plain colours have to say, by their names."""
+    import bpy
+
+    joints = {
+        empty.name: (
+            empty.knuckle.joint.boned,
+            [(dof.step, dof.channel, dof.channel_index) for dof in empty.knuckle.joint.dofs],
+            list(empty.knuckle.fitted),
+            empty.knuckle.joint.against,
+            list(empty.knuckle.joint.opening),
+        )
+        for empty in parts_of(rig, "JOINT")
+    }
+    frames = {
+        (obj.knuckle.role, obj.name): (obj.parent.name, [round(x, 5) for row in obj.matrix_basis for x in row])
+        for role in ("FRAME", "LIGHT")
+        for obj in parts_of(rig, role)
+    }
+    return {
+        "joints": joints,
+        "frames": frames,
+        "bones": {bone.name: bone.knuckle.built_name for bone in rig.data.bones},
+        "grounds": sorted(obj.name for obj in bpy.data.objects if obj.knuckle.is_ground),
+        "upright": [round(x, 5) for x in rig.data.knuckle.upright],
+        "materials": {m.name: (m.knuckle.is_built, [round(x, 5) for x in m.knuckle.built]) for m in bpy.data.materials},
+    }
+
+
+def reopen(path: Path) -> Any:
+    import bpy
+
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return the_rig()
+
+
+MODELS = ["hexapod/hexapod.jm", "desk_lamp/desk_lamp.skel", "sensor_leg/sensor_leg.xml", "pumpjack/pumpjack.json"]
+
+
+@pytest.mark.parametrize(("name", "version"), [*((name, 1) for name in MODELS), (MODELS[0], 2), (MODELS[0], 3)])
+def test_a_model_of_before_is_as_one_of_now(blank: Any, tmp_path: Path, name: str, version: int) -> None:
+    import bpy
+
+    from addon.blender.properties import VERSION
+
+    path = SAMPLES / name
+    rig = import_model(path)
+    assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
+    format_, before = rig.data.knuckle.format, kept(rig)
+    plain = {name for name, (built, _color) in before["materials"].items() if built}  # others are of mesh files
+    make_old(rig, version)
+    assert kept(rig) != before
+    rig = reopen(tmp_path / "old.blend")
+    assert rig.data.knuckle.version == VERSION
+    after = kept(rig)
+    for each in (before, after):
+        each["materials"] = {name: each["materials"][name] for name in plain}
+    assert after == before
+    assert export(rig, tmp_path / f"out{path.suffix}", format_) == path.read_bytes()
+
+
+def test_what_a_model_of_before_was_edited_to_goes_out(blank: Any, tmp_path: Path) -> None:
+    """A bone that its user renamed before names nothing, one renamed since names its joint; a pose is no edit."""
+    import bpy
+
+    rig = import_model(SAMPLES / "hexapod/hexapod.jm")
+    make_old(rig, 1)
+    joint = next(bone.knuckle.joint for bone in rig.data.bones if bone.knuckle.joint)
+    rig = reopen(tmp_path / "old.blend")
+    next(bone for bone in rig.data.bones if bone.knuckle.joint == joint).name = "Renamed since"
+    bpy.context.view_layer.update()
+    parts_of(rig, "BODY")[0].knuckle.mass = 3.25
+    out = export(rig, tmp_path / "out.jm", "juice").decode()
+    assert "Renamed since" in out and "3.25" in out
+
+
+def test_servos_of_a_model_of_before_pose_and_play(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.channels import servo_channels
+
+    rig = import_model(SAMPLES / "hexapod/hexapod.jm")
+    servos = {joint: [(c.bone, c.prop, c.index) for c in own] for joint, own in servo_channels(rig).items()}
+    make_old(rig, 1)
+    assert servo_channels(rig) == {}, "the old model has to lack them, or this shows nothing"
+    rig = reopen(tmp_path / "old.blend")
+    assert {j: [(c.bone, c.prop, c.index) for c in own] for j, own in servo_channels(rig).items()} == servos
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
+
+
+@pytest.mark.parametrize("link", [False, True], ids=["appended", "linked"])
+def test_an_old_model_that_is_appended_is_brought_up_to_date_and_a_linked_one_is_left(
+    blank: Any, tmp_path: Path, link: bool
+) -> None:
+    import bpy
+
+    from addon.blender.properties import VERSION
+
+    rig = import_model(SAMPLES / "rover/rover.jm")
+    name = rig.data.knuckle.collection.name
+    make_old(rig, 1)
+    path = tmp_path / "theirs.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    with bpy.data.libraries.load(str(path), link=link) as (_there, here):
+        here.collections = [name]
+    bpy.context.scene.collection.children.link(bpy.data.collections[name])
+    bpy.context.view_layer.update()
+    rig = the_rig()
+    assert rig.data.knuckle.version == (1 if link else VERSION)
+    from addon import formats
+    from addon.blender.extract import extract
+
+    formats.save(extract(rig.data.knuckle.collection), tmp_path / "out.jm")
+    assert (tmp_path / "out.jm").read_bytes() == (SAMPLES / "rover/rover.jm").read_bytes()
+
+
+def test_a_model_of_a_newer_release_is_told_of_and_left_alone(
+    blank: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import bpy
+
+    rig = import_model(SAMPLES / "hexapod/hexapod.jm")
+    bpy.ops.knuckle.build_physics()
+    rig.data.knuckle.version = 1000
+    before = kept(rig)
+    rig = reopen(tmp_path / "newer.blend")
+    assert "'hexapod' was saved by a newer release" in capsys.readouterr().out
+    bpy.context.view_layer.objects.active = rig
+    for operator in (bpy.ops.knuckle.build_physics, bpy.ops.knuckle.clear_physics, bpy.ops.knuckle.refit):
+        with pytest.raises(RuntimeError, match="was saved by a newer Knuckle: update Knuckle"):
+            operator()
+    with pytest.raises(RuntimeError, match="was saved by a newer Knuckle: update Knuckle"):
+        bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "out.jm"), format="juice")
+    assert not (tmp_path / "out.jm").exists()
+    for frame in (1, 2, 3):
+        bpy.context.scene.frame_set(frame)
+    assert rig.data.knuckle.version == 1000
+    assert kept(rig) == before

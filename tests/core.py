@@ -1,0 +1,26 @@
+"""The core of the tests: what shows of each room that it works in a Blender, in about two minutes on two cores.
+
+They carry the marker ``core``. This is the one place that names them, by file, from the tree's root."""
+
+from __future__ import annotations
+
+CORE = frozenset(
+    f"tests/{name}.py"
+    for name in (
+        "test_cli",  # models and motions in and out, a walker under physics, a picture and a film
+        "blender/test_other_versions",  # what another Blender or another release of ours saved
+        "blender/test_migration",
+        "blender/test_blocks",
+        "blender/animation/test_keys",
+        "blender/animation/test_degrees",
+        "blender/build/test_shapes",
+        "blender/extract/test_other_formats",  # each format through a .blend
+        "blender/edit/test_twins",
+        "blender/physics/test_bake",
+        "blender/physics/test_drive",
+        "blender/ui/test_motion_files",
+        "blender/ui/test_panels",
+        "blender/ui/test_registration",
+        "blender/ui/test_undo",
+    )
+)
