@@ -13,7 +13,7 @@ from pathlib import PurePath
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .files import encode, no_garbage_hunts, read_bytes, write_whole
+from .files import encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
 from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
@@ -141,11 +141,21 @@ def save(
     if with_meshes and row.names_meshes:
         written = copy_meshes(written, name, report, mesh_folders)
     text = row.dump(unmarked(written), suffix, report)
-    # another format's code page is not this one's
-    write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
+    write_whole(name, encoded(text, mechanism, row.id, report))
     if row.names_meshes and not with_meshes:
         _tell_of_meshes(mechanism, name, report)
     return report
+
+
+def encoded(text: str, mechanism: Mechanism, format: str, report: Report) -> bytes:
+    """The text that ``dumps`` gave for a model in a format, with that report, as the bytes of a file: its document in
+    the document's own encoding."""
+    source = mechanism.source
+    if format != source.format:
+        return encode(text, "")  # another format's code page is not this one's
+    if any(entry.code == "document-lost" for entry in report.entries):
+        return encode(text, source.encoding)
+    return encode_like(text, source.text, source.encoding)
 
 
 def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:

@@ -104,9 +104,14 @@ def described(mechanism: Mechanism) -> None:
 
 def unedited(mechanism: Mechanism, data: bytes) -> None:
     """Saved in its own format as it is: the very bytes."""
-    text, _ = formats.dumps(mechanism)
-    if encode(text, mechanism.source.encoding) != data and not repaired(mechanism.report):
-        raise Broken(f"saved as {mechanism.source.format}, it is other bytes")
+    own = mechanism.source.format
+    if formats.encoded(*_dumped(mechanism, own)) != data and not repaired(mechanism.report):
+        raise Broken(f"saved as {own}, it is other bytes")
+
+
+def _dumped(mechanism: Mechanism, row: str) -> tuple[str, Mechanism, str, Report]:
+    text, report = formats.dumps(mechanism, row)
+    return text, mechanism, row, report
 
 
 def converted(mechanism: Mechanism) -> None:
