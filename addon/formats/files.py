@@ -31,7 +31,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             raise FormatError("this is a folder, not a file", path=name, remedy="Choose a file inside it.")
         check_size(name)
         with open(name, "rb") as file:
-            data = file.read(LARGEST_FILE + 1)  # it may have grown since
+            data = file.read()
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
