@@ -533,7 +533,8 @@ def bench(options: argparse.Namespace) -> int:
 
 
 def fuzz(options: argparse.Namespace) -> int:
-    return call(environment(FUZZER), "-m", "tests.fuzz.run", *options.rest, variables={"KNUCKLE_FUZZ": str(cache() / "fuzz")})
+    kept = {"KNUCKLE_FUZZ": str(cache() / "fuzz")}
+    return call(environment(FUZZER), "-m", "tests.fuzz.run", *options.rest, variables=kept)
 
 
 def make_zips(options: argparse.Namespace) -> int:

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+import numpy as np
+
+from ..model.inertia import body_inertia
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
@@ -188,9 +191,19 @@ def _for(row: Format, mechanism: Mechanism) -> Mechanism:
 def _complete(
     row: Format, mechanism: Mechanism, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
 ) -> None:
-    anew = row.id != mechanism.source.format or not mechanism.source.text
-    if anew and lacks_masses(mechanism):
+    if row.id == mechanism.source.format and mechanism.source.text:
+        return
+    if lacks_masses(mechanism):
         complete_masses(mechanism, report, mesh_folders, ignore_unit)
+    with np.errstate(all="ignore"):
+        wild = next((body for body in mechanism.bodies if not np.isfinite(body_inertia(body)).all()), None)
+    if wild is not None:
+        raise FormatError(
+            f"the moment of inertia of body '{wild.name}' is beyond all numbers",
+            path=mechanism.source.path,
+            line=wild.line,
+            remedy="Make its size or its mass smaller.",
+        )
 
 
 def load_motion(path: str | os.PathLike[str]) -> Motion:

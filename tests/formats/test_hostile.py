@@ -49,8 +49,8 @@ def named(name: bytes, declared: str = "") -> bytes:
 
 @pytest.mark.parametrize("codec", ["cp1250", "cp1251", "cp1252", "cp1253", "cp932", "gbk", "big5", "euc-kr", "koi8-r"])
 def test_a_declared_code_page_is_read_right_and_comes_back(codec: str) -> None:
-    name = {"cp1250": "Čłověk", "cp1252": "Füße €", "cp1253": "Πόδι", "cp932": "左足ソ表", "gbk": "左腿", "big5": "左腿功",
-            "euc-kr": "다리"}.get(codec, "Нога")  # fmt: skip
+    names = {"cp1250": "Čłověk", "cp1252": "Füße €", "cp1253": "Πόδι", "cp932": "左足ソ表", "gbk": "左腿", "big5": "左腿功"}
+    name = {**names, "euc-kr": "다리"}.get(codec, "Нога")
     data = named(name.encode(codec), codec)
     mechanism = properties.read(data)
     assert mechanism is not None
@@ -150,7 +150,8 @@ FIELDS = {
     '<skeleton name="s"><body name="a"><transformation>@ 0 0 0 0 @</transformation><inertia><mass>@</mass>'
     "<offset>@ 0 0</offset></inertia><visualization_shape><geometry><box><size>@ 1 1</size></box></geometry>"
     '</visualization_shape></body><joint type="revolute" name="j"><parent>world</parent><child>a</child>'
-    "<axis><xyz>0 @ 1</xyz><limit><lower>@</lower></limit></axis><init_pos>@</init_pos></joint></skeleton></world></skel>",
+    "<axis><xyz>0 @ 1</xyz><limit><lower>@</lower></limit></axis><init_pos>@</init_pos></joint></skeleton>"
+    "</world></skel>",
     "x_xy": '<x_xy model="m"><options gravity="0 0 @" dt="@"/><worldbody><body name="a" joint="rx" pos="@ 0 0" '
     'euler="0 @ 0" damping="@"><geom type="box" mass="@" dim="@ 1 1"/></body></worldbody></x_xy>',
     "csv": "time [s],hip [rad]\n@,@\n@,1\n",

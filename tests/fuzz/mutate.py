@@ -168,7 +168,7 @@ def mutated_binary(data: bytes, rng: random.Random) -> bytes:
     """Bytes with a number of some width at some place."""
     made = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        kind = rng.choice("<B <H <I <i <Q <f <d >I >f".split())
+        kind = rng.choice(["<B", "<H", "<I", "<i", "<Q", "<f", "<d", ">I", ">f"])
         if kind[-1] in "fd":
             number: float = rng.choice((0.0, -0.0, float("nan"), float("inf"), -float("inf"), 1e38, 1e-45, 1.0))
             new = struct.pack(kind, number)

@@ -25,7 +25,7 @@ LONGEST, MEMORY, ENDLESS = 3000, 2500, 60
 def main() -> int:
     parser = argparse.ArgumentParser(prog="build.py fuzz", description=__doc__, allow_abbrev=False)
     parser.add_argument("readers", nargs="*", metavar="READER", help=f"of {', '.join(READERS)} (default: all)")
-    parser.add_argument("--runs", type=int, default=0, metavar="N", help="executions in all of each, those before counted")
+    parser.add_argument("--runs", type=int, default=0, metavar="N", help="of each in all, those before counted")
     parser.add_argument("--seconds", type=int, default=60, metavar="S", help="of each at a time (default: 60)")
     options = parser.parse_args()
     wrong = [name for name in options.readers if name not in READERS]
@@ -33,7 +33,7 @@ def main() -> int:
         parser.error(f"there is no reader {wrong[0]}; there are {', '.join(READERS)}")
     folder, readers = Path(os.environ["KNUCKLE_FUZZ"]), options.readers or READERS
     if not all((folder / reader / "seeds").is_dir() for reader in readers):
-        subprocess.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder), str(LONGEST * 3 // 5)], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder), str(LONGEST // 2)], cwd=ROOT, check=True)
     waiting = list(readers)
     while waiting:
         for reader in list(waiting):

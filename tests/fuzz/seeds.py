@@ -47,9 +47,8 @@ def seeds(largest: int) -> dict[str, list[bytes]]:
             found["collada" if kind == "dae" else kind].append(data)
     found["mtl"].append(_MTL)
     found["names"] += _NAMES
-    for reader in found:
-        found[reader] = [data for data in dict.fromkeys(found[reader]) if len(data) <= largest]
-    found["any"] += [each for reader in found if reader != "any" for each in found[reader][:12]]
+    found = {reader: [data for data in dict.fromkeys(made) if len(data) <= largest] for reader, made in found.items()}
+    found["any"] += [each for reader, made in found.items() if reader != "any" for each in made[:12]]
     return found
 
 

@@ -59,7 +59,7 @@ def euler_of(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[floa
     x = math.atan2(rest[2, 1], rest[2, 2])
     choices = [(x, y, z)] if upright else [(x, y, z), (x + math.pi, math.pi - y, z + math.pi)]
     wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
-    return min(wound, key=lambda choice: sum((a - b) ** 2 for a, b in zip(choice, near, strict=True)))
+    return min(wound, key=lambda choice: math.dist(choice, near))
 
 
 def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[float, ...]:
@@ -103,10 +103,10 @@ def geom_inertia(kind: str, dim: Sequence[float], mass: float) -> Array:
         x, y, z = (length * length for length in dim)
         return mass / 12.0 * np.diag([y + z, x + z, x + y])
     if kind == "sphere":
-        return 0.4 * mass * dim[0] ** 2 * np.eye(3)
+        return 0.4 * mass * dim[0] * dim[0] * np.eye(3)
     if kind not in {"cylinder", "capsule"}:
         return np.zeros((3, 3))
-    radius, length = dim
+    radius, length = map(np.float64, dim)  # whose powers do not raise
     tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
     share = 1.0 if kind == "cylinder" else tube / (tube + ball)
     along = share * radius**2 / 2.0 + (1.0 - share) * 0.4 * radius**2
