@@ -66,6 +66,11 @@ def parallel_axis(offset: Array) -> Array:
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 
+def least_moment(tensor: Array) -> float:
+    """The least principal moment of an inertia tensor (3, 3); minus infinity where it is not made of finite numbers."""
+    return float(np.linalg.eigvalsh(tensor).min()) if np.isfinite(tensor).all() else -math.inf
+
+
 def body_inertia(body: Body) -> Array:
     """Inertia tensor (3, 3) of a body about its centre of mass, along its own axes: as the file has it, else
     from its collision shapes, else from what is seen of it.

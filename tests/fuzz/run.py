@@ -1,4 +1,4 @@
-"""Fuzz the readers one after the other and tell what came of it: ``build.py fuzz [READER...] [--runs N] [--seconds S]``.
+"""``build.py fuzz [READER...] [--runs N] [--seconds S]``: fuzz the readers in turn, and tell what came of it.
 
 Everything is kept in the folder that KNUCKLE_FUZZ names and used again the next time: of each reader the ``seeds``, the
 ``corpus`` that grew from them, ``findings`` (an input and its traceback each), ``counts.json`` and the ``log``.

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...model.inertia import parallel_axis
 from ...model.records import Array
+from ...model.report import FormatError
 
 #: Below this, poses and numbers are the same.
 SAME = 1e-12
@@ -131,11 +132,17 @@ def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[f
 
 def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
     """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle. An
-    edge that no box can have (negative squared) is zero."""
+    edge that no box can have (negative squared) is zero. FormatError where it is beyond all numbers."""
     moments, turn = np.linalg.eigh(inertia)
     if np.linalg.det(turn) < 0:
         turn[:, 2] = -turn[:, 2]
-    squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
+    with np.errstate(all="ignore"):
+        squares = 6.0 / np.float64(mass) * (moments.sum() - 2.0 * moments)
+    if not np.isfinite(squares).all():
+        raise FormatError(
+            f"no box has the mass {mass:g} and the moments of inertia {moments}",
+            remedy="Give the body a mass that fits its moment of inertia.",
+        )
     return np.sqrt(np.maximum(squares, 0.0)), turn
 
 
