@@ -110,9 +110,25 @@ def loads(data: bytes, path: str = "") -> Mechanism:
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
         if row is None:
             raise _refusal(opened, "model")
-        mechanism = row.load(opened)
+        with np.errstate(all="ignore"):
+            mechanism = row.load(opened)
+        _refuse_overflows(mechanism, path)
         mechanism.source.encoding = opened.encoding
         return mechanism
+
+
+def _refuse_overflows(mechanism: Mechanism, path: str) -> None:
+    """Each number of a file is finite, but what is made of them need not be."""
+    for body in mechanism.bodies:
+        made = {"pose": body.pose, "centre of mass": body.com, "moment of inertia": body.inertia}
+        what = next((name for name, each in made.items() if each is not None and not np.isfinite(each).all()), None)
+        if what is not None:
+            raise FormatError(
+                f"the {what} of body '{body.name}' is beyond all numbers",
+                path=path,
+                line=body.line,
+                remedy="Make its sizes, distances or its mass smaller.",
+            )
 
 
 def save(
