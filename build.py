@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The one door for developers of Knuckle: demo, test, bench, zip, docs, check, ci.
+"""The one door for developers of Knuckle: demo, test, bench, fuzz, zip, docs, check.
 
 Needs nothing but Python: it finds one that Blender's module is made for, sets up an environment in a
 cache folder outside the tree (KNUCKLE_CACHE, or the platform's own), and uses it again the next time.
@@ -117,6 +117,13 @@ TOOLS = Recipe(
 
 #: For `docs`, and for the links in `check`: the manual is Markdown, which is read well without it too.
 DOCS = Recipe("docs", ((3, 11), (3, 13), (3, 12)), ("sphinx==9.0.4", "furo==2025.12.19", "myst-parser==5.2.0"))
+
+#: For `fuzz`: the readers and what they need, without Blender. Windows has no wheel of atheris.
+FUZZER = Recipe(
+    "fuzz",
+    ((3, 11), (3, 12), (3, 13)),
+    ("atheris==3.0.0", LXML, "numpy==1.26.4; python_version < '3.13'", "numpy==2.2.6; python_version >= '3.13'", *PURE),
+)
 
 #: Programs that the tests compare with, by the variable that names a Python with each. Two environments, since where
 #: one program has no wheel the other still serves. JAX is pinned as well: imt-ring takes any.
@@ -669,6 +676,11 @@ def bench(options: argparse.Namespace) -> int:
     return call(python, script, *options.rest, variables=references(make=whole))
 
 
+def fuzz(options: argparse.Namespace) -> int:
+    kept = {"KNUCKLE_FUZZ": str(cache() / "fuzz")}
+    return call(environment(FUZZER), "-m", "tests.fuzz.run", *options.rest, variables=kept)
+
+
 def make_zips(options: argparse.Namespace) -> int:
     python = blender_python(options.blender)
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
@@ -745,6 +757,8 @@ EXAMPLES = """examples:
   python3 build.py bench physics --only pendulums double loops
   python3 build.py bench films --out films/
   python3 build.py bench contact_sheet my_models/ --meshes my_meshes/ --out sheets/
+  python3 build.py fuzz
+  python3 build.py fuzz juice skel --seconds 600
   python3 build.py zip --platform linux-x64
   python3 build.py docs
   python3 build.py docs --tables --pictures
@@ -767,12 +781,12 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="demo|test|bench|zip|docs|check")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="demo|test|bench|fuzz|zip|docs|check")
 
     def verb(name: str, action: object, text: str) -> argparse.ArgumentParser:
         made = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
         made.set_defaults(action=action)
-        if name != "check":
+        if name not in ("check", "fuzz"):
             more = [ALL] if name == "test" else []
             text = "default: 5.0, or 5.2 without a Python 3.11" + ("; all: one after the other" if more else "")
             made.add_argument("--blender", choices=[*BLENDERS, *more], help=text)
@@ -787,6 +801,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--ci", action="store_true", help="all on 4.2 and 5.0, the core ones on 5.2, and a table")
     words.add_argument("--coverage", action="store_true", help="and which lines of addon/ they run, in out/coverage")
     verb("bench", bench, "how long things take; further words go to tests/bench/run.py")
+    verb("fuzz", fuzz, "odd input for every reader, as long as you like; words go to tests/fuzz/run.py")
     words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")
     words.add_argument("--platform", action="append", choices=list(PLATFORMS), help="only this one (repeatable)")
     words.add_argument("--out", metavar="DIR", help="default: dist/ in the tree")
@@ -802,7 +817,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Optional[Sequence[str]] = None) -> int:
     arguments = parser()
     options, rest = arguments.parse_known_args(words)
-    if rest and options.verb not in ("test", "bench"):
+    if rest and options.verb not in ("test", "bench", "fuzz"):
         arguments.error(f"{options.verb} does not know {' '.join(rest)}")
     options.rest = [word for word in rest if word != "--"]
     try:

@@ -40,4 +40,4 @@ def document_text(rig: bpy.types.Object) -> str | None:
 def document_bytes(rig: bpy.types.Object) -> bytes | None:
     """The document as the bytes of the file; None where the model has none."""
     text = document_text(rig)
-    return None if text is None else encode(text, settings(rig).encoding)
+    return None if text is None else encode(text, settings(rig).encoding, as_read=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from .. import formats
 from ..animate import chosen
-from ..formats.files import encode
 from ..model.report import FormatError, Report
 from ..model.upright import turned, upright_turn
 from .arguments import Verbs, add_verb, batch_options, json_option, mesh_option, stretch
@@ -122,8 +121,7 @@ def _convert_model(source: Path, target: Path, how: How) -> Done:
         mechanism = turned(mechanism, upright_turn(mechanism))
     if target == STDOUT:
         text, told = formats.dumps(mechanism, how.to, how.mesh_folders)
-        own = how.to in (None, mechanism.source.format)
-        put_out(encode(text, mechanism.source.encoding if own else ""))
+        put_out(formats.encoded(text, mechanism, formats.format_id(mechanism, "", how.to), told))
         report.extend(told)
     else:
         report.extend(formats.save(mechanism, target, how.to, how.mesh_folders, with_meshes=how.copy_meshes))

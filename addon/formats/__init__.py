@@ -10,13 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+import numpy as np
+
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .files import encode, no_garbage_hunts, read_bytes, write_whole
+from .files import encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
 from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
+from .overflows import refuse_overflows, refuse_wild_inertia
 from .xml import line_of
 
 
@@ -107,7 +110,9 @@ def loads(data: bytes, path: str = "") -> Mechanism:
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
         if row is None:
             raise _refusal(opened, "model")
-        mechanism = row.load(opened)
+        with np.errstate(all="ignore"):
+            mechanism = row.load(opened)
+        refuse_overflows(mechanism, path)
         mechanism.source.encoding = opened.encoding
         return mechanism
 
@@ -141,11 +146,21 @@ def save(
     if with_meshes and row.names_meshes:
         written = copy_meshes(written, name, report, mesh_folders)
     text = row.dump(unmarked(written), suffix, report)
-    # another format's code page is not this one's
-    write_whole(name, encode(text, mechanism.source.encoding if row.id == mechanism.source.format else ""))
+    write_whole(name, encoded(text, mechanism, row.id, report))
     if row.names_meshes and not with_meshes:
         _tell_of_meshes(mechanism, name, report)
     return report
+
+
+def encoded(text: str, mechanism: Mechanism, format: str, report: Report) -> bytes:
+    """The text that ``dumps`` gave for a model in a format, with that report, as the bytes of a file: its document in
+    the document's own encoding."""
+    source = mechanism.source
+    if format != source.format:
+        return encode(text, "")  # another format's code page is not this one's
+    if any(entry.code == "document-lost" for entry in report.entries):
+        return encode(text, source.encoding)
+    return encode_like(text, source.text, source.encoding)
 
 
 def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
@@ -178,9 +193,11 @@ def _for(row: Format, mechanism: Mechanism) -> Mechanism:
 def _complete(
     row: Format, mechanism: Mechanism, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
 ) -> None:
-    anew = row.id != mechanism.source.format or not mechanism.source.text
-    if anew and lacks_masses(mechanism):
+    if row.id == mechanism.source.format and mechanism.source.text:
+        return
+    if lacks_masses(mechanism):
         complete_masses(mechanism, report, mesh_folders, ignore_unit)
+    refuse_wild_inertia(mechanism)
 
 
 def load_motion(path: str | os.PathLike[str]) -> Motion:

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,8 +43,14 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def check_size(path: str | os.PathLike[str]) -> None:
-    """FormatError where a file is too large to be read."""
-    if os.path.getsize(path) > LARGEST_FILE:
+    """FormatError where a file is too large to be read, or none of which it is known how large it is: a pipe or a
+    device, which may never end or never begin."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise FormatError(
+            "this is a pipe or a device, not a file", path=os.fspath(path), remedy="Save what it gives in a file first."
+        )
+    if found.st_size > LARGEST_FILE:
         raise FormatError(f"the file is larger than {LARGEST_FILE // 2**20} MB", path=os.fspath(path))
 
 
@@ -67,11 +74,17 @@ def decode(data: bytes, report: Report) -> tuple[str, str]:
         if data.startswith(mark):
             return _decode_marked(data.removeprefix(mark), _unmarked(encoding), report), encoding
     declared = declared_encoding(data[:200].decode("latin-1"))
+    line = None
     for encoding in filter(None, (declared, "utf-8")):
         try:
-            return data.decode(encoding), encoding
+            text = data.decode(encoding)
+            # escapes, shifts and letters with two codes would come out as other bytes than they went in
+            if encoding == "utf-8" or text.encode(encoding) == data:
+                return text, encoding
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
+        except UnicodeError:  # what some codecs, of internet names for one, say of any long text
+            continue
     report.warn("decoded-8-bit", "the text is not UTF-8; it was read in the Windows code page 1252", line)
     return data.decode("cp1252", "knuckle.latin"), "cp1252"
 
@@ -110,6 +123,12 @@ def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
         return mark + text.encode(codec, "knuckle.reference" if is_1252 else "xmlcharrefreplace")
     except LookupError:
         return text.encode("utf-8", "replace")
+
+
+def encode_like(text: str, original: str, encoding: str) -> bytes:
+    """A document as bytes that was ``original`` when it was read in an encoding: in that one, though it may declare
+    another in which it could not be read, or in the one that it declares since."""
+    return encode(text, encoding, as_read=declared_encoding(text) == declared_encoding(original))
 
 
 def _unmarked(encoding: str) -> str:

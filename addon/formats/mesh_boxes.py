@@ -44,7 +44,10 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
         high = np.max([surface.points.max(axis=0) for surface in surfaces], axis=0)
     else:
         low, high = _bounds(path, kind)
-    low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
+    with np.errstate(over="ignore"):
+        low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise MeshTrouble("this mesh has coordinates that are too large for single precision", path=str(path))
     return np.asarray(high - low)
 
 

@@ -56,7 +56,7 @@ def shape_radius(shape: Shape) -> float:
     """Radius of a sphere around a shape's own origin that contains it (length units)."""
     size = shape.size
     if shape.type in {"box", "ellipsoid"}:
-        return 0.5 * math.sqrt(sum(size.get(key, 0.0) ** 2 for key in "xyz"))
+        return 0.5 * math.hypot(*(size.get(key, 0.0) for key in "xyz"))
     if shape.type == "capsule":
         return size.get("length", 0.0) / 2 + size.get("radius", 0.0)
     if shape.type == "multi_sphere":

@@ -17,7 +17,8 @@ from .records import Array, Body, Shape
 def shape_volume(shape: Shape) -> float:
     """Volume of a solid primitive in cubic length units; 0 for what has none."""
     volume = _VOLUMES.get(shape.type)
-    return volume(shape.size) if volume else 0.0
+    with np.errstate(all="ignore"):
+        return float(volume(_plain_sizes(shape))) if volume else 0.0
 
 
 def shape_centre(shape: Shape) -> Array:
@@ -34,7 +35,13 @@ def unit_inertia(shape: Shape) -> Array:
 
     All zero for a shape without volume."""
     moments = _MOMENTS.get(shape.type)
-    return np.diag(moments(shape.size)) if moments and shape_volume(shape) > 0.0 else np.zeros((3, 3))
+    with np.errstate(all="ignore"):
+        return np.diag(moments(_plain_sizes(shape))) if moments and shape_volume(shape) > 0.0 else np.zeros((3, 3))
+
+
+def _plain_sizes(shape: Shape) -> dict[str, float]:
+    """Sizes as numbers of numpy: a power of them that is beyond all numbers is infinite, where Python's own raises."""
+    return {key: np.float64(value) for key, value in shape.size.items()}
 
 
 def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
@@ -57,6 +64,11 @@ def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
 def parallel_axis(offset: Array) -> Array:
     """What moving a unit mass by ``offset`` (3,) from the point of reference adds to its inertia tensor."""
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
+
+
+def least_moment(tensor: Array) -> float:
+    """The least principal moment of an inertia tensor (3, 3); minus infinity where it is not made of finite numbers."""
+    return float(np.linalg.eigvalsh(tensor).min()) if np.isfinite(tensor).all() else -math.inf
 
 
 def body_inertia(body: Body) -> Array:

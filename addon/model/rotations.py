@@ -31,6 +31,10 @@ def frame_with_z(axis: Array) -> Array:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
+#: Radians beyond which whole turns are taken off first.
+_MANY_TURNS = 1e12
+
+
 def rotation_matrix(vector: Array) -> Array:
     """Rotation matrices (..., 3, 3) of rotation vectors (..., 3) in radians (Rodrigues)."""
     vector = np.asarray(vector, dtype=np.float64)
@@ -48,6 +52,11 @@ def _matrix_of_one(x: float, y: float, z: float) -> Array:
     """The rotation matrix (3, 3) of a single rotation vector, in a tenth of the time: servos ask for many in a frame,
     one by one."""
     angle = math.sqrt(x * x + y * y + z * z)
+    if angle > _MANY_TURNS:  # the squares of what is left do not overflow
+        angle = math.hypot(x, y, z)
+        less = math.fmod(angle, math.tau) / angle if math.isfinite(angle) else 0.0
+        x, y, z = x * less, y * less, z * less
+        angle = math.sqrt(x * x + y * y + z * z)
     sine = math.sin(angle) / angle if angle else 1.0
     rest = 0.5 * (math.sin(0.5 * angle) / (0.5 * angle)) ** 2 if angle else 0.5
     xx, yy, zz, xy, xz, yz = (rest * part for part in (x * x, y * y, z * z, x * y, x * z, y * z))

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from .inertia import least_moment
 from .kinematics import spanning_tree
 from .loops import chord_errors
 from .one_sided import all_asymmetries
@@ -52,7 +53,7 @@ def _masses(mechanism: Mechanism) -> Iterator[Finding]:
                 "no-mass", "error", f"Body {body.name!r} has no mass: physics cannot move it", "body", (body.id,),
                 "Weigh it by its volume",
             )  # fmt: skip
-        elif body.inertia is not None and np.linalg.eigvalsh(body.inertia).min() < -1e-9 * np.abs(body.inertia).max():
+        elif body.inertia is not None and least_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
             yield Finding(
                 "bad-inertia", "error", f"The moments of inertia of {body.name!r} are of no body", "body", (body.id,)
             )

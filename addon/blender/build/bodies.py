@@ -10,6 +10,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.extents import scenery
+from ...model.inertia import least_moment
 from ...model.records import Array, Body, Shape
 from ..access import record_of
 from ..records import flat, surface_figures, write_shape
@@ -77,7 +78,7 @@ def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:
     record.twin = body.twin or ""
     record.model = rig
     record.mass = body.mass
-    if body.inertia is not None and body.mass > 0.0 and np.linalg.eigvalsh(body.inertia).min() > 0.0:
+    if body.inertia is not None and body.mass > 0.0 and least_moment(body.inertia) > 0.0:
         record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
     record.immobile, record.com, record.active = body.immobile, body.com.tolist(), body.active
     record.built, record.built_name = flat(obj.matrix_basis), obj.name

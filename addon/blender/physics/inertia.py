@@ -14,6 +14,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from ...model.inertia import least_moment
 from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ..access import record_of
@@ -32,7 +33,7 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
     told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
-    told = [(obj, tensor) for obj, tensor in told if np.linalg.eigvalsh(tensor).min() > 0.0]
+    told = [(obj, tensor) for obj, tensor in told if least_moment(tensor) > 0.0]
     pieces = collision_children(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
     turned = [(obj, tensor) for obj, tensor in told if record_of(obj).flywheel_share]
     if turned:

@@ -71,7 +71,7 @@ def angles_of(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Angles:
     if not upright:
         choices.append((yaw + math.pi, math.pi - pitch, roll + math.pi))
     wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
-    best = min(wound, key=lambda choice: sum((a - b) ** 2 for a, b in zip(choice, near, strict=True)))
+    best = min(wound, key=lambda choice: math.dist(choice, near))
     yaw, pitch, roll = (b if abs(a - b) < SAME_ANGLE else a for a, b in zip(best, near, strict=True))
     return yaw, pitch, roll
 

@@ -56,7 +56,7 @@ def softness(mechanism: Mechanism, erp: float, usual: float) -> float:
     gravity = float(np.linalg.norm(mechanism.world.gravity)) or _EARTH
     found = extent(mechanism)
     size = float(np.linalg.norm(found[1] - found[0])) if found is not None else 0.0
-    if not mass * gravity * size > 0.0:
+    if not TIME_STEP * mass * gravity * size > 0.0 or not TIME_STEP * mass * gravity > 0.0:
         return usual
     return min(usual, float(f"{erp * _SAG * size / (TIME_STEP * mass * gravity):.2g}"))
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...model.report import FormatError
 from ..by_path import ByPath
 
 Row = dict[str, Any]
@@ -110,7 +111,13 @@ def _spell_signed(value: str) -> str:
 
 
 def spell_number(value: float) -> str:
-    """Twelve significant digits: a value in degrees comes back as it was in radians, and what is short stays short."""
+    """Twelve significant digits: a value in degrees comes back as it was in radians, and what is short stays short.
+    FormatError for what the product of large numbers became, and no reader takes."""
+    if not math.isfinite(value):
+        raise FormatError(
+            "a number has become too large to be written",
+            remedy="Make the sizes, masses or forces of the model smaller.",
+        )
     return f"{float(value) + 0.0:.12g}"  # + 0.0 takes the sign off a zero
 
 

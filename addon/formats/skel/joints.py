@@ -263,4 +263,6 @@ def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
 
 def _unit(vector: Array | tuple[float, ...]) -> Array | None:
     length = math.sqrt(sum(float(x) * float(x) for x in vector))
+    if math.isinf(length):  # the squares are beyond all numbers
+        length = math.hypot(*vector)
     return np.asarray(vector, dtype=np.float64) / length if length > 1e-12 else None

@@ -71,7 +71,7 @@ def _moment(shape: Shape, box: Array | None, mass: float) -> Array:
     if shape.type == "multi_sphere":
         return mass * _box_moment(_balls_extent(shape))
     if shape.type == "cone":
-        radius, height = shape.size["radius"], shape.size["length"]
+        radius, height = np.float64(shape.size["radius"]), np.float64(shape.size["length"])  # powers do not raise
         across = 3.0 / 20.0 * (radius**2 + 2.0 / 3.0 * height**2)
         return mass * np.diag([across, across, 0.3 * radius**2])
     return np.eye(3) if shape.type == "pyramid" else mass * unit_inertia(shape)

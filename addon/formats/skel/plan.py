@@ -124,8 +124,10 @@ class _Planner:
                 self._loose(body)
         self._tell_rest()
         self.losses.tell(self.report)
-        if self.mechanism.source.format != "skel" and any(not body.assembly for body in self.bodies):
-            self.report.info("invented-assembly", f"what is in no assembly is written as '{self.skeletons['']}'")
+        loose = next((body.id for body in self.bodies if not body.assembly), None)
+        if self.mechanism.source.format != "skel" and loose is not None:
+            name = self.skeletons[self.skeleton_of[loose]]  # its own, or that of an assembly that joints lead to
+            self.report.info("invented-assembly", f"what is in no assembly is written as '{name}'")
         return plan
 
     def _own_name(self, record: Body | Joint) -> str | None:

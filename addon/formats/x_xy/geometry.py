@@ -14,6 +14,7 @@ import numpy as np
 
 from ...model.inertia import parallel_axis
 from ...model.records import Array
+from ...model.report import FormatError
 
 #: Below this, poses and numbers are the same.
 SAME = 1e-12
@@ -59,7 +60,7 @@ def euler_of(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[floa
     x = math.atan2(rest[2, 1], rest[2, 2])
     choices = [(x, y, z)] if upright else [(x, y, z), (x + math.pi, math.pi - y, z + math.pi)]
     wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
-    return min(wound, key=lambda choice: sum((a - b) ** 2 for a, b in zip(choice, near, strict=True)))
+    return min(wound, key=lambda choice: math.dist(choice, near))
 
 
 def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[float, ...]:
@@ -103,10 +104,10 @@ def geom_inertia(kind: str, dim: Sequence[float], mass: float) -> Array:
         x, y, z = (length * length for length in dim)
         return mass / 12.0 * np.diag([y + z, x + z, x + y])
     if kind == "sphere":
-        return 0.4 * mass * dim[0] ** 2 * np.eye(3)
+        return 0.4 * mass * dim[0] * dim[0] * np.eye(3)
     if kind not in {"cylinder", "capsule"}:
         return np.zeros((3, 3))
-    radius, length = dim
+    radius, length = map(np.float64, dim)  # whose powers do not raise
     tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
     share = 1.0 if kind == "cylinder" else tube / (tube + ball)
     along = share * radius**2 / 2.0 + (1.0 - share) * 0.4 * radius**2
@@ -131,11 +132,17 @@ def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[f
 
 def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
     """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle. An
-    edge that no box can have (negative squared) is zero."""
+    edge that no box can have (negative squared) is zero. FormatError where it is beyond all numbers."""
     moments, turn = np.linalg.eigh(inertia)
     if np.linalg.det(turn) < 0:
         turn[:, 2] = -turn[:, 2]
-    squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
+    with np.errstate(all="ignore"):
+        squares = 6.0 / np.float64(mass) * (moments.sum() - 2.0 * moments)
+    if not np.isfinite(squares).all():
+        raise FormatError(
+            f"no box has the mass {mass:g} and the moments of inertia {moments}",
+            remedy="Give the body a mass that fits its moment of inertia.",
+        )
     return np.sqrt(np.maximum(squares, 0.0)), turn
 
 

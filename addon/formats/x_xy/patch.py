@@ -41,14 +41,14 @@ _ROTATIONS = ("euler", "quat")
 def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
     edits have no place in the old one."""
-    if document.worldbody is None:
-        return new_document(mechanism, report)
     said = Report()
     before = rows_of(document.mechanism, Report(), document.mechanism)
     now, then = rebased(mechanism, document.mechanism)
     after = rows_of(now, said, then)
+    if document.worldbody is None:
+        return _otherwise(document, mechanism, before, after, report, "has no <worldbody>")
     if _structure(before, [row.key for row in before.links]) != _structure(document.model, list(document.numbers)):
-        return _otherwise(document, mechanism, before, after, report)
+        return _otherwise(document, mechanism, before, after, report, "cuts its loops elsewhere than we do")
     text = _Patch(document, before, after).text()
     if text == document.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")
@@ -58,12 +58,14 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     return text
 
 
-def _otherwise(document: Document, mechanism: Mechanism, before: ModelRow, after: ModelRow, report: Report) -> str:
+def _otherwise(
+    document: Document, mechanism: Mechanism, before: ModelRow, after: ModelRow, report: Report, why: str
+) -> str:
     """For a document whose bodies hang otherwise than we would write them: it is kept whole or written anew."""
     if document_text(before) == document_text(after):
         report.info("document-kept", "nothing was edited; the document is written as it was read")
         return document.text
-    report.warn("document-lost", "the document cuts its loops elsewhere than we do; with its edits it is written anew")
+    report.warn("document-lost", f"the document {why}; with its edits it is written anew")
     return new_document(mechanism, report)
 
 

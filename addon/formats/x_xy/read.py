@@ -152,7 +152,7 @@ class _Walk:
             tag, parent = str(element.tag), str(element.getparent().tag)
             if tag not in ATTRIBUTES:
                 self.remarks.warn("unknown-element", f"<{tag}> is nothing that the program takes; it is kept", element)
-            elif parent not in PARENTS[tag] and parent in ATTRIBUTES:
+            elif parent not in PARENTS.get(tag, ()) and parent in ATTRIBUTES:
                 self.remarks.warn("misplaced-element", f"<{tag}> has no meaning inside <{parent}>; it is kept", element)
 
     def _pose(self, element: etree._Element, found: dict[str, str]) -> tuple[np.ndarray, float]:

@@ -76,7 +76,10 @@ def planned(motion: Motion, report: Report) -> MotionPlan:
 def frame_words(times: Array) -> list[str]:
     """The frame numbers of times in seconds, spelled so that they read back as those times; whole ones where they are
     within 1e-6 of a whole frame and no two become one."""
-    frames = times / FRAME_SECONDS
+    with np.errstate(over="ignore"):
+        frames = times / FRAME_SECONDS
+    if not np.isfinite(frames).all():
+        raise FormatError("a time is too large to be counted in frames", remedy="Move the motion's keys nearer to 0 s.")
     whole = np.rint(frames)
     near = (np.abs(frames - whole) <= WHOLE_FRAME) & (np.abs(whole) < 2**53)
     written = np.where(near, whole, frames)
