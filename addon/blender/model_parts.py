@@ -64,16 +64,23 @@ def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     return any(layer.objects.get(rig.name) == rig for layer in scene.view_layers) or scene in rig.users_scene
 
 
-def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
+def rig_in(collection: bpy.types.Collection | None) -> bpy.types.Object | None:
     """The armature of the model that a collection holds."""
+    if collection is None:
+        return None
     return next((obj for obj in collection.all_objects if record_of(obj).role == "MODEL"), None)
 
 
-def require_rig(collection: bpy.types.Collection) -> bpy.types.Object:
-    """The armature of a model's collection; ValueError where it has none."""
+def require_rig(collection: bpy.types.Collection | None) -> bpy.types.Object:
+    """The armature of a model's collection; ValueError where it has none, or where the model has lost that."""
     rig = rig_in(collection)
+    if collection is None:
+        raise ValueError("The mechanism has lost its collection: Rebuild Missing Parts makes it anew")
     if rig is None:
-        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+        raise ValueError(
+            f"Collection {collection.name!r} holds no mechanism: its armature is missing. Rebuild Missing Parts takes "
+            "it back"
+        )
     return rig
 
 

@@ -14,7 +14,6 @@ from typing import TypeVar
 import bpy
 import numpy as np
 
-from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
 from ...model.kinematics import design_openings, joint_frames_world
 from ...model.records import Array, Body, Dof, Joint, Mechanism
@@ -22,11 +21,11 @@ from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..build.bodies import com_pose
-from ..document import document_bytes
+from ..document import read_document
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
-from ..model_parts import file_name, parts, renamed_bones, rig_in
+from ..model_parts import file_name, parts, renamed_bones, require_rig
 from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
@@ -43,7 +42,7 @@ Ids = Mapping[bpy.types.Object, str]
 _SAME_OPENING = 1e-6
 
 
-def extract(collection: bpy.types.Collection) -> Mechanism:
+def extract(collection: bpy.types.Collection | None) -> Mechanism:
     """The mechanism of a model's collection, in the file's own axes and with its document.
 
     Poses, physics and animation do not matter: it is the design that is read. ``report`` says what was
@@ -60,9 +59,8 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
     >>> print(formats.save(rover, "out/rover.jm"))
     info: objects in the document: 1 changed; all else is written as it was read
     """
-    rig = rig_in(collection)
-    if rig is None:
-        raise ValueError(f"Collection {collection.name!r} holds no mechanism: its armature is missing")
+    rig = require_rig(collection)
+    assert collection is not None
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
@@ -94,8 +92,7 @@ def extract(collection: bpy.types.Collection) -> Mechanism:
 
 def _base(rig: bpy.types.Object) -> Mechanism:
     """The mechanism as its document has it; an empty one where there is none."""
-    data = document_bytes(rig)
-    return Mechanism(record_of(rig).source_name) if data is None else loads(data, settings(rig).path)
+    return read_document(rig) or Mechanism(record_of(rig).source_name)
 
 
 def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:

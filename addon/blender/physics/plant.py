@@ -289,7 +289,7 @@ def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
 
 def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
     """Have an empty be a constraint of the scene's world, which it leaves when it loses a body."""
-    held = scene.rigidbody_world.constraints.objects
+    held = constraints_of(scene.rigidbody_world).objects
     if empty.name not in held:
         held.link(empty)
 
