@@ -80,11 +80,16 @@ def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> b
 
 
 def lost_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The models of which a scene has parts, but not the armature."""
-    found = dict.fromkeys(record_of(obj).model for obj in scene.objects if record_of(obj).role in ("BODY", "JOINT"))
-    here = {armature_settings(data).rig for data in bpy.data.armatures}
-    rigs = [rig for rig in found if rig is not None and rig in here | found.keys()]
-    return [rig for rig in rigs if rig.type == "ARMATURE" and rig.users_scene == () and not is_foreign(rig)]
+    """The models without an armature in any scene, of which a scene has parts; or of which no scene has any, and
+    collections have, whose own was deleted."""
+    of_scene = dict.fromkeys(record_of(obj).model for obj in scene.objects if record_of(obj).role in ("BODY", "JOINT"))
+    rigs = {rig for rig in of_scene if rig is not None}
+    rigs |= {rig for data in bpy.data.armatures if (rig := armature_settings(data).rig) is not None}
+    lost = [rig for rig in rigs if rig.type == "ARMATURE" and not rig.users_scene and not is_foreign(rig)]
+    if not lost:
+        return []
+    held = {record_of(obj).model for obj in bpy.data.objects if record_of(obj).role == "BODY" and obj.users_collection}
+    return sorted((rig for rig in lost if rig in of_scene or rig in held), key=lambda rig: rig.name)
 
 
 def orphans(scene: bpy.types.Scene) -> list[bpy.types.Object]:

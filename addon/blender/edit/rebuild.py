@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import bpy
-from mathutils import Matrix
+from mathutils import Matrix, Quaternion
 
 from ... import formats
 from ...formats.files import no_garbage_hunts
-from ...model.gait_motion import gait_of
+from ...model.gait import gait_of
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
 from ...model.sides import name_list
 from .. import properties
-from ..access import record_of, settings
+from ..access import armature_of, armature_settings, record_of, settings
 from ..build import PLANE, PROXY, keep_facts
 from ..build.bodies import make_bodies
 from ..build.collision import make_collision
@@ -60,16 +60,24 @@ def adopt(scene: bpy.types.Scene) -> bpy.types.Object:
         raise ValueError("Nothing is missing: every part in the scene has its mechanism")
     top = top_of(lost[0], scene)
     name = top.name if top is not None else "Mechanism"
-    rig = bpy.data.objects.new(name, bpy.data.armatures.new(name))
+    data = next((data for data in bpy.data.armatures if not data.users and _was_of(data, top)), None)
+    rig = bpy.data.objects.new(name, data or bpy.data.armatures.new(name))
     rig.show_in_front = True
-    rig.data.display_type = "STICK"  # type: ignore[union-attr]
+    armature_of(rig).display_type = "STICK"
     settings(rig).collection = top
+    if data is not None:
+        rig.matrix_basis = Quaternion(settings(rig).upright).to_matrix().to_4x4()
     (top or scene.collection).objects.link(rig)
     for obj in lost:
         record_of(obj).model = rig
         if record_of(obj).role in ("BODY", "JOINT"):
             obj.parent, obj.parent_type, obj.matrix_parent_inverse = rig, "OBJECT", Matrix()
     return rig
+
+
+def _was_of(data: bpy.types.Armature, top: bpy.types.Collection | None) -> bool:
+    """Whether an armature that no object has any more is that of the model of a collection."""
+    return top is not None and armature_settings(data).collection == top and armature_settings(data).rig is None
 
 
 @no_garbage_hunts()
@@ -212,7 +220,8 @@ def _is_cleared(rig: bpy.types.Object) -> bool:
 
 
 def _documents() -> set[bpy.types.Text]:
-    return {data.knuckle.document for data in bpy.data.armatures} - {None}  # type: ignore[attr-defined]
+    known = map(armature_settings, bpy.data.armatures)
+    return {model.document for model in known if model.rig is not None and model.document is not None}
 
 
 def _read(data: bytes, path: str, ids: set[str]) -> Mechanism | None:

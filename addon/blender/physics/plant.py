@@ -25,6 +25,7 @@ from .generic import is_lossy, is_pushed
 from .laws import Servos
 from .motors import new_motor
 from .restraints import JointLaw, joint_laws
+from .world import constraints_of
 
 _MOTOR_SUFFIX = " Motor"
 _PRELOAD_SUFFIX = " Spring"

@@ -147,7 +147,8 @@ def strip_rigid_bodies() -> None:
     """Take the rigid bodies and constraints off everything, with Blender's own operators."""
     import bpy
 
-    for obj in list(bpy.context.scene.objects):
+    for obj in list(bpy.context.view_layer.objects):
+        obj.hide_viewport = False
         with bpy.context.temp_override(object=obj, active_object=obj, selected_objects=[obj]):
             bpy.context.view_layer.objects.active = obj
             if obj.rigid_body is not None:
