@@ -24,7 +24,8 @@ def make_collision(
     folders: Folders,
     only: Container[str] | None = None,
 ) -> bool:
-    """Make the children, of all bodies or ``only`` of some; whether there are any. Each stands where its shape does, so that its own origin and axes are
+    """Make the children, of all bodies or ``only`` of some; whether there are any. Each stands where its shape does,
+    so that its own origin and axes are
     what Blender's primitive collision shapes count from. A mesh that cannot be had has none and does not collide: a box
     of no meaning in its place would push things about."""
     made = False

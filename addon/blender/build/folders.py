@@ -20,9 +20,7 @@ class Folders:
     An assembly's collection lies in that of the assembly around it (``robot:arm`` in ``robot``). What is switched off
     goes into collections that ``exclude_off`` takes out of the view layers: kept, not shown, not evaluated."""
 
-    def __init__(
-        self, name: str, assemblies: Iterable[Assembly], top: bpy.types.Collection | None = None
-    ) -> None:
+    def __init__(self, name: str, assemblies: Iterable[Assembly], top: bpy.types.Collection | None = None) -> None:
         """``top`` is the collection of a model that is there: what it has is used."""
         self.top = top or bpy.data.collections.new(name)
         self._assemblies = {assembly.path: assembly for assembly in assemblies}

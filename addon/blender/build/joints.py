@@ -26,7 +26,8 @@ def make_joints(
     folders: Folders,
     only: Container[str] | None = None,
 ) -> dict[str, bpy.types.Object]:
-    """Joint empties by id, of all joints or ``only`` of some. Each hangs on the bone of its parent body, so that it goes where the joint goes."""
+    """Joint empties by id, of all joints or ``only`` of some. Each hangs on the bone of its parent body, so that it
+    goes where the joint goes."""
     made: dict[str, bpy.types.Object] = {}
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}

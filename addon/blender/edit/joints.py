@@ -23,8 +23,8 @@ from ..model_parts import parts
 from ..posing import read_pose
 from ..records import flat, read_dofs, unflat, write_dofs
 from .chains import chain_of, design_here
-from .places import put_design, rigid, to_design
 from .missing import let_go
+from .places import put_design, rigid, to_design
 from .refit import give_ids, refit, without_physics
 from .reversing import Counted
 from .strangers import hanging_on, in_place

@@ -51,10 +51,9 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
 def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
     """What the model that is meant lacks, with the button; nothing where it is whole."""
     rig = _meant(context)
-    if rig is None:
-        lacks = ["Its armature is gone from the file"] if orphans(context.scene) else []
-    else:
-        lacks = missing(rig)
+    lacks = missing(rig) if rig is not None else []
+    if rig is None and orphans(context.scene):
+        lacks = ["Its armature is gone from the file"]
     if not lacks:
         return
     box = layout.box()

@@ -42,7 +42,7 @@ def drop(kind: str, name: str) -> Harm:
         import bpy
 
         blocks: Any = getattr(bpy.data, kind)
-        blocks.remove(next(block for block in blocks if block.name.split(".")[0] == name.split(".")[0]))
+        blocks.remove(next(block for block in blocks if block.name.split(".")[0] == name.split(".", maxsplit=1)[0]))
 
     return harm
 

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("bpy", reason="Blender is not here")
 ROOT = Path(__file__).resolve().parents[3]
-#: Bytes that a round may cost: Blender's own loss for so many classes, and what Python's memory wavers by in few rounds.
+#: Bytes that a round may cost: Blender's own loss for so many classes, and what memory wavers by in few rounds.
 MOST = 150_000
 
 
