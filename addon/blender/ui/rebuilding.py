@@ -44,7 +44,10 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
         except ERRORS as error:
             return refuse(self, error)
         done = "; ".join(out.done)
-        tell(self, f"Made anew or taken back: {done}" if done else "Nothing is missing", out.report)
+        if done:
+            tell(self, f"Made anew or taken back: {done}", out.report)
+        else:
+            tell(self, "Nothing is missing", out.report)
         return {"FINISHED"}
 
 
@@ -52,13 +55,14 @@ def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout) -> None
     """What the model that is meant lacks, with the button; nothing where it is whole."""
     rig = _meant(context)
     lacks = missing(rig) if rig is not None else []
-    if rig is None and orphans(context.scene):
-        lacks = ["Its armature is gone from the file"]
-    if not lacks:
+    gone = rig is None and bool(orphans(context.scene))
+    if not (lacks or gone):
         return
     box = layout.box()
     for line in lacks:
         paragraph(context, box, line, "ERROR")
+    if gone:
+        paragraph(context, box, "Its armature is gone from the file", "ERROR")
     box.operator("knuckle.rebuild", icon="FILE_REFRESH")
 
 

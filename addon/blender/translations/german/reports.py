@@ -294,9 +294,15 @@ WORDS: dict[str, str] = {
         "Keines der Gelenke hat einen eigenen Knochen: die Gelenke einer Schleife folgen dem, was sie treibt"
     ),
     # taking out
-    "Collection {} holds no mechanism: its armature is missing": (
-        "Sammlung {} enthält keinen Mechanismus: das Armature fehlt"
+    "Collection {} holds no mechanism: its armature is missing. Rebuild Missing Parts takes it back": (
+        "Sammlung {} enthält keinen Mechanismus: seine Armatur fehlt. „Fehlende Teile neu bauen“ holt sie zurück"
     ),
+    "The mechanism has lost its collection: Rebuild Missing Parts makes it anew": (
+        "Der Mechanismus hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
+    ),
+    "this is a folder, not a file": "das ist ein Ordner und keine Datei",
+    "The armature has no bone for {}": "Die Armatur hat keinen Knochen für {}",
+    "a body of {}": "ein Körper von {}",
     "{} is scaled as a whole; the file keeps its own size": (
         "{} ist als Ganzes skaliert; die Datei behält die eigene Größe"
     ),
