@@ -1,5 +1,5 @@
 """Enables and disables an add-on many times, as Blender does, and prints as JSON what that leaves behind. Run in a
-process of its own: ``again.py knuckle|floor TIMES``. The floor is an add-on of as many classes that do nothing, made
+process of its own: ``again.py knuckle|renewed|floor TIMES``. The floor is an add-on of as many classes that do nothing, made
 and registered anew each time: what Blender itself loses."""
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ def resident() -> int:
 
 def census() -> dict[str, Any]:
     """All that an add-on can hang into Blender and Python, counted."""
-    import atexit
     import threading
 
     kinds = (bpy.types.Operator, bpy.types.Panel, bpy.types.Menu, bpy.types.UIList, bpy.types.PropertyGroup,
@@ -54,18 +53,23 @@ def census() -> dict[str, Any]:
         "menus": {name: count for name, count in menus.items() if count},
         "properties": properties,
         "objects": dict(objects),
-        "atexit": atexit._ncallbacks(),
         "threads": threading.active_count(),
         "modules": sorted(name for name in sys.modules if name.split(".")[0] in {"addon", "bl_ext"}),
     }
 
 
 def knuckle() -> None:
-    """Once on and off, its modules loaded anew, as when a newer version is installed."""
+    """Once on and off, as by the tick in the preferences."""
     import addon
 
     addon.register()
     addon.unregister()
+    gc.collect()
+
+
+def renewed() -> None:
+    """The same, with its modules loaded anew, as when a newer version is installed."""
+    knuckle()
     for name in [name for name in sys.modules if name == "addon" or name.startswith("addon.")]:
         del sys.modules[name]
     gc.collect()
@@ -97,7 +101,7 @@ def main(which: str, times: int) -> None:
         addon.register()
         count = len(ui._CLASSES) + len(properties.CLASSES)
         addon.unregister()
-    once = knuckle if which == "knuckle" else lambda: floor(count)
+    once = {"knuckle": knuckle, "renewed": renewed}.get(which) or (lambda: floor(count))
     for _ in range(WARM):
         once()
     before, memory = census(), resident()

@@ -14,11 +14,17 @@ from tests.blender.ui.small import FLAPPER, put
 from tests.blender.ui.snapshot import differences, snapshot
 from tests.blender.ui.test_panels import draw_all
 
+#: What takes bodies away from under the constraints that hold them. Blender then crashes now and then, without us as
+#: well, when it frees those: these are done to models without physics.
+OF_BODIES = {
+    "root body", "body", "body for good", "bodies", "collection of bodies and all", "meshes", "values of a joint",
+}  # fmt: skip
 
-def imported(path: Path) -> Any:
+
+def imported(path: Path, physics: bool = True) -> Any:
     import bpy
 
-    assert bpy.ops.import_scene.mechanism(filepath=str(path), gait_seconds=0.5) == {"FINISHED"}
+    assert bpy.ops.import_scene.mechanism(filepath=str(path), gait_seconds=0.5, physics=physics) == {"FINISHED"}
     bpy.context.view_layer.update()
     return the_rig()
 
@@ -65,7 +71,7 @@ def test_a_whole_model_stays_as_it_is(blank: Any, name: str) -> None:
 def test_what_was_deleted_comes_back_as_it_was(blank: Any, tmp_path: Path, harm: str) -> None:
     import bpy
 
-    imported(put(tmp_path / "flapper.jm"))
+    imported(put(tmp_path / "flapper.jm"), physics=harm not in OF_BODIES)
     before = places()
     HARMS[harm]()
     bpy.context.view_layer.objects.active = next(
@@ -101,9 +107,9 @@ def test_what_was_deleted_on_purpose_stays_away(blank: Any, tmp_path: Path) -> N
 def test_what_remains_keeps_its_keys_pose_and_edits(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    rig = imported(put(tmp_path / "flapper.jm"))
+    rig = imported(put(tmp_path / "flapper.jm"), physics=False)
     bpy.data.objects["Left Joint"].knuckle.joint.dofs[0].gain = 33.0
-    bpy.data.objects["Right Slide"].knuckle.mass = 7.0
+    bpy.data.objects["Right Slide"].knuckle.mass = 2.0
     action = rig.animation_data.action
     bpy.context.scene.frame_set(9)
     rig.pose.bones["Right Joint"].location.z = 0.125
@@ -119,7 +125,7 @@ def test_what_remains_keeps_its_keys_pose_and_edits(blank: Any, tmp_path: Path) 
     assert pose.keys() == {bone.name for bone in rig.pose.bones}
     assert max(np.abs(np.array(bone.matrix) - pose[bone.name]).max() for bone in rig.pose.bones) < 1e-6
     assert bpy.data.objects["Left Joint"].knuckle.joint.dofs[0].gain == 33.0
-    assert bpy.data.objects["Right Slide"].knuckle.mass == 7.0
+    assert bpy.data.objects["Right Slide"].knuckle.mass == 2.0
 
 
 def test_the_panel_tells_what_is_missing_and_offers_to_rebuild(blank: Any, tmp_path: Path) -> None:

@@ -301,7 +301,6 @@ WORDS: dict[str, str] = {
         "Der Mechanismus hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
     ),
     "this is a folder, not a file": "das ist ein Ordner und keine Datei",
-    "The armature has no bone for {}": "Die Armatur hat keinen Knochen für {}",
     "a body of {}": "ein Körper von {}",
     "{} is scaled as a whole; the file keeps its own size": (
         "{} ist als Ganzes skaliert; die Datei behält die eigene Größe"
