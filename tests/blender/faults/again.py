@@ -1,6 +1,6 @@
 """Enables and disables an add-on many times, as Blender does, and prints as JSON what that leaves behind. Run in a
-process of its own: ``again.py knuckle|renewed|floor TIMES``. The floor is an add-on of as many classes that do nothing, made
-and registered anew each time: what Blender itself loses."""
+process of its own: ``again.py knuckle|renewed|floor TIMES``. The floor is an add-on of as many classes that do nothing,
+made and registered anew each time: what Blender itself loses."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def main(which: str, times: int) -> None:
         count = len(ui._CLASSES) + len(properties.CLASSES)
         addon.unregister()
     once = {"knuckle": knuckle, "renewed": renewed}.get(which) or (lambda: floor(count))
-    for _ in range(WARM):
+    for _ in range(WARM if which != "renewed" else 2):
         once()
     before, memory = census(), resident()
     for _ in range(times):

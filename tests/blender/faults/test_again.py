@@ -33,3 +33,9 @@ def test_rounds_of_enabling_and_disabling_leave_nothing() -> None:
     found = rounds("knuckle", 6)
     assert found["differing"] == {}
     assert found["bytes"] < MOST
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is measured on Linux only")
+def test_a_version_that_took_anothers_place_leaves_nothing_of_it() -> None:
+    found = rounds("renewed", 2)
+    assert found["differing"] == {}, "no class, module or record of the one before stays"
