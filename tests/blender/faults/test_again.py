@@ -37,5 +37,9 @@ def test_rounds_of_enabling_and_disabling_leave_nothing() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is measured on Linux only")
 def test_a_version_that_took_anothers_place_leaves_nothing_of_it() -> None:
+    import bpy
+
+    if bpy.app.version < (4, 5, 0):
+        pytest.skip("Blender 4.2 itself keeps the class of every property group that was ever registered")
     found = rounds("renewed", 2)
     assert found["differing"] == {}, "no class, module or record of the one before stays"
