@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import bpy
 
+from ..formats import loads
 from ..formats.files import encode
+from ..model.records import Mechanism
+from ..model.report import FormatError
 from .access import settings
 
 #: Blender takes a line of a million characters in seconds and one of ten million in minutes.
@@ -35,6 +38,21 @@ def document_text(rig: bpy.types.Object) -> str | None:
         return None
     text = model.document.as_string()
     return text.replace(f"{model.fold}\n", "") if model.fold else text
+
+
+def read_document(rig: bpy.types.Object) -> Mechanism | None:
+    """The mechanism as its document has it; None where there is none. FormatError, which names the Text, where the
+    user has made something else of it."""
+    data = document_bytes(rig)
+    if data is None:
+        return None
+    try:
+        return loads(data, settings(rig).path)
+    except FormatError as error:
+        raise FormatError(
+            error.message, path=f"the Text {settings(rig).document.name!r}", line=error.line, where=error.where,
+            remedy="It is what files are written from: undo what was typed there, or Rebuild Missing Parts.",
+        ) from error  # fmt: skip
 
 
 def document_bytes(rig: bpy.types.Object) -> bytes | None:

@@ -104,8 +104,10 @@ def _layer_knows(layer: bpy.types.ViewLayer, rig: bpy.types.Object) -> bool:
     return rig.visible_get(view_layer=layer) or rig.hide_get(view_layer=layer) or rig.select_get(view_layer=layer)
 
 
-def rig_in(collection: bpy.types.Collection) -> bpy.types.Object | None:
+def rig_in(collection: bpy.types.Collection | None) -> bpy.types.Object | None:
     """The armature of the model that a collection holds, also where the user moved it into another."""
+    if collection is None:
+        return None
     inside = (obj for obj in collection.all_objects if record_of(obj).role == "MODEL")
     return next(inside, None) or next(_rigs_of(collection), None)
 
@@ -117,14 +119,19 @@ def _rigs_of(collection: bpy.types.Collection) -> Iterator[bpy.types.Object]:
             yield model.rig
 
 
-def require_rig(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.Object:
+def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.types.Object:
     """The armature of a model, which is given by its collection, or by the armature itself where copies of the model
-    may lie in the same collection. ValueError where it has none."""
+    may lie in the same collection. ValueError where it has none, or where the model has lost its collection."""
     if isinstance(model, bpy.types.Object):
         return model
+    if model is None:
+        raise ValueError("The mechanism has lost its collection: Rebuild Missing Parts makes it anew")
     rig = rig_in(model)
     if rig is None:
-        raise ValueError(f"Collection {model.name!r} holds no mechanism: its armature is missing")
+        raise ValueError(
+            f"Collection {model.name!r} holds no mechanism: its armature is missing. Rebuild Missing Parts takes "
+            "it back"
+        )
     return rig
 
 

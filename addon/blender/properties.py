@@ -306,6 +306,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
+    let_go: StringProperty(description="The ids of parts of the document that were deleted on purpose, line by line")
     restraints: CollectionProperty(type=KnuckleRestraint, description="What pulls on the model besides its joints")
     throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")

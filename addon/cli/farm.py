@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -162,7 +161,7 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
 
 def _copy(source: Path, target: Path) -> None:
     if source.resolve() != target.resolve():
-        shutil.copyfile(source, target)
+        write_whole(target, source.read_bytes())
 
 
 # ------------------------------------------------------------------ a film

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import gc
 import os
 import re
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,13 +139,19 @@ def _unmarked(encoding: str) -> str:
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write beside the file, then put it in its place: after a failure the old file is still whole."""
-    target = Path(os.path.realpath(os.fspath(path)))
-    if target.is_dir():
+    try:
+        target = Path(os.path.realpath(os.fspath(path)))
+        is_folder = target.is_dir()
+    except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
+        raise cannot_write(error, path) from error
+    if is_folder:
         raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
     temporary = None
     try:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        prefix = f".{target.name[:_SHORT]}."  # a name may be as long as the disk allows
+        _remove_old(target.parent, prefix)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=_PART)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -151,12 +159,47 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         os.chmod(temporary, mode)
         os.replace(temporary, target)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise FormatError(f"the file cannot be written: {reason}", path=str(path)) from error
+        raise cannot_write(error, path) from error
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
+    """What a disk says as an error of ours: which file, why, and what to do."""
+    number = getattr(error, "errno", None)
+    reason = getattr(error, "strerror", None) or str(error)
+    remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
+    return FormatError(f"the file cannot be written: {reason}", path=ascii_safe(path), remedy=remedy)
+
+
+def ascii_safe(path: str | os.PathLike[str]) -> str:
+    """A path that can be printed, whatever is in it."""
+    return str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+_REMEDIES = (
+    ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "Make room on that disk, or choose another; the old file is whole."),
+    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose a folder that you may write to."),
+    ({errno.ENAMETOOLONG}, "Choose a shorter name."),
+    ({errno.ENOENT, errno.ENOTDIR}, "Make the folder first, or choose another."),
+)
+_PART = ".part"
+#: Letters of a file's name that its temporary one begins with.
+_SHORT = 40
+#: Seconds after which a temporary file is nobody's any more: whoever wrote it was killed.
+_OLD = 3600.0
+
+
+def _remove_old(folder: Path, prefix: str) -> None:
+    """Remove what was left by those who were killed while they wrote this file."""
+    with contextlib.suppress(OSError):
+        for each in os.scandir(folder):
+            if each.name.startswith(prefix) and each.name.endswith(_PART):
+                with contextlib.suppress(OSError):
+                    if time.time() - each.stat().st_mtime > _OLD:
+                        os.unlink(each.path)
 
 
 def _umask() -> int:

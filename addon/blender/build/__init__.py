@@ -148,25 +148,33 @@ def _keep_settings(
     record_of(rig).source_name = mechanism.name
     record_of(rig).model = rig
     model = settings(rig)
-    model.collection, model.rig, model.version = collection, rig, properties.VERSION
     model.upright = rig.matrix_basis.to_quaternion()
     source = mechanism.source
-    model.format, model.dialect = source.format, source.dialect
     model.path = os.path.abspath(source.path) if source.path else ""  # meshes beside it are found from anywhere
     if source.text:
         name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name
         keep_document(rig, name, source.text, source.encoding)
+    keep_facts(rig, collection, mechanism)
+    model.has_ground = options.ground and mechanism.world.ground is not None
+
+
+def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism) -> None:
+    """Keep with a model what its document says of it as a whole."""
+    model, source, world = settings(rig), mechanism.source, mechanism.world
+    model.collection, model.rig, model.version = collection, rig, properties.VERSION
+    model.upright = rig.matrix_basis.to_quaternion()
+    model.format, model.dialect = source.format, source.dialect
+    model.assemblies.clear()
     for assembly in mechanism.assemblies:
         kept = model.assemblies.add()
         kept.name, kept.path, kept.active = assembly.name or assembly.path, assembly.path, assembly.active
-    world = mechanism.world
     model.gravity = [float(part) for part in world.gravity]
     model.friction = world.friction if world.friction is not None else 0.0
     model.erp = world.erp if world.erp is not None else 0.0
     model.cfm = world.cfm if world.cfm is not None else 0.0
     model.time_step = world.time_step or 0.0
     model.self_collide = source.format not in APART
-    model.has_ground = options.ground and world.ground is not None
+    model.has_ground = world.ground is not None
     behaviours: Behaviours | None = mechanism.behaviours
     if behaviours is not None:
         engine = behaviours.engine

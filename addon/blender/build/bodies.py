@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import cast
 
@@ -20,12 +21,15 @@ from .plan import Plan, center
 from .rig import Hook
 
 
-def make_bodies(plan: Plan, hook: Hook, folders: Folders, shelf: MeshShelf) -> dict[str, bpy.types.Object]:
-    """Body objects by id. A mesh that cannot be had is a box, with a label beside it."""
+def make_bodies(
+    plan: Plan, hook: Hook, folders: Folders, shelf: MeshShelf, only: Container[str] | None = None
+) -> dict[str, bpy.types.Object]:
+    """Body objects by id, of all bodies or ``only`` of some. A mesh that cannot be had is a box, with a label beside
+    it."""
     made: dict[str, bpy.types.Object] = {}
     aside = scenery(plan.mechanism)
     for body in plan.mechanism.bodies:
-        if body.id in made:
+        if body.id in made or (only is not None and body.id not in only):
             continue
         visible = [_moved(shape, -body.com) for shape in body.shapes if shape.visual]
         obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))

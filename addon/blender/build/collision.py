@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 import bpy
@@ -16,13 +17,20 @@ from .meshes import MeshShelf
 from .plan import Plan
 
 
-def make_collision(plan: Plan, bodies: dict[str, bpy.types.Object], shelf: MeshShelf, folders: Folders) -> bool:
-    """Make the children; whether there are any. Each stands where its shape does, so that its own origin and axes are
+def make_collision(
+    plan: Plan,
+    bodies: dict[str, bpy.types.Object],
+    shelf: MeshShelf,
+    folders: Folders,
+    only: Container[str] | None = None,
+) -> bool:
+    """Make the children, of all bodies or ``only`` of some; whether there are any. Each stands where its shape does,
+    so that its own origin and axes are
     what Blender's primitive collision shapes count from. A mesh that cannot be had has none and does not collide: a box
     of no meaning in its place would push things about."""
     made = False
     for body in plan.bodies.values():
-        if own_mesh_collides(body.shapes) or not body.collidable:
+        if own_mesh_collides(body.shapes) or not body.collidable or (only is not None and body.id not in only):
             continue
         for number, shape in enumerate(body.shapes):
             if not collides(shape):

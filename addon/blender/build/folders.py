@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import bpy
@@ -19,8 +20,9 @@ class Folders:
     An assembly's collection lies in that of the assembly around it (``robot:arm`` in ``robot``). What is switched off
     goes into collections that ``exclude_off`` takes out of the view layers: kept, not shown, not evaluated."""
 
-    def __init__(self, name: str, assemblies: Iterable[Assembly]) -> None:
-        self.top = bpy.data.collections.new(name)
+    def __init__(self, name: str, assemblies: Iterable[Assembly], top: bpy.types.Collection | None = None) -> None:
+        """``top`` is the collection of a model that is there: what it has is used."""
+        self.top = top or bpy.data.collections.new(name)
         self._assemblies = {assembly.path: assembly for assembly in assemblies}
         self._made: dict[tuple[str, ...], bpy.types.Collection] = {}
         self._off: list[bpy.types.Collection] = []
@@ -71,8 +73,10 @@ class Folders:
         return chain
 
     def _under(self, outer: bpy.types.Collection, name: str, key: tuple[str, ...]) -> bpy.types.Collection:
-        made = self._made[key] = bpy.data.collections.new(name)
-        outer.children.link(made)
+        there = next((child for child in outer.children if _is_called(child, name)), None)
+        made = self._made[key] = there or bpy.data.collections.new(name)
+        if there is None:
+            outer.children.link(made)
         return made
 
     def exclude_off(self, scene: bpy.types.Scene) -> None:
@@ -81,6 +85,11 @@ class Folders:
             return
         for layer in scene.view_layers:
             _exclude(layer.layer_collection, set(self._off))
+
+
+def _is_called(collection: bpy.types.Collection, name: str) -> bool:
+    """Whether a collection was given a name, behind which Blender may have put a number."""
+    return collection.name == name or re.sub(r"\.\d{3,}$", "", collection.name) == name
 
 
 def outer_path(path: str, known: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import bpy
@@ -28,10 +28,20 @@ KIND_OF_LAMP: dict[str, Any] = {kind: own for own, (kind, _) in _LIGHTS.items()}
 _DISPLAY = 0.012  # of the model's size
 
 
-def make_frames(plan: Plan, hook: Hook, folders: Folders, bodies: Mapping[str, bpy.types.Object]) -> None:
-    """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from."""
+def make_frames(
+    plan: Plan,
+    hook: Hook,
+    folders: Folders,
+    bodies: Mapping[str, bpy.types.Object],
+    only: Container[str] | None = None,
+    there: Container[tuple[str, str]] = (),
+) -> None:
+    """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from; ``only``
+    those on some bodies, and not those that are ``there``, by role and number."""
     empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
     for number, frame in enumerate(plan.mechanism.frames):
+        if (only is not None and frame.body not in only) or ("FRAME", str(number)) in there:
+            continue
         empty = bpy.data.objects.new(frame.name or "Frame", None)
         empty.empty_display_type, empty.empty_display_size = "PLAIN_AXES", _DISPLAY * plan.size
         _put(empty, frame, plan, hook, bodies)
@@ -39,6 +49,8 @@ def make_frames(plan: Plan, hook: Hook, folders: Folders, bodies: Mapping[str, b
         _folder(folders, frame, plan).objects.link(empty)
         empties.setdefault((frame.body, frame.name), (empty, frame))
     for number, light in enumerate(plan.mechanism.lights):
+        if (only is not None and light.body not in only) or ("LIGHT", str(number)) in there:
+            continue
         lamp = bpy.data.objects.new(light.name or "Light", _lamp(light, plan))
         empty, frame = empties.get((light.body, str(light.extra.get("frame"))), (None, None))
         if empty is not None and frame is not None:

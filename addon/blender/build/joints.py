@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import bpy
 
 from ...model.kinematics import design_openings
@@ -18,16 +20,21 @@ from .rig import Hook, split_coordinates
 
 
 def make_joints(
-    plan: Plan, hook: Hook, bodies: dict[str, bpy.types.Object], folders: Folders
+    plan: Plan,
+    hook: Hook,
+    bodies: dict[str, bpy.types.Object],
+    folders: Folders,
+    only: Container[str] | None = None,
 ) -> dict[str, bpy.types.Object]:
-    """Joint empties by id. Each hangs on the bone of its parent body, so that it goes where the joint goes."""
+    """Joint empties by id, of all joints or ``only`` of some. Each hangs on the bone of its parent body, so that it
+    goes where the joint goes."""
     made: dict[str, bpy.types.Object] = {}
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
     openings = design_openings(plan.mechanism) if plan.tree.loop_joints else {}
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
     for joint in plan.mechanism.joints:
-        if joint.id in made:
+        if joint.id in made or (only is not None and joint.id not in only):
             continue
         empty = bpy.data.objects.new(joint.name or joint.id, None)
         empty.empty_display_type = "ARROWS" if joint.active else "SPHERE"

@@ -211,6 +211,10 @@ class Hook:
         self._names, self._bone_of_body = bone_names, plan.bone_of_body
         self._rests: dict[int, Matrix] = {}
 
+    def let_loose(self) -> None:
+        """From now on hang all on the model as a whole: its bones are to be made yet."""
+        self._bone_of_body = {}
+
     def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
         self.hold(obj, body)

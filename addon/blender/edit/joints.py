@@ -23,6 +23,7 @@ from ..model_parts import parts
 from ..posing import read_pose
 from ..records import flat, read_dofs, unflat, write_dofs
 from .chains import chain_of, design_here
+from .missing import let_go
 from .places import put_design, rigid, to_design
 from .refit import give_ids, refit, without_physics
 from .reversing import Counted
@@ -199,6 +200,7 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
             _part_from_twins(rig, bodies | joints)
             for obj in strangers:
                 obj.parent = None
+            let_go(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
             bpy.data.batch_remove([*joints, *shapes, *bodies])
             report.extend(refit(rig))
     return len(bodies), len(joints), report

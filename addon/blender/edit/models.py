@@ -25,6 +25,7 @@ from ..properties import KnuckleModel
 from ..records import flat
 from .copies import ids_in, numbered
 from .facing import part_those_beside
+from .missing import let_go, own_part_ids
 from .motions_along import curves_of_both, hand_over_motions, own_motions
 from .moving import belongings, hand_over, hand_over_strangers, new_folders
 from .refit import give_ids, refit, without_physics
@@ -58,6 +59,7 @@ def split_model(
     give_ids(rig)
     report = Report()
     with without_physics(rig, report), quiet():
+        every = own_part_ids(rig)
         inside, across = _joints_of(rig, chosen)
         names = [file_name(empty) for empty in across]
         if to_world:
@@ -75,6 +77,8 @@ def split_model(
             remove_bones(rig, along - own_bones(rig))
             remove_bones(made, others)
             hand_over([*chosen, *inside, *belongings(chosen, rig)], rig, made)
+            for each in (rig, made):
+                let_go(each, every - own_part_ids(each))
             for each in (rig, made):
                 _forget_lost(each)
                 report.extend(refit(each))

@@ -15,7 +15,6 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...formats import loads
 from ...model.behaviours import Behaviours, Engine
 from ...model.kinematics import design_openings, joint_frames_world
 from ...model.records import Array, Body, Dof, Joint, Mechanism
@@ -23,7 +22,7 @@ from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..build.bodies import com_pose
-from ..document import document_bytes
+from ..document import read_document
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
@@ -45,7 +44,7 @@ Ids = Mapping[bpy.types.Object, str]
 _SAME_OPENING = 1e-6
 
 
-def extract(model: bpy.types.Collection | bpy.types.Object) -> Mechanism:
+def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     """The mechanism of a model, in the file's own axes and with its document. The model is given by its collection, or
     by its armature where copies of it may lie in the same collection.
 
@@ -101,8 +100,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object) -> Mechanism:
 
 def _base(rig: bpy.types.Object) -> Mechanism:
     """The mechanism as its document has it; an empty one where there is none."""
-    data = document_bytes(rig)
-    return Mechanism(record_of(rig).source_name) if data is None else loads(data, settings(rig).path)
+    return read_document(rig) or Mechanism(record_of(rig).source_name)
 
 
 def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:

@@ -21,6 +21,7 @@ from ..model_parts import rig_in
 from ..physics.world import frame_rate
 from ..properties import control_property
 from ..render.studio import hushed
+from ..saving import write_blend
 
 #: Values that controls of a model are held at, by their names.
 Inputs = Mapping[str, float]
@@ -81,11 +82,8 @@ def save_blend(path: Path) -> None:
     path = path.resolve()
     if not path.parent.is_dir():
         raise FormatError("there is no such folder", path=str(path.parent), remedy="Make it, or name another one.")
-    try:
-        with hushed():
-            bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
-    except RuntimeError as error:
-        raise FormatError(f"Blender could not save it: {error}".strip(), path=str(path)) from error
+    with hushed():
+        write_blend(path, lambda beside: bpy.ops.wm.save_as_mainfile(filepath=beside, check_existing=False, copy=True))
 
 
 def import_to_blend(

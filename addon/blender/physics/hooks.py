@@ -48,6 +48,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Take them out again."""
+    atexit.unregister(unregister)  # else Python keeps all of this, also after a newer version took its place
     take_down(_HANDLERS, _LISTENERS)
     undoing.after_step()
     undoing.after_load()

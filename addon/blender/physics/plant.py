@@ -25,6 +25,7 @@ from .generic import is_lossy, is_pushed
 from .laws import Servos
 from .motors import new_motor
 from .restraints import JointLaw, joint_laws
+from .world import constraints_of
 
 _MOTOR_SUFFIX = " Motor"
 _PRELOAD_SUFFIX = " Spring"
@@ -289,7 +290,7 @@ def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
 
 def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
     """Have an empty be a constraint of the scene's world, which it leaves when it loses a body."""
-    held = scene.rigidbody_world.constraints.objects
+    held = constraints_of(scene.rigidbody_world).objects
     if empty.name not in held:
         held.link(empty)
 

@@ -39,8 +39,9 @@ def ensure_world(
         with bpy.context.temp_override(scene=scene):
             bpy.ops.rigidbody.world_add()
         world = scene.rigidbody_world
-        before.made_world = True
-        before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
+        if not before.made_world:  # else the user has deleted ours, which left its gravity
+            before.made_world = True
+            before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
         scene.gravity = world_gravity(rig)
     else:
@@ -79,6 +80,13 @@ def _require_editable(scene: bpy.types.Scene) -> None:
                 "another file and takes no more: choose another there (Scene properties, Rigid Body World), or do "
                 "without physics"
             )
+
+
+def constraints_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
+    """The collection of a world's constraints, made again where the user deleted it."""
+    if world.constraints is None:
+        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+    return world.constraints
 
 
 def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from contextlib import suppress
 
+from ...formats.files import cannot_write
 from ...model.report import FormatError
+from .pictures import is_whole
 from .presets import PICTURES, VIDEOS
 
 
@@ -31,12 +34,15 @@ def deliver(result: str, path: str) -> None:
     """Move the finished file to its place, making the folder if needed: half a film is never seen there."""
     if not os.path.isfile(result) or os.path.getsize(result) == 0:
         raise FormatError("Blender wrote no picture", path=path, remedy="Look at its messages on the terminal.")
-    target = os.path.abspath(path)
+    if result.endswith(".png") and not is_whole(result):  # on a full disk Blender says nothing of it
+        raise cannot_write(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), path)
+    target = os.path.realpath(path)
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copyfile(result, target + ".part")
         os.replace(target + ".part", target)
     except OSError as error:
+        raise cannot_write(error, path) from error
+    finally:
         with suppress(OSError):  # what a full disk had room for
             os.remove(target + ".part")
-        raise FormatError(f"cannot be written: {error.strerror}", path=path, remedy="Choose another place.") from error

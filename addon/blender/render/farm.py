@@ -3,6 +3,7 @@ ranges of its frames, encode them."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -11,8 +12,10 @@ from typing import Any
 
 import bpy
 
+from ...formats.files import cannot_write
 from ...model.report import FormatError, Report
 from ..model_parts import parts, rig_in
+from ..saving import is_whole_blend
 from .delivery import deliver
 from .filming import even, reel_for, set_aside
 from .options import FilmOptions
@@ -55,6 +58,8 @@ def save_stage(scenes: Sequence[bpy.types.Scene], blend: str, report: Report) ->
     with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room, packed(textures_of(scenes), report):
         result = os.path.join(room, "stage.blend")
         bpy.data.libraries.write(result, set(scenes), path_remap="ABSOLUTE", compress=True)
+        if not is_whole_blend(result):
+            raise cannot_write(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), blend)
         deliver(result, blend)
 
 

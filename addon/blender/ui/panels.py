@@ -20,6 +20,7 @@ from ..translations import told
 from .common import counted, model_in, why_linked_copy, why_newer, why_no_model
 from .lists import SEVERITY_ICONS
 from .overlay import button as overlay_button
+from .rebuilding import draw_missing
 from .selection import active_joint, joints_collection
 from .sidebar import ORDER, ModelPanel, Panel, fact, labelled, paragraph, split
 
@@ -37,6 +38,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
             paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
             layout.menu("KNUCKLE_MT_add", text="Add Mechanism", icon="ADD")
+            draw_missing(context, layout)
             if leftovers(context.scene):
                 layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
             return
@@ -44,6 +46,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
         if shared:
             paragraph(context, layout, shared, "ERROR")
             return
+        draw_missing(context, layout)
         model = settings(rig)
         split(layout)
         layout.prop(record_of(rig), "source_name")

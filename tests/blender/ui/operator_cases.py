@@ -205,6 +205,16 @@ def editing(folder: Path) -> None:
     mode("EDIT")()
 
 
+def without_armature(folder: Path) -> None:
+    """A model whose armature was deleted by hand."""
+    import bpy
+
+    duo(folder)
+    pick(rig().name)
+    bpy.ops.object.delete(confirm=False)
+    bpy.context.view_layer.objects.active = bpy.data.objects["Trunk"]
+
+
 def left_behind(folder: Path) -> None:
     """What a user deletes who selects all: the ground and the motors cannot be selected."""
     import bpy
@@ -345,6 +355,7 @@ CASES: dict[str, Case] = {
         with_options(duo, op("knuckle.clear_physics")), ((alone, "The mechanism has no bodies"),)
     ),
     "knuckle.check_model": Case(duo),
+    "knuckle.rebuild": Case(without_armature),
     "knuckle.check_symmetry": Case(with_options(duo, set_to("Left Leg", "knuckle.mass", 3.0))),
     "knuckle.clean_up": Case(left_behind, ((duo, "No deleted mechanism has left anything behind"),), model=False),
     "knuckle.clear_physics": Case(duo, ((alone, "The mechanism has no physics to clear"),)),

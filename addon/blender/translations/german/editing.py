@@ -3,6 +3,35 @@
 from __future__ import annotations
 
 WORDS: dict[str, str] = {
+    "Rebuild Missing Parts": "Fehlende Teile neu bauen",
+    "Make anew what was deleted of the mechanism by hand: its armature and bones, joints, bodies, collections, text "
+    "and physics. What remains keeps its keys, poses and edits, and what Delete Parts took away stays away": (
+        "Neu machen, was vom Mechanismus von Hand gelöscht wurde: Armatur und Knochen, Gelenke, Körper, Sammlungen, "
+        "Text und Physik. Was übrig ist, behält Keys, Posen und Änderungen, und was „Teile löschen“ fortnahm, bleibt "
+        "fort"
+    ),
+    "Made anew or taken back: {}": "Neu gemacht oder zurückgeholt: {}",
+    "Nothing is missing": "Es fehlt nichts",
+    "Nothing is missing: every part in the scene has its mechanism": (
+        "Es fehlt nichts: jedes Teil der Szene hat seinen Mechanismus"
+    ),
+    "Its armature is gone from the file": "Seine Armatur ist aus der Datei verschwunden",
+    "What is known of the model as a whole was cleared": "Was über das Modell als Ganzes bekannt war, wurde gelöscht",
+    "The collection of the model was deleted": "Die Sammlung des Modells wurde gelöscht",
+    "The armature was deleted": "Die Armatur wurde gelöscht",
+    "Deleted, and still held by joints: {}": "Gelöscht und noch von Gelenken gehalten: {}",
+    "The text of its file was deleted: exports write a new one, without what only the text knew": (
+        "Der Text seiner Datei wurde gelöscht: Exporte schreiben einen neuen, ohne das, was nur der Text wusste"
+    ),
+    "The text of its file cannot be read any more: {}": "Der Text seiner Datei ist nicht mehr lesbar: {}",
+    "The text of its file was found neither in the .blend nor where it was read from: exports write a new one, "
+    "without what only the text knew": (
+        "Der Text seiner Datei fand sich weder in der .blend noch dort, woher er kam: Exporte schreiben einen neuen, "
+        "ohne das, was nur der Text wusste"
+    ),
+    "The rigid-body world was deleted, and the model's physics with it": (
+        "Die Starrkörperwelt wurde gelöscht und mit ihr die Physik des Modells"
+    ),
     "Pendulum": "Pendel",
     "Links that hang from the world and swing": "Glieder, die von der Welt hängen und schwingen",
     "Four-Bar Linkage": "Viergelenk",

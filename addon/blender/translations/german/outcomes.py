@@ -4,9 +4,6 @@ from __future__ import annotations
 
 WORDS: dict[str, str] = {
     # taking out
-    "Collection {} holds no mechanism: its armature is missing": (
-        "Sammlung {} enthält keinen Mechanismus: das Armature fehlt"
-    ),
     "{} is no part of the mechanism and was left out": "{} ist kein Teil des Mechanismus und wurde weggelassen",
     "Its moments of inertia go with its mass": "Seine Trägheitsmomente gehen mit seiner Masse",
     "A round shape stays round; its larger side is written": (

@@ -296,6 +296,14 @@ WORDS: dict[str, str] = {
         "Die Sammlung von {} wurde gelöscht: Sie hält, was zum Mechanismus gehört"
     ),
     "Make it again": ("Neu machen"),
+    "Collection {} holds no mechanism: its armature is missing. Rebuild Missing Parts takes it back": (
+        "Sammlung {} enthält keinen Mechanismus: sein Armature fehlt. „Fehlende Teile neu bauen“ holt es zurück"
+    ),
+    "The mechanism has lost its collection: Rebuild Missing Parts makes it anew": (
+        "Der Mechanismus hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
+    ),
+    "this is a folder, not a file": "das ist ein Ordner und keine Datei",
+    "a body of {}": "ein Körper von {}",
     "{} is in none of the model's collections: physics and posing do not know it": (
         "{} ist in keiner Sammlung des Modells: Physik und Pose kennen es nicht"
     ),

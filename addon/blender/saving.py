@@ -1,0 +1,46 @@
+"""Files that Blender itself writes: on a full disk it says that all is well, and leaves half a file in the old one's
+place. What it wrote is looked at before it may stand there."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from ..formats.files import cannot_write
+from ..model.report import FormatError
+
+#: What the last bytes of a .blend have in them: the end of its blocks, or of the table of a compressed one.
+_ENDS = (b"ENDB", b"\xb1\xea\x92\x8f")
+_TAIL = 64
+
+
+def is_whole_blend(path: str | os.PathLike[str]) -> bool:
+    """Whether a .blend goes on to its end."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _TAIL))
+        tail = file.read()
+    return any(end in tail for end in _ENDS)
+
+
+def write_blend(path: Path, write: Callable[[str], object]) -> None:
+    """Have ``write`` write a .blend beside a path, and put it there once it is whole. FormatError where it is not."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    beside = target.with_name(f".{target.stem[:40]}.{os.getpid()}.part.blend")
+    try:
+        write(str(beside))
+        if not is_whole_blend(beside):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.replace(beside, target)
+    except OSError as error:
+        raise cannot_write(error, path) from error
+    except RuntimeError as error:  # Blender's own words
+        raise FormatError(f"Blender could not save it: {error}".strip(), path=str(path)) from error
+    finally:
+        with suppress(OSError):
+            os.remove(beside)

@@ -1,0 +1,69 @@
+"""What is missing of a mechanism, told in the sidebar, and the one button that makes it anew."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..edit.missing import lost_models, missing, orphans
+from ..edit.rebuild import adopt, rebuild
+from ..translations import told
+from .common import ERRORS, Result, model_in, refuse, tell, why_foreign, why_linked_copy, why_no_model
+from .sidebar import paragraph
+
+
+def _meant(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The model that the user means; where none is whole enough to be meant, the first that lost its armature."""
+    return model_in(context) or next(iter(lost_models(context.scene)), None)
+
+
+class KNUCKLE_OT_rebuild(bpy.types.Operator):
+    bl_idname = "knuckle.rebuild"
+    bl_label = "Rebuild Missing Parts"
+    bl_description = (
+        "Make anew what was deleted of the mechanism by hand: its armature and bones, joints, bodies, collections, "
+        "text and physics. What remains keeps its keys, poses and edits, and what Delete Parts took away stays away"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        rig = _meant(context)
+        if rig is None and orphans(context.scene):
+            return True
+        reason = why_no_model(context) if rig is None else why_foreign(rig) or why_linked_copy(rig)
+        if reason:
+            cls.poll_message_set(told(reason))
+        return not reason
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        if context.mode != "OBJECT" and context.object is not None:
+            bpy.ops.object.mode_set(mode="OBJECT")
+        try:
+            rig = _meant(context)
+            out = rebuild(rig if rig is not None else adopt(context.scene), context.scene)
+        except ERRORS as error:
+            return refuse(self, error)
+        done = "; ".join(out.done)
+        if done:
+            tell(self, f"Made anew or taken back: {done}", out.report)
+        else:
+            tell(self, "Nothing is missing", out.report)
+        return {"FINISHED"}
+
+
+def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
+    """What the model that is meant lacks, with the button; nothing where it is whole."""
+    rig = _meant(context)
+    lacks = missing(rig) if rig is not None else []
+    gone = rig is None and bool(orphans(context.scene))
+    if not (lacks or gone):
+        return
+    box = layout.box()
+    for line in lacks:
+        paragraph(context, box, line, "ERROR")
+    if gone:
+        paragraph(context, box, "Its armature is gone from the file", "ERROR")
+    box.operator("knuckle.rebuild", icon="FILE_REFRESH")
+
+
+CLASSES = (KNUCKLE_OT_rebuild,)

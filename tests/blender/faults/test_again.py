@@ -1,0 +1,45 @@
+"""Enabling and disabling again and again leaves nothing behind: see ``again.py``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("bpy", reason="Blender is not here")
+ROOT = Path(__file__).resolve().parents[3]
+#: Bytes that a round may cost: Blender's own loss for so many classes, and what memory wavers by in few rounds.
+MOST = 150_000
+
+
+def rounds(which: str, times: int) -> Any:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("again.py")), which, str(times)],
+        capture_output=True, text=True, env=env, timeout=240, check=False,
+    )  # fmt: skip
+    told = [line for line in done.stdout.splitlines() if line.startswith("FOUND ")]
+    assert told, done.stderr[-2000:]
+    return json.loads(told[0].removeprefix("FOUND "))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is measured on Linux only")
+def test_rounds_of_enabling_and_disabling_leave_nothing() -> None:
+    found = rounds("knuckle", 6)
+    assert found["differing"] == {}
+    assert found["bytes"] < MOST
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is measured on Linux only")
+def test_a_version_that_took_anothers_place_leaves_nothing_of_it() -> None:
+    import bpy
+
+    if bpy.app.version < (4, 5, 0):
+        pytest.skip("Blender 4.2 itself keeps the class of every property group that was ever registered")
+    found = rounds("renewed", 2)
+    assert found["differing"] == {}, "no class, module or record of the one before stays"
