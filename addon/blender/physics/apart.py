@@ -78,17 +78,13 @@ def _ends(empty: bpy.types.Object) -> _Pair:
 def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
     """Pairs of bodies of one assembly that could collide and have no joint between them."""
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
-    solid = [obj for obj in bodies if any(obj.rigid_body.collision_collections)]
+    solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections)}
     records = (record_of(empty).joint for empty in parts(rig, "JOINT"))
     anchor = settings(rig).anchor
     jointed = {frozenset(ends_of(joint, anchor)) for joint in records if is_held(joint)}
     top = settings(rig).collection
     folders = set(top.children_recursive) if top is not None else set()
-    homes: dict[bpy.types.Collection, list[bpy.types.Object]] = {}
-    for obj in solid:
-        for folder in folders.intersection(obj.users_collection):
-            homes.setdefault(folder, []).append(obj)
-    for group in homes.values():
+    for group in ([obj for obj in folder.objects[:] if obj in solid] for folder in folders):
         for first, second in combinations(group, 2):
             moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)
             pair = frozenset((first, second))
