@@ -589,6 +589,7 @@ EXAMPLES = """examples:
   python3 build.py test tests/formats -k juice
   python3 build.py test --blender 4.2
   python3 build.py bench
+  python3 build.py bench --only imports exports --json /tmp/bench.json
   python3 build.py bench conversions
   python3 build.py bench batch
   python3 build.py bench farm
