@@ -750,6 +750,7 @@ EXAMPLES = """examples:
   python3 build.py test --blender all
   python3 build.py test --blender 5.2 -m core
   python3 build.py bench
+  python3 build.py bench --only imports exports --json /tmp/bench.json
   python3 build.py bench conversions
   python3 build.py bench batch
   python3 build.py bench farm

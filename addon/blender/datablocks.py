@@ -24,6 +24,15 @@ def made_since(moment: int, kinds: Sequence[str]) -> list[Any]:
     return found
 
 
+def linked_objects() -> set[bpy.types.Object]:
+    """Every object that is in a collection, of the file's or a scene's own. To ask an object, or a collection by its
+    name, is to look through all of them each time."""
+    found: set[bpy.types.Object] = set()
+    for collection in (*bpy.data.collections, *(scene.collection for scene in bpy.data.scenes)):
+        found.update(collection.objects[:])
+    return found
+
+
 def remove_since(moment: int, kinds: Sequence[str]) -> None:
     """Leave nothing half made: remove what came after the moment."""
     bpy.data.batch_remove(made_since(moment, kinds))

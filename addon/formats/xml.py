@@ -24,6 +24,10 @@ DEEPEST_OF = {"x_xy": 10_000}
 LONGEST_TEXT = 20
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
+#: A tag, or what is passed over whole; ``open`` where that has no end.
+_MARKUP = re.compile(
+    _TAG.pattern + r"|<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|(?P<open><!--|<!\[CDATA\[|<\?)", re.DOTALL
+)
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 #: The beginning of a document type with an internal subset; the names before that may hold any sign between quotes.
 _SUBSET = re.compile(r"<!DOCTYPE(?:[^>\[\"']|\"[^\"]*\"|'[^']*')*\[")
@@ -109,17 +113,11 @@ def escape_attribute(text: str) -> str:
 def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
     """Every tag of the text in order, with whether it closes an element. Comments, CDATA sections and processing
     instructions are passed over; the scan ends where one of them does not."""
-    position = text.find("<")
-    while position >= 0:
-        end = _end_of_opaque(text, position)
-        if end == -1:
+    for match in _MARKUP.finditer(text):
+        if match[2]:
+            yield match, bool(match[1])
+        elif match["open"]:
             return
-        if end is None:
-            match = _TAG.match(text, position)
-            end = match.end() if match else position + 1
-            if match:
-                yield match, bool(match[1])
-        position = text.find("<", end)
 
 
 def spans(text: str) -> list[Span]:

@@ -11,8 +11,8 @@ from .records import Array
 
 def inverse(pose: Array) -> Array:
     """The inverse of rigid poses of shape (..., 4, 4)."""
-    out = np.zeros_like(pose)
-    turn = np.swapaxes(pose[..., :3, :3], -1, -2)
+    out = np.zeros(pose.shape)  # methods and not functions of numpy: most are asked for one by one
+    turn = pose[..., :3, :3].swapaxes(-1, -2)
     out[..., :3, :3] = turn
     out[..., :3, 3] = -np.einsum("...ij,...j->...i", turn, pose[..., :3, 3])
     out[..., 3, 3] = 1.0

@@ -8,7 +8,7 @@ followed then. Nothing is computed while the drivers are where they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -43,9 +43,15 @@ _HELD = "loop-held"
 class LiveLoop:
     """A linkage of a rig's: where its drivers are now, and the channels that follow them."""
 
-    def __init__(self, rig: bpy.types.Object, linkage: Linkage, mechanism: Mechanism, drivers: list[str]) -> None:
+    def __init__(
+        self,
+        rig: bpy.types.Object,
+        linkage: Linkage,
+        start: Positions,
+        drivers: list[str],
+        every: Mapping[str, list[Channel]],
+    ) -> None:
         self.rig, self.drivers = rig, drivers
-        every = servo_channels(rig)
         self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
         self._turns = {
             channels[0].bone: block_turn(rig, channels[0].bone)
@@ -54,7 +60,6 @@ class LiveLoop:
         }
         self.size = linkage.system.length
         self.chord = linkage.chords[0]
-        start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
         self.follower = Follower(linkage, start)
         self._seen: dict[str, Array] | None = None
         #: Where drivers were told to be that were held short of it, and where everything is held.
@@ -206,14 +211,14 @@ def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop]:
     follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
     if not follows:
         return
-    mechanism = loops_mechanism(rig)
-    posed = servo_channels(rig).keys()
+    mechanism, channels = loops_mechanism(rig), servo_channels(rig)
+    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
     for linkage in linkages(mechanism):
-        if any(joint not in posed for joint in linkage.joints if joint not in linkage.chords):
+        if any(joint not in channels for joint in linkage.joints if joint not in linkage.chords):
             continue  # a bone is gone: nothing can be followed until it is made again
         drivers = [joint for joint in linkage.joints if joint not in follows and joint not in linkage.chords]
         if drivers and follows.intersection(linkage.joints):
-            yield LiveLoop(rig, linkage, mechanism, drivers)
+            yield LiveLoop(rig, linkage, start, drivers, channels)
 
 
 # ---------------------------------------------------------------- what Blender calls

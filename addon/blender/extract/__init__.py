@@ -34,7 +34,7 @@ from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
-from .shapes import Children, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
+from .shapes import Children, Judged, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
 __all__ = ["document_ids", "extract", "own_ids"]
 
@@ -202,6 +202,7 @@ class _Reading:
     children: Children = field(default_factory=dict)
     switched: bool = False
     colored: bool = False
+    judged: Judged = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -224,7 +225,7 @@ class _Reading:
                 self._tell_of_uneven(obj, body, scale)
                 body.shapes = [scaled(shape, scale, body.com) for shape in body.shapes]
             self.moved.add(own)
-        if obj.type == "MESH" and mesh_was_edited(obj):
+        if obj.type == "MESH" and mesh_was_edited(obj, self.judged):
             self.report.warn(
                 "mesh-edited",
                 f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",

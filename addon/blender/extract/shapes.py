@@ -80,8 +80,12 @@ def is_own_mesh(obj: bpy.types.Object) -> bool:
     return any(shape.visual and shape.type == "mesh" and not shape.mesh for shape in record_of(obj).shapes)
 
 
-def mesh_was_edited(obj: bpy.types.Object) -> bool:
-    """Whether the mesh no longer is the surface of the shapes that it was made for."""
+#: What is known of meshes already: bodies that are alike share theirs.
+Judged = dict[tuple[object, ...], bool]
+
+
+def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool:
+    """Whether the mesh no longer is the surface of the shapes that it was made for. ``judged`` keeps the answers."""
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
     if not shapes or is_own_mesh(obj):
         return False
@@ -92,6 +96,16 @@ def mesh_was_edited(obj: bpy.types.Object) -> bool:
     com = np.array(record_of(obj).com)
     for shape in shapes:
         shape.pose[:3, 3] -= com
+    judged = {} if judged is None else judged
+    alike = tuple((shape.type, *shape.size.items(), *shape.spheres, shape.pose.tobytes()) for shape in shapes)
+    key = (obj.data.session_uid, *(tuple(corner) for corner in obj.bound_box), *alike)
+    if key not in judged:
+        judged[key] = _was_edited(obj, shapes)
+    return judged[key]
+
+
+def _was_edited(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
+    """The same for shapes in the axes of the mesh."""
     halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
     low = np.min([at - half for at, half in halves], axis=0)
     high = np.max([at + half for at, half in halves], axis=0)

@@ -32,7 +32,7 @@ _Pair = frozenset[bpy.types.Object]
 def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
     """Make the constraints that keep bodies of a model from colliding, and take away those that do so no more."""
     model = settings(rig)
-    wanted = set() if model.self_collide else set(_pairs(rig))
+    wanted = set() if model.self_collide else _some_pairs(rig)
     if wanted and len(wanted) <= _MOST:
         report.info(
             "self-collision",
@@ -43,7 +43,7 @@ def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: R
         report.warn(
             "self-collision",
             f"Bodies of the model collide with each other under physics, which they do not in its own program: "
-            f"{len(wanted)} pairs are too many to keep apart",
+            f"more than {_MOST} pairs are too many to keep apart",
         )
         wanted = set()
     there = {_ends(empty): empty for empty in apart_of(rig, world)}
@@ -51,6 +51,17 @@ def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: R
         _hold_nothing(rig, world, pair)
     for pair, empty in there.items():  # what is not wanted any more stays: Blender's simulation may still have it
         empty.rigid_body_constraint.disable_collisions = pair in wanted
+
+
+def _some_pairs(rig: bpy.types.Object) -> set[_Pair]:
+    """The pairs that are to be kept apart, all of them or one more than can be: there are as many as the square of the
+    bodies."""
+    found: set[_Pair] = set()
+    for pair in _pairs(rig):
+        found.add(pair)
+        if len(found) > _MOST:
+            break
+    return found
 
 
 def apart_of(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
@@ -67,17 +78,13 @@ def _ends(empty: bpy.types.Object) -> _Pair:
 def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
     """Pairs of bodies of one assembly that could collide and have no joint between them."""
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
-    solid = [obj for obj in bodies if any(obj.rigid_body.collision_collections)]
+    solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections)}
     records = (record_of(empty).joint for empty in parts(rig, "JOINT"))
     anchor = settings(rig).anchor
     jointed = {frozenset(ends_of(joint, anchor)) for joint in records if is_held(joint)}
     top = settings(rig).collection
     folders = set(top.children_recursive) if top is not None else set()
-    homes: dict[bpy.types.Collection, list[bpy.types.Object]] = {}
-    for obj in solid:
-        for folder in folders.intersection(obj.users_collection):
-            homes.setdefault(folder, []).append(obj)
-    for group in homes.values():
+    for group in ([obj for obj in folder.objects[:] if obj in solid] for folder in folders):
         for first, second in combinations(group, 2):
             moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)
             pair = frozenset((first, second))

@@ -9,8 +9,9 @@ as the file has it. Measured against the free rotation of a tensor with products
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -117,9 +118,7 @@ def put_masses(obj: bpy.types.Object) -> None:
         record_of(obj).flywheel.rigid_body.mass = max(record_of(obj).mass * _share(obj), LEAST_MASS)
 
 
-def put_flywheel(
-    obj: bpy.types.Object, pieces: Sequence[bpy.types.Object], world: bpy.types.RigidBodyWorld, kinematic: bool
-) -> bool:
+def put_flywheel(obj: bpy.types.Object, pieces: Sequence[bpy.types.Object], there: Placed, kinematic: bool) -> bool:
     """Give a body that is set up its flywheel, if it needs one, and both their masses. Whether it has one now. Not to
     be called in the middle of a run."""
     record = record_of(obj)
@@ -132,7 +131,7 @@ def put_flywheel(
         record.flywheel_share = 0.0
         put_masses(obj)
         return False
-    wheel = _ensure(obj, world)
+    wheel = _ensure(obj, there)
     wheel.data.clear_geometry()  # type: ignore[union-attr]
     corners, faces = box(*(float(edge) for edge in split.edges))
     wheel.data.from_pydata(corners.tolist(), [], faces)  # type: ignore[union-attr]
@@ -140,7 +139,7 @@ def put_flywheel(
     turned[:3, :3] = split.turn
     wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(turned.tolist())
     record.flywheel_share = split.share
-    body, weld = wheel.rigid_body, _ensure_weld(obj, world).rigid_body_constraint
+    body, weld = wheel.rigid_body, _ensure_weld(obj, there).rigid_body_constraint
     body.type, body.kinematic, body.collision_shape = "ACTIVE", kinematic, "BOX"
     body.use_margin, body.collision_margin = True, 0.0
     body.collision_collections = [False] * 20
@@ -167,10 +166,19 @@ def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
     )
 
 
-def _ensure(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
+class Placed(NamedTuple):
+    """A world, what was ``held`` in its collections, and which objects were ``linked`` to any: for all bodies at once,
+    since asking for each is to look through all of them each time."""
+
+    world: bpy.types.RigidBodyWorld
+    held: Collection[bpy.types.Object]
+    linked: Collection[bpy.types.Object]
+
+
+def _ensure(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
     record = record_of(obj)
     wheel = own_flywheel(obj)
-    if wheel is None or not wheel.users_collection:
+    if wheel is None or wheel not in there.linked:
         name = obj.name + _SUFFIX
         wheel = record.flywheel = bpy.data.objects.new(name, bpy.data.meshes.new(name))
         record_of(wheel).role, record_of(wheel).model, record_of(wheel).flywheel_of = "SHAPE", record.model, obj
@@ -182,15 +190,15 @@ def _ensure(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types
         wheel.hide_render = wheel.hide_select = True
         child_collection(record.model, "Collision").objects.link(wheel)
         wheel.hide_viewport = True
-    if wheel.name not in world.collection.objects:
-        world.collection.objects.link(wheel)
+    if wheel not in there.held:
+        there.world.collection.objects.link(wheel)
     return wheel
 
 
-def _ensure_weld(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
+def _ensure_weld(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
     record = record_of(obj)
     weld = own_weld(obj)
-    if weld is None or not weld.users_collection:
+    if weld is None or weld not in there.linked:
         weld = record.weld = bpy.data.objects.new(obj.name + _SUFFIX + " Weld", None)
         record_of(weld).model, record_of(weld).flywheel_of = record.model, obj
         weld.empty_display_type, weld.empty_display_size = "PLAIN_AXES", 1e-3
@@ -199,8 +207,8 @@ def _ensure_weld(obj: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.
         weld.matrix_parent_inverse, weld.matrix_basis = obj.matrix_parent_inverse, obj.matrix_basis.normalized()
         # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
         child_collection(record.model, "Joints").objects.link(weld)
-    if weld.name not in world.constraints.objects:
-        world.constraints.objects.link(weld)
+    if weld not in there.held:
+        there.world.constraints.objects.link(weld)
     return weld
 
 
@@ -230,12 +238,12 @@ def welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
     return [weld for weld in found if weld is not None]
 
 
-def is_lost_flywheel(obj: bpy.types.Object) -> bool:
-    """Whether an object is the flywheel of a body that was deleted."""
+def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
+    """Whether an object is the flywheel of a body that was deleted: it is not among those that are ``linked``."""
     record = record_of(obj)
     if not record.is_flywheel or record.model is None:
         return False
-    return record.flywheel_of is None or not record.flywheel_of.users_collection
+    return record.flywheel_of is None or record.flywheel_of not in linked
 
 
 def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import bpy
 
 from ..access import armature_settings, record_of
+from ..datablocks import linked_objects
 from .anchor import is_anchor
-from .flywheel import is_lost_flywheel
 from .ground import hand_down, heir_of_ground
 from .homes import simulated_in
 from .stripping import is_orphan, strip_physics
@@ -37,7 +39,8 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
     empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
     if bodies or empties:
         strip_physics(scene, bodies, empties)
-    gone = [obj for obj in mine if _is_helper(obj)]
+    linked = linked_objects()
+    gone = [obj for obj in mine if _is_helper(obj, linked)]
     shapes = {obj.data for obj in gone if obj.data is not None}
     bpy.data.batch_remove(gone)
     bpy.data.batch_remove([mesh for mesh in shapes if not mesh.users])  # bodies that look alike share theirs
@@ -47,7 +50,7 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
     return len(gone)
 
 
-def _is_helper(obj: bpy.types.Object) -> bool:
+def _is_helper(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
     """Whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with it."""
     record = record_of(obj)
-    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan(obj) or is_lost_flywheel(obj)
+    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan(obj, linked)

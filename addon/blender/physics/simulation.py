@@ -6,6 +6,7 @@ import bpy
 
 from ...model.report import Report
 from ..access import record_of, settings
+from ..datablocks import linked_objects
 from ..joint_properties import KnuckleJoint
 from ..model_parts import parts
 from . import progress, runs, undoing
@@ -15,6 +16,7 @@ from .collision import collision_children, put_collision
 from .constraints import put_constraint
 from .flywheel import (
     LEAST_MASS,
+    Placed,
     drop_unused,
     flywheels,
     keep_mass,
@@ -62,6 +64,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     kinematic = settings(rig).drive == "KEYS"
     # what was in a world before keeps its rigid body and its constraint: only being linked counts
     linked = {*world.collection.objects[:], *world.constraints.objects[:]}
+    there = Placed(world, linked, linked_objects())
     for obj in bodies:
         if obj in linked:
             keep_mass(obj)
@@ -71,7 +74,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             progress.end(scene)
         put_collision(obj, children.get(obj, ()), world, linked)
         _put_body(obj, friction, kinematic, obj in welded)
-        put_flywheel(obj, children.get(obj, ()), world, kinematic)
+        put_flywheel(obj, children.get(obj, ()), there, kinematic)
     _remove_flywheels(scene, *drop_unused(rig))
     model = settings(rig)
     tell_of_light(bodies, report)

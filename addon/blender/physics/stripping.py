@@ -22,12 +22,13 @@ The user deletes in any order, and what is hidden or cannot be selected stays be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 import bpy
 
 from ..access import record_of
+from ..datablocks import linked_objects
 from ..model_parts import parts
 from ..workshop import Objects, at_work, workshop
 from .flywheel import is_lost_flywheel
@@ -77,7 +78,8 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
         return False
     vanished = _held.get(uid, frozenset()) - _uids(world.constraints)
     widows = [empty for empty in _members(world.constraints) if _is_widow(empty)]
-    orphans = [obj for obj in _members(world.collection) if is_orphan(obj)]
+    linked = linked_objects()
+    orphans = [obj for obj in _members(world.collection) if is_orphan(obj, linked)]
     _unlink(widows, world.constraints)
     _unlink(orphans, world.collection)
     _held[uid] = _uids(world.constraints)
@@ -151,18 +153,19 @@ def forget_simulations() -> None:
     _held.clear()
 
 
-def is_orphan(obj: bpy.types.Object) -> bool:
-    """Whether an object is the collision shape or the flywheel of a body that was deleted."""
-    if is_lost_flywheel(obj):
+def is_orphan(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
+    """Whether an object is the collision shape or the flywheel of a body that was deleted: that is not ``linked``."""
+    if is_lost_flywheel(obj, linked):
         return True
     if record_of(obj).shape < 0 or record_of(obj).model is None:
         return False
-    return obj.parent is None or not obj.parent.users_collection
+    return obj.parent is None or obj.parent not in linked
 
 
 def _unlink(objects: Objects, collection: bpy.types.Collection | None) -> None:
+    held = set(_members(collection))
     for obj in objects:
-        if collection is not None and obj.name in collection.objects:
+        if collection is not None and obj in held:
             collection.objects.unlink(obj)
 
 

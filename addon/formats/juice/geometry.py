@@ -95,7 +95,9 @@ def same_pose(a: Array, b: Array) -> bool:
 
 
 def _axes(yaw: Array, pitch: Array, roll: Array) -> Array:
-    return rotations(np.stack([yaw, pitch, roll], axis=1))[:, :, 2]
+    """The z axes (n, 3) of ``rotations``."""
+    (cy, cp, cr), (sy, sp, sr) = map(_cos, (yaw, pitch, roll)), map(_sin, (yaw, pitch, roll))
+    return np.array([cy * sr + sy * sp * cr, sy * sr - cy * sp * cr, cp * cr]).T
 
 
 def _cos(degrees: Array) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -76,7 +77,10 @@ def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> 
     for item in dataclasses.fields(record):
         if item.name in leave or item.name == "line":
             continue
-        mine, theirs = _plain(getattr(record, item.name)), _plain(getattr(other, item.name))
+        mine, theirs = getattr(record, item.name), getattr(other, item.name)
+        if mine is theirs or (type(mine) in _SCALARS and mine == theirs):
+            continue
+        mine, theirs = _plain(mine), _plain(theirs)
         if item.name == "extra":
             mine = {key: value for key, value in mine.items() if theirs.get(key) != value}
             theirs = {}
@@ -120,7 +124,15 @@ def _restored(name: str, value: Any) -> Any:
     return tuple(value) if name in _TUPLES else value
 
 
+#: What JSON has as it is.
+_SCALARS = frozenset({str, int, bool, float})
+
+
 def _plain(value: Any) -> Any:
+    if type(value) is float:  # most values are; numpy's own functions take their time for one number
+        return value if math.isfinite(value) else None
+    if value is None or type(value) in _SCALARS:
+        return value
     if dataclasses.is_dataclass(value):
         return plain(value)
     if isinstance(value, np.ndarray):
@@ -131,7 +143,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 

@@ -27,8 +27,8 @@ WORDS: dict[str, str] = {
     "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own program. Self-Collision in the World panel switches that": (
         "Unter Physik stoßen Körper eines Skeletts oder Systems nicht aneinander, wie im Programm der Datei. Selbstkollision im Feld Welt schaltet das"
     ),
-    "Bodies of the model collide with each other under physics, which they do not in its own program: {} pairs are too many to keep apart": (
-        "Körper des Modells stoßen unter Physik aneinander, was sie im eigenen Programm nicht tun: {} Paare sind zu viele, um sie auseinanderzuhalten"
+    "Bodies of the model collide with each other under physics, which they do not in its own program: more than {} pairs are too many to keep apart": (
+        "Körper des Modells stoßen unter Physik aneinander, was sie im eigenen Programm nicht tun: mehr als {} Paare sind zu viele, um sie auseinanderzuhalten"
     ),
     "Physics begins at frame {}: a run to frame {} has no frames": (
         "Die Physik beginnt in Frame {}: ein Lauf bis Frame {} hat keine Frames"

@@ -1,0 +1,96 @@
+"""Large models: a factory of robots in nested assemblies comes back as it was, and nothing asks of each body what is to
+be looked up once for all of them. Counts, not times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("bpy")
+
+import bpy
+
+from addon import formats
+from addon.blender.access import record_of
+from addon.blender.animation import live_loops
+from addon.blender.build import BuildOptions, build
+from addon.blender.extract import extract
+from addon.blender.model_parts import parts, rig_in
+from addon.blender.physics import apart, stripping
+from tests.bench import factory
+from tests.bench.mechanisms import star
+
+
+class Counted:
+    """A function of a module, and how often it was called."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> None:
+        self.calls, self._act = 0, getattr(module, name)
+        monkeypatch.setattr(module, name, self)
+
+    def __call__(self, *words: object) -> object:
+        self.calls += 1
+        return self._act(*words)
+
+
+def put_factory(folder: Path, robots: int) -> tuple[Path, bpy.types.Collection]:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    path = factory.written(folder, robots)
+    return path, build(formats.load(path), bpy.context, BuildOptions())
+
+
+def test_a_factory_comes_back_through_a_saved_file(tmp_path: Path) -> None:
+    path, collection = put_factory(tmp_path, 20)
+    rig = rig_in(collection)
+    assert len(parts(rig, "BODY")) == factory.bodies_in(20)
+    assert sum(record_of(empty).joint.loop for empty in parts(rig, "JOINT")) == factory.loops_in(20)
+    name, blend = collection.name, str(tmp_path / "factory.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=blend)
+    bpy.ops.wm.open_mainfile(filepath=blend)
+    out = tmp_path / "out.json"
+    formats.save(extract(bpy.data.collections[name]), out)
+    assert out.read_bytes() == path.read_bytes()
+
+
+def test_the_loops_of_a_factory_share_one_look_at_its_channels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, collection = put_factory(tmp_path, 11)
+    rig = rig_in(collection)
+    live_loops.forget()
+    looks = Counted(monkeypatch, live_loops, "servo_channels")
+    assert len(live_loops.live_loops(rig)) == factory.loops_in(11) == 3
+    assert looks.calls == 1
+
+
+def test_a_frame_looks_for_what_is_linked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, collection = put_factory(tmp_path, 6)
+    wheels = [obj for obj in collection.all_objects if record_of(obj).is_flywheel]
+    assert len(wheels) > 20, "each of them was asked for the collections that it is in"
+    looks = Counted(monkeypatch, stripping, "linked_objects")
+
+    def each(_obj: object) -> object:
+        raise AssertionError("an object was asked for its collections: that looks through all objects of the file")
+
+    monkeypatch.setattr(bpy.types.Object, "users_collection", property(each))
+    bpy.context.scene.frame_set(2)
+    assert looks.calls <= 2
+
+
+def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    monkeypatch.setattr(apart, "_MOST", 50)
+    seen: list[object] = []
+    pairs = apart._pairs
+
+    def watched(rig: object) -> object:
+        for pair in pairs(rig):
+            seen.append(pair)
+            yield pair
+
+    monkeypatch.setattr(apart, "_pairs", watched)
+    mechanism = formats.loads(star(60).encode(), "star.jm")
+    mechanism.source.format = "skel"  # whose program keeps the bodies of a skeleton apart: 1,711 pairs
+    report = mechanism.report
+    build(mechanism, bpy.context, BuildOptions(gait=False))
+    assert len(seen) == 51
+    assert any("more than 50 pairs are too many" in entry.message for entry in report.entries)
