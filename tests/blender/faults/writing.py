@@ -64,7 +64,17 @@ def writers(folder: Path) -> dict[str, Callable[[int], None]]:
 
     def batch(which: int) -> None:
         with redirect_stdout(StringIO()):
-            knuckle(["convert", str(folder / "in" / f"batch{which}"), "--out-dir", str(out / "batch"), "--to", "juice", "--quiet"])
+            knuckle(
+                [
+                    "convert",
+                    str(folder / "in" / f"batch{which}"),
+                    "--out-dir",
+                    str(out / "batch"),
+                    "--to",
+                    "juice",
+                    "--quiet",
+                ]
+            )
 
     return {
         "model.jm": lambda _which: bpy.ops.export_scene.mechanism(filepath=str(out / "model.jm"), format="juice"),
