@@ -60,8 +60,8 @@ def faults(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def told_by(path: Path) -> tuple[int, bytes]:
-    """What must be as it was: all of it, but of a video what goes before the pictures only in its length, since one byte
-    of the rate that is stated there is now this, now that."""
+    """What must be as it was: all of it, but of a video what goes before the pictures only in its length, since one
+    byte that is stated there is now this, now that."""
     data = path.read_bytes()
     return len(data), data[data.index(b"mdat") if path.suffix == ".mp4" and b"mdat" in data else 0 :]
 

@@ -1,4 +1,4 @@
-"""Videos that ended early are not delivered, and places that nobody can write to are told with file, reason and remedy."""
+"""Videos that ended early are not delivered, and places that nobody can write to are told with file and reason."""
 
 from __future__ import annotations
 
