@@ -3,13 +3,11 @@ place. What it wrote is looked at before it may stand there."""
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
-from ..formats.files import cannot_write
+from ..formats.files import in_place_of, no_room
 from ..model.report import FormatError
 
 #: What the last bytes of a .blend have in them: the end of its blocks, or of the table of a compressed one.
@@ -28,19 +26,11 @@ def is_whole_blend(path: str | os.PathLike[str]) -> bool:
 
 def write_blend(path: Path, write: Callable[[str], object]) -> None:
     """Have ``write`` write a .blend beside a path, and put it there once it is whole. FormatError where it is not."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
-    beside = target.with_name(f".{target.stem[:40]}.{os.getpid()}.part.blend")
     try:
-        write(str(beside))
-        if not is_whole_blend(beside):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.replace(beside, target)
-    except OSError as error:
-        raise cannot_write(error, path) from error
+        with in_place_of(path, ".blend") as beside:
+            os.remove(beside)  # of a file that is there already, Blender would keep a copy
+            write(beside)
+            if not is_whole_blend(beside):
+                raise no_room()
     except RuntimeError as error:  # Blender's own words
         raise FormatError(f"Blender could not save it: {error}".strip(), path=str(path)) from error
-    finally:
-        with suppress(OSError):
-            os.remove(beside)

@@ -22,6 +22,11 @@ class ByPath(Generic[F]):
 
     fields: tuple[F, ...]
 
+    def __class_getitem__(cls, _field: object) -> type:
+        """The class itself: ``typing`` would remember each field's class for ever, and with it a version of the
+        extension that another has taken the place of."""
+        return cls
+
     def __iter__(self) -> Iterator[F]:
         return iter(self.fields)
 

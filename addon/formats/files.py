@@ -139,6 +139,15 @@ def _unmarked(encoding: str) -> str:
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write beside the file, then put it in its place: after a failure the old file is still whole."""
+    with in_place_of(path) as beside, open(beside, "wb") as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]:
+    """An empty file beside ``path`` to be filled: on leaving it is on the disk and in the place of what was there, or
+    gone. Whoever is killed meanwhile leaves it, hidden, and the old file whole; who writes there an hour later removes
+    it. ``ending``: what else its name ends with. FormatError for what the disk will not have."""
     try:
         target = Path(os.path.realpath(os.fspath(path)))
         is_folder = target.is_dir()
@@ -151,10 +160,10 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         prefix = f".{target.name[:_SHORT]}."  # a name may be as long as the disk allows
         _remove_old(target.parent, prefix)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=_PART)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=_PART + ending)
+        os.close(handle)
+        yield temporary
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, target)
@@ -172,6 +181,11 @@ def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> F
     reason = getattr(error, "strerror", None) or str(error)
     remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
     return FormatError(f"the file cannot be written: {reason}", path=ascii_safe(path), remedy=remedy)
+
+
+def no_room() -> OSError:
+    """What a full disk says, for those who do not ask it themselves."""
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def ascii_safe(path: str | os.PathLike[str]) -> str:
@@ -196,7 +210,7 @@ def _remove_old(folder: Path, prefix: str) -> None:
     """Remove what was left by those who were killed while they wrote this file."""
     with contextlib.suppress(OSError):
         for each in os.scandir(folder):
-            if each.name.startswith(prefix) and each.name.endswith(_PART):
+            if each.name.startswith(prefix) and _PART in each.name[len(prefix) :]:
                 with contextlib.suppress(OSError):
                     if time.time() - each.stat().st_mtime > _OLD:
                         os.unlink(each.path)

@@ -76,7 +76,11 @@ class Plant:
         """World poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
         stand = np.array(self.rig.matrix_world, dtype=np.float64)[None]
         if self._holder is not None:
-            self._holder.all_objects.foreach_get("matrix_world", self._buffer)
+            try:
+                self._holder.all_objects.foreach_get("matrix_world", self._buffer)
+            except ReferenceError:  # the user deleted it, and left the bodies
+                self._holder = None
+        if self._holder is not None:
             bodies = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
         else:
             bodies = np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)

@@ -47,7 +47,8 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     """Take objects out of a scene's world, bodies with the rigid body that they had in it. A world that is switched off
     runs meanwhile; its cache, if it is baked, is freed."""
     world = scene.rigidbody_world
-    for empty in empties:
+    others = _others_of(world, bodies, empties)
+    for empty in [*empties, *others]:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
     _busy.add(scene.session_uid)  # these constraints have to stay where they are
@@ -68,6 +69,23 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     if bodies:
         with _at_work(bodies):
             bpy.ops.rigidbody.objects_remove()
+    for empty, (one, two) in others.items():
+        empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two
+
+
+Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
+
+
+def _others_of(world: bpy.types.RigidBodyWorld, bodies: Objects, empties: Objects) -> dict[bpy.types.Object, Ends]:
+    """What else in a world holds bodies: constraints that a user made, or that have lost what we knew of them, with
+    their ends. The simulation has to let go of them too."""
+    going, known = set(bodies), set(empties)
+    found = {}
+    for empty in _members(world.constraints):
+        held = empty.rigid_body_constraint
+        if held is not None and empty not in known and not going.isdisjoint((held.object1, held.object2)):
+            found[empty] = held.object1, held.object2
+    return found
 
 
 def part_with_lost(scene: bpy.types.Scene) -> bool:

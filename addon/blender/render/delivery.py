@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-from contextlib import suppress
 
-from ...formats.files import cannot_write
+from ...formats.files import cannot_write, in_place_of, no_room
 from ...model.report import FormatError
 from .pictures import is_whole
 from .presets import PICTURES, VIDEOS
+from .wholeness import is_whole_gif, is_whole_mp4, is_whole_webm
 
 
 def ending_of(path: str) -> str:
@@ -34,15 +33,16 @@ def deliver(result: str, path: str) -> None:
     """Move the finished file to its place, making the folder if needed: half a film is never seen there."""
     if not os.path.isfile(result) or os.path.getsize(result) == 0:
         raise FormatError("Blender wrote no picture", path=path, remedy="Look at its messages on the terminal.")
-    if result.endswith(".png") and not is_whole(result):  # on a full disk Blender says nothing of it
-        raise cannot_write(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), path)
-    target = os.path.realpath(path)
+    whole = _WHOLE.get(os.path.splitext(result)[1])
+    if whole is not None and not whole(result):  # on a full disk Blender says nothing of it
+        raise cannot_write(no_room(), path)
     try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copyfile(result, target + ".part")
-        os.replace(target + ".part", target)
+        os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
     except OSError as error:
         raise cannot_write(error, path) from error
-    finally:
-        with suppress(OSError):  # what a full disk had room for
-            os.remove(target + ".part")
+    with in_place_of(path) as beside:
+        shutil.copyfile(result, beside)
+
+
+#: What tells of a file of each ending whether it was written to its end.
+_WHOLE = {".png": is_whole, ".mp4": is_whole_mp4, ".webm": is_whole_webm, ".gif": is_whole_gif}

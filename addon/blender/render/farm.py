@@ -3,7 +3,6 @@ ranges of its frames, encode them."""
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 import bpy
 
-from ...formats.files import cannot_write
+from ...formats.files import cannot_write, no_room
 from ...model.report import FormatError, Report
 from ..model_parts import parts, rig_in
 from ..saving import is_whole_blend
@@ -59,7 +58,7 @@ def save_stage(scenes: Sequence[bpy.types.Scene], blend: str, report: Report) ->
         result = os.path.join(room, "stage.blend")
         bpy.data.libraries.write(result, set(scenes), path_remap="ABSOLUTE", compress=True)
         if not is_whole_blend(result):
-            raise cannot_write(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), blend)
+            raise cannot_write(no_room(), blend)
         deliver(result, blend)
 
 

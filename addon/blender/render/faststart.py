@@ -23,7 +23,7 @@ def put_index_first(path: str) -> bool:
     """Move the index of the MP4 at ``path`` to its front; False where it stands there already, or where the file is not
     as this expects: it then stays as it is."""
     with open(path, "rb") as file:
-        boxes = list(_boxes_of(file, os.path.getsize(path)))
+        boxes = list(boxes_of(file, os.path.getsize(path)))
         kinds = [kind for kind, _start, _end in boxes]
         if "moov" not in kinds or "mdat" not in kinds or kinds.index("moov") < kinds.index("mdat"):
             return False
@@ -43,7 +43,7 @@ def put_index_first(path: str) -> bool:
     return True
 
 
-def _boxes_of(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
+def boxes_of(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
     """The outermost boxes of a file: their kinds, where each begins and ends."""
     at = 0
     while at + 8 <= size:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import bpy
 
+from ...formats.files import cannot_write
 from ...model.report import FormatError
 from ..compat import render_path, strips_of
 from .delivery import deliver, ending_of
@@ -32,12 +33,15 @@ def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
         raise FormatError("a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm or .gif.")
     with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
         result = os.path.join(room, f"film{ending}")
-        if ending == ".gif":
-            save_loop(pictures, result, fps)
-        else:
-            splice(pictures, result, fps)
-        if ending == ".mp4":
-            put_index_first(result)
+        try:
+            if ending == ".gif":
+                save_loop(pictures, result, fps)
+            else:
+                splice(pictures, result, fps)
+            if ending == ".mp4":
+                put_index_first(result)
+        except OSError as error:
+            raise cannot_write(error, out) from error
         deliver(result, out)
     return len(pictures)
 

@@ -1,0 +1,82 @@
+"""Videos that ended early are not delivered, and places that nobody can write to are told with file and reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.blender.ui.small import put
+
+
+@pytest.mark.parametrize("ending", [".mp4", ".webm", ".gif"])
+def test_a_video_that_ends_early_never_takes_the_place_of_one(blank: Any, tmp_path: Path, ending: str) -> None:
+    import bpy
+
+    from addon.blender.render.delivery import deliver
+    from addon.blender.render.video import encode
+    from addon.model.report import FormatError
+
+    for number in range(1, 4):
+        image = bpy.data.images.new("frame", 64, 64)
+        image.pixels.foreach_set([number / 4.0, 0.25, 0.5, 1.0] * (64 * 64))
+        image.file_format, image.filepath_raw = "PNG", str(tmp_path / f"{number:06d}.png")
+        image.save()
+    whole = tmp_path / f"whole{ending}"
+    encode(str(tmp_path), str(whole), 25.0)  # delivers: what is whole is taken for it
+    data, target = whole.read_bytes(), tmp_path / f"film{ending}"
+    target.write_bytes(b"the one before")
+    short = tmp_path / f"short{ending}"
+    for part in range(1, 20):
+        short.write_bytes(data[: len(data) * part // 20])
+        with pytest.raises(FormatError, match=r"(?s)film.*No space left"):
+            deliver(str(short), str(target))
+    assert target.read_bytes() == b"the one before"
+    assert not [path for path in tmp_path.iterdir() if ".part" in path.name]
+
+
+PLACES = {
+    "a folder": ("folder.skel", "this is a folder"),
+    "beneath a file": ("flapper.jm/x.skel", "no folder"),
+    "in no folder": ("nowhere/x.skel", "no folder"),
+    "too long a name": ("x" * 300 + ".skel", "too long"),
+    "where nobody writes": ("/proc/x.skel", "cannot be written"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_that_cannot_be_written_to_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, place: str
+) -> None:
+    from addon.cli import main
+
+    name, reason = PLACES[place]
+    if name.startswith("/proc") and not Path("/proc/self").exists():
+        pytest.skip("there is no /proc")
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "flapper.jm")
+    (tmp_path / "folder.skel").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["convert", "flapper.jm", name]) == 1
+    told = capsys.readouterr().err
+    assert reason in told
+    assert name[:20] in told
+    assert len(told.splitlines()) <= 2, "one line, with what to do"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_operators_tell_it_too(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    import bpy
+
+    name = PLACES[place][0]
+    if name.startswith("/proc") and not Path("/proc/self").exists():
+        pytest.skip("there is no /proc")
+    bpy.ops.import_scene.mechanism(filepath=str(put(tmp_path / "flapper.jm")), gait_seconds=0.2)
+    (tmp_path / "folder.skel").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RuntimeError, match=r"(?i)folder|written|long") as refusal:
+        bpy.ops.export_scene.mechanism(filepath=str(tmp_path / name), format="skel")
+    assert "Traceback" not in str(refusal.value)
+    assert sorted(tmp_path.rglob("*")) == before
