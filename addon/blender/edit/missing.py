@@ -16,14 +16,13 @@ from ..physics.homes import home_of
 FILED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE", "LABEL")
 _MOST_NAMES = 3
 
-
+#: A model's objects by role.
 Parts = Mapping[str, list[bpy.types.Object]]
 
 
 def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
     """What a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at hand.
-    Parts that were deleted with all that held them are
-    not among it: that is how a model is made smaller."""
+    What was deleted with all that held it is not among it: that is how a model is made smaller."""
     return list(_missing(rig, parts_by_role(rig) if every is None else every))
 
 
