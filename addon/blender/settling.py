@@ -110,7 +110,8 @@ def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> No
         if rig.type != "ARMATURE" or record_of(rig).role != "MODEL" or is_foreign(rig) or not rig.users_scene:
             continue
         key = rig.session_uid, rig.data.session_uid
-        if key not in _settled or settings(rig).rig is None:
+        cleared = settings(rig).rig is None and settings(rig).collection is None  # it stays to be seen that it was
+        if not cleared and (key not in _settled or settings(rig).rig is None):
             _settled.add(key)
             settle(rig)
             _seen["armatures"] = None  # it has another owner now

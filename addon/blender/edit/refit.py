@@ -97,7 +97,7 @@ def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 def is_unfitted(empty: bpy.types.Object) -> bool:
     """Whether a joint's empty was moved since its bones were made for it. Asked of all at every redraw."""
-    return [number for row in empty.matrix_basis for number in row] != _fitted(record_of(empty))
+    return [row[at] for row in empty.matrix_basis[:] for at in range(4)] != _fitted(record_of(empty))
 
 
 def _fitted(record: KnuckleObject) -> list[float]:
