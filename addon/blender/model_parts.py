@@ -163,6 +163,17 @@ def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 
 
+def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
+    """All of the model's objects by their roles, in one look through its collection."""
+    collection, out = _collection(rig), dict[str, list[bpy.types.Object]]()
+    for obj in collection.all_objects if collection is not None else ():
+        record = record_of(obj)
+        role = record.role
+        if role in _ROLES and record.model == rig:
+            out.setdefault(role, []).append(obj)
+    return out
+
+
 def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The parts that the user moved out of the model's collection, into others of a scene."""
     collection = _collection(rig)
@@ -210,6 +221,12 @@ def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
 def root_bones(rig: bpy.types.Object) -> dict[str, str]:
     """The names of the bones that carry a model's roots, by the ids of their bodies."""
     return {root: name for (joint, root, _step), name in _bones_by_task(rig).items() if root and not joint}
+
+
+def carrying_bones(rig: bpy.types.Object) -> tuple[set[str], set[str]]:
+    """The ids of the joints that bones turn, and of the bodies of the roots that bones carry."""
+    tasks = _bones_by_task(rig)
+    return {joint for joint, _, _ in tasks if joint}, {root for joint, root, _ in tasks if root and not joint}
 
 
 def own_bones(rig: bpy.types.Object) -> set[str]:

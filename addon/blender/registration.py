@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from .. import cli
-from . import properties, settling, translations
+from . import properties, settling, ticks, translations
 from .animation import renamed
 from .edit import migration, symmetric
 from .physics import hooks
@@ -31,6 +31,7 @@ def register() -> None:
     from . import ui
 
     properties.register()
+    ticks.register()
     settling.register()  # first of all: others take a name that Blender numbered for the user's
     migration.register()  # before anybody looks at models
     renamed.register()  # before others: what they keep of bones is by their names
@@ -57,5 +58,6 @@ def unregister() -> None:
     renamed.unregister()
     migration.unregister()
     settling.unregister()
+    ticks.unregister()
     properties.unregister()
     _state["on"] = False

@@ -23,6 +23,8 @@ _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 #: The armatures that were seen to, with their data, by their ``session_uid``.
 _settled: set[tuple[int, int]] = set()
+#: What the armatures were when they were looked through last.
+_seen: dict[str, tuple[Any, ...] | None] = {"armatures": None}
 
 
 def settle(rig: bpy.types.Object) -> None:
@@ -97,30 +99,48 @@ def _was_numbered(name: str, before: str) -> bool:
 
 
 @persistent
-def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """See to the models that came."""
-    for update in depsgraph.updates:
-        rig: Any = update.id.original
-        if not isinstance(rig, bpy.types.Object) or rig.type != "ARMATURE" or record_of(rig).role != "MODEL":
-            continue
-        if is_foreign(rig):
+def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
+    """See to the models that came. Only where there are other armatures than before, or more users of one: to look for
+    them among all that Blender tells of would take long after every change."""
+    state = _state_of_armatures()
+    if state == _seen["armatures"]:
+        return
+    _seen["armatures"] = state
+    for rig in bpy.data.objects:
+        if rig.type != "ARMATURE" or record_of(rig).role != "MODEL" or is_foreign(rig) or not rig.users_scene:
             continue
         key = rig.session_uid, rig.data.session_uid
-        if key not in _settled or settings(rig).rig is None:
+        cleared = settings(rig).rig is None and settings(rig).collection is None  # it stays to be seen that it was
+        if not cleared and (key not in _settled or settings(rig).rig is None):
             _settled.add(key)
             settle(rig)
+            _seen["armatures"] = None  # it has another owner now
+
+
+def _state_of_armatures() -> tuple[Any, ...]:
+    """What is another where a model came, or came to be of this file."""
+    return tuple(
+        (data.session_uid, data.users, data.library is None, data.override_library is None, _owner(data))
+        for data in bpy.data.armatures
+    )
+
+
+def _owner(data: bpy.types.Armature) -> int:
+    rig = armature_settings(data).rig
+    return 0 if rig is None else rig.session_uid
 
 
 @persistent
 def forget(*_args: Any) -> None:
     """After undo, which may take back what was settled."""
     _settled.clear()
+    _seen["armatures"] = None
 
 
 @persistent
 def after_load(*_args: Any) -> None:
     """The models of a file were settled when they came into it."""
-    _settled.clear()
+    forget()
     for data in getattr(bpy.data, "armatures", ()):
         rig = armature_settings(data).rig
         if rig is not None and rig.data is not None:

@@ -3,27 +3,30 @@ redraw: it looks at records, and reads no document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import bpy
 
 from ...model.sides import name_list
 from ..access import armature_settings, record_of, settings
-from ..model_parts import is_foreign, joint_bones, parts, root_bones
+from ..model_parts import carrying_bones, is_foreign, parts, parts_by_role
 from ..physics.homes import home_of
 
 #: The roles of objects that stand for something of the model's file.
 FILED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE", "LABEL")
 _MOST_NAMES = 3
 
-
-def missing(rig: bpy.types.Object) -> list[str]:
-    """What a model lacks, in sentences; empty where it is whole. Parts that were deleted with all that held them are
-    not among it: that is how a model is made smaller."""
-    return list(_missing(rig))
+#: A model's objects by role.
+Parts = Mapping[str, list[bpy.types.Object]]
 
 
-def _missing(rig: bpy.types.Object) -> Iterator[str]:
+def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
+    """What a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at hand.
+    What was deleted with all that held it is not among it: that is how a model is made smaller."""
+    return list(_missing(rig, parts_by_role(rig) if every is None else every))
+
+
+def _missing(rig: bpy.types.Object, every: Parts) -> Iterator[str]:
     if record_of(rig).role != "MODEL" or settings(rig).rig is None:
         yield "What is known of the model as a whole was cleared"
     top = settings(rig).collection
@@ -32,7 +35,7 @@ def _missing(rig: bpy.types.Object) -> Iterator[str]:
         return
     if top.all_objects.get(rig.name) != rig:
         yield "The armature was deleted"
-    bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
+    bodies, joints = every.get("BODY", []), every.get("JOINT", [])
     gone = lost_ends(bodies, joints)
     if gone:
         yield f"Deleted, and still held by joints: {gone}"
@@ -60,10 +63,9 @@ def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) ->
 
 def _boneless(rig: bpy.types.Object, bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
     """The names of bodies that nothing in the armature moves."""
-    carried = joint_bones(rig).keys()
-    moved = {record_of(empty).joint.child for empty in joints if record_of(empty).source_id in carried}
-    moved |= {record_of(empty).joint.parent for empty in joints if record_of(empty).source_id in carried}
-    roots = root_bones(rig).keys()
+    carried, roots = carrying_bones(rig)
+    held = [record.joint for record in map(record_of, joints) if record.source_id in carried]
+    moved = {joint.child for joint in held} | {joint.parent for joint in held}
     names = [obj.name for obj in bodies if obj not in moved and record_of(obj).source_id not in roots]
     return name_list(names, _MOST_NAMES)
 

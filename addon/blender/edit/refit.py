@@ -92,12 +92,17 @@ def refit(rig: bpy.types.Object) -> Report:
 def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The joints whose empties were moved since their bones were made for them: posing still turns them where they
     were."""
-    return [empty for empty in parts(rig, "JOINT") if flat(empty.matrix_basis) != _fitted(record_of(empty))]
+    return [empty for empty in parts(rig, "JOINT") if is_unfitted(empty)]
+
+
+def is_unfitted(empty: bpy.types.Object) -> bool:
+    """Whether a joint's empty was moved since its bones were made for it. Asked of all at every redraw."""
+    return [row[at] for row in empty.matrix_basis[:] for at in range(4)] != _fitted(record_of(empty))
 
 
 def _fitted(record: KnuckleObject) -> list[float]:
-    fitted = list(record.fitted)
-    return fitted if any(fitted) else list(record.built)  # files from before this was kept
+    fitted = record.fitted[:]
+    return list(fitted) if any(fitted) else list(record.built)  # files from before this was kept
 
 
 def give_ids(rig: bpy.types.Object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
@@ -10,9 +11,9 @@ from ... import formats
 from ..access import record_of, settings
 from ..animation.gait import chased, wants_gait
 from ..build.folders import SEPARATOR
-from ..edit.refit import moved_joints
+from ..edit.refit import is_unfitted
 from ..edit.stops import block_parts
-from ..model_parts import file_name, joint_bones, parts, rigs_in
+from ..model_parts import bones_of, file_name, parts_by_role, rigs_in
 from ..physics.leftovers import leftovers
 from ..properties import control_property
 from ..records import is_angle
@@ -46,13 +47,14 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
         if shared:
             paragraph(context, layout, shared, "ERROR")
             return
-        draw_missing(context, layout)
+        every = parts_by_role(rig)
+        draw_missing(context, layout, every)
         model = settings(rig)
         split(layout)
         layout.prop(record_of(rig), "source_name")
-        joints = parts(rig, "JOINT")
+        joints = every.get("JOINT", [])
         loops = sum(record_of(empty).joint.loop for empty in joints)
-        fact(layout, "Bodies", str(len(parts(rig, "BODY"))))
+        fact(layout, "Bodies", str(len(every.get("BODY", ()))))
         many = f"{len(joints)}, {counted(loops, 'loop')}" if loops else str(len(joints))
         fact(layout, "Joints", told(many))
         row = formats.FORMATS.get(model.format)
@@ -65,7 +67,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
             layout.prop(model, "show_collision")
         overlay_button(layout)
         _assemblies(layout, model)
-        _tell_of_moved(context, layout, rig)
+        _tell_of_moved(context, layout, joints)
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")
@@ -89,12 +91,12 @@ def _assemblies(layout: bpy.types.UILayout, model: Any) -> None:
         button.path = row.path
 
 
-def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, joints: Iterable[bpy.types.Object]) -> None:
     """Joints that were moved by hand, and what makes the bones follow."""
-    moved = moved_joints(rig)
+    moved = sum(map(is_unfitted, joints))
     if moved:
         box = layout.box()
-        told = counted(len(moved), "joint was moved", "joints were moved")
+        told = counted(moved, "joint was moved", "joints were moved")
         paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
@@ -161,7 +163,7 @@ def _joint(
 ) -> None:
     joint = record_of(empty).joint
     split(layout, decorate=True)
-    chain = joint_bones(rig).get(record_of(empty).source_id, [])
+    chain = bones_of(empty)
     if not joint.active:
         paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:

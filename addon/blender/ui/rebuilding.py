@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..edit.missing import lost_models, missing, orphans
+from ..edit.missing import Parts, lost_models, missing, orphans
 from ..edit.rebuild import adopt, rebuild
 from ..translations import told
 from .common import ERRORS, Result, model_in, refuse, tell, why_foreign, why_linked_copy, why_no_model
@@ -51,10 +51,10 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
-    """What the model that is meant lacks, with the button; nothing where it is whole."""
+def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, every: Parts | None = None) -> None:
+    """What the model that is meant lacks, with the button; nothing where it is whole. ``every``: its parts by role."""
     rig = _meant(context)
-    lacks = missing(rig) if rig is not None else []
+    lacks = missing(rig, every) if rig is not None else []
     gone = rig is None and bool(orphans(context.scene))
     if not (lacks or gone):
         return

@@ -15,7 +15,6 @@ import numpy as np
 from bpy.props import FloatProperty
 
 from ...model.stops import Limits, beyond, put_within
-from ..access import armature_of, record_of
 from ..animation.check import changes
 from ..animation.posed import key_if_wanted
 from ..blocks import block_pose
@@ -23,6 +22,7 @@ from ..channels import Channel, block_turn
 from ..edit.stops import coordinates, counts_angles
 from ..model_parts import parts
 from ..posing import read_pose
+from ..ticks import names_of
 
 #: More pairs of stops than this get sliders without ends: dragging a stop shows many for a moment each.
 _MOST = 2000
@@ -64,16 +64,11 @@ _kept: dict[int, tuple[tuple[Any, ...], dict[str, list[Slider]]]] = {}
 
 def sliders_of(rig: bpy.types.Object) -> dict[str, list[Slider]]:
     """The sliders of a model's servos by bone, kept while its joints, stops and names stay."""
-    joints = parts(rig, "JOINT")
-    state = (
-        changes(),
-        tuple((empty.name, record_of(empty).joint.follows) for empty in joints),
-        tuple(armature_of(rig).bones.keys()),
-    )
+    state = changes(), names_of(rig)
     kept = _kept.get(rig.session_uid)
     if kept is None or kept[0] != state:
         rows: dict[str, list[Slider]] = {}
-        for each in coordinates(rig, joints):
+        for each in coordinates(rig, parts(rig, "JOINT")):
             if each.channel is not None:
                 angle = counts_angles(each)
                 prop = _property(each.channel, angle, each.stops)

@@ -18,7 +18,7 @@ from tests.blender.ui.small import MOTION
 from tests.blender.ui.snapshot import changed, snapshot
 
 #: Operators that need no model, and those that make one.
-_OTHERS = {"add_mechanism", "new_model"}
+_OTHERS = {"add_mechanism", "copy_check", "new_model", "self_check"}
 
 
 @pytest.mark.parametrize(("kind", "name"), [("Collection", "duo"), ("Object", "Left Leg"), ("Scene", "Scene")])

@@ -327,4 +327,8 @@ WORDS: dict[str, str] = {
     "The collection of {} was deleted: Check Mechanism makes it again": (
         "Die Sammlung von {} wurde gelöscht: Mechanismus prüfen macht sie neu"
     ),
+    "No servo that turns was told where to be (wheels are told how fast to turn): there is no tracking error": (
+        "Keinem Servo, der dreht, wurde gesagt, wo er sein soll (Rädern wird gesagt, wie schnell sie drehen sollen): "
+        "es gibt keinen Folgefehler"
+    ),
 }
