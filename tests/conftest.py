@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.core import CORE
 from tests.references import CORPUS
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# How long a machine that does other work takes to draw an example tells nothing of us.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks which tests have the marker

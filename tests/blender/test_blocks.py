@@ -66,6 +66,6 @@ def test_a_hundred_thousand_keys_take_a_moment(wild: bool) -> None:
     values = np.arange(100_000.0)[:, None] * [0.03, 0.01, 0.0] + 0.1 * rng.normal(size=(100_000, 3))
     values = rng.normal(size=(100_000, 3)) * 3.0 if wild else values
     _, quaternions = block_pose(values, np.eye(3), False)
-    begun = time.perf_counter()
+    begun = time.process_time()
     coordinates_of(None, quaternions, np.eye(3), False, False)
-    assert time.perf_counter() - begun < 0.7  # about 0.1 where nothing else runs
+    assert time.process_time() - begun < 0.7  # about 0.1 where nothing else runs

@@ -51,7 +51,7 @@ def test_servos_are_known_by_their_names(old: str, new: str, places: list[int | 
 def test_a_motion_sampled_at_another_rate_takes_no_time() -> None:
     rng = np.random.default_rng(0)
     old, new = np.arange(60_000) * 0.032, np.arange(45_001) * 0.0417
-    start = time.perf_counter()
+    start = time.process_time()
     places = alignment.keys(old, rng.standard_normal(len(old)), new, rng.standard_normal(len(new)))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert (np.diff(places[places >= 0]) > 0).all()

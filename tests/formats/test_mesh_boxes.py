@@ -66,11 +66,11 @@ def test_the_box_of_each_kind_of_file_is_the_one_it_was_written_with(tmp_path: P
 def test_a_file_that_cannot_be_read_is_a_trouble_and_nothing_else(tmp_path: Path, name: str) -> None:
     if name in {"lying.ply", "greedy.ply", "loose.ply", "negative.ply", "points.obj", "wild.obj", "short.ply"}:
         pytest.skip("Blender's readers are kept from it; how trimesh takes it does not matter")
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(MeshTrouble) as caught:
         mesh_box(put(tmp_path, name, samples.BROKEN[name]))
     assert str(caught.value)
-    assert time.monotonic() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 def test_nodes_of_a_collada_file_count_and_its_axis_does_not(tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ def test_nodes_that_multiply_are_stopped(tmp_path: Path) -> None:
     data = samples.dae(node='<instance_node url="#n30"/>', extra="").replace(
         b"<library_visual", library.encode() + b"<library_visual", 1
     )
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(MeshTrouble, match="nodes"):
         mesh_box(put(tmp_path, "many.dae", data))
-    assert time.monotonic() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 def test_points_that_no_polygon_uses_are_not_multiplied(tmp_path: Path) -> None:

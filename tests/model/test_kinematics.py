@@ -338,12 +338,12 @@ def test_a_chain_of_two_thousand_links_bends() -> None:
         Joint(f"j{k}", "", "revolute", str(k), str(k + 1), frame_parent=step, dofs=[Dof("rotation")])
         for k in range(count - 1)
     ]
-    began = time.perf_counter()
+    began = time.process_time()
     mechanism = Mechanism(bodies=made, joints=joints)
     tree = spanning_tree(mechanism)
     angle = 2 * math.pi / (count - 1)
     world = tree.forward({joint.id: np.array([angle]) for joint in joints})
-    assert time.perf_counter() - began < 3.0
+    assert time.process_time() - began < 3.0
     centre = np.array([0.5, 0.5 / math.tan(angle / 2)])
     distance = np.linalg.norm(world[0, :, :2, 3] - centre, axis=1)
     np.testing.assert_allclose(distance, 0.5 / math.sin(angle / 2), rtol=1e-9)
