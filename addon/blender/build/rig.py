@@ -16,6 +16,7 @@ from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
 from ..follower_marks import lock_follower
 from ..model_parts import own_bones
+from ..records import put_new
 from ..workshop import at_work, shown, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
@@ -32,21 +33,25 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     data.display_type = "STICK"
     names = edit_bones(rig, plan.bones)
     for name, bone in zip(names, plan.bones, strict=True):
-        bone_record(data.bones[name]).built_name = name
-        record_bone(rig, name, bone)
+        put_new(bone_record(data.bones[name]), {"built_name": name, **_bone_values(bone)})
     return rig, names
 
 
 def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
     """Keep with a bone which joint it turns, or which root it carries."""
     record = bone_record(armature_of(rig).bones[name])
+    for key, value in _bone_values(bone).items():
+        setattr(record, key, value)
+
+
+def _bone_values(bone: BonePlan) -> dict[str, Any]:
     if bone.link is None:
         assert bone.body is not None
-        record.root, record.joint = bone.body.id, ""
-        return
-    record.root, record.joint, record.step = "", bone.link.joint.id, bone.step
+        return {"root": bone.body.id, "joint": ""}
+    values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step}
     if bone.degrees.block is not None:
-        record.turn = [float(x) for x in block_axes(bone).ravel()]
+        values["turn"] = [float(x) for x in block_axes(bone).ravel()]
+    return values
 
 
 def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
