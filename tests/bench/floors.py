@@ -8,7 +8,6 @@ from mathutils import Matrix
 
 from addon.blender import compat
 
-
 #: Meshes of the floor, each in a colour of its own: as many as an import makes of equal bodies.
 _COLORS = 39
 

@@ -1,4 +1,5 @@
-"""How much memory an import takes at most, beside the floor's scene, with frames where the file has them: each in a process of its own."""
+"""How much memory an import takes at most, beside the floor's scene, with frames where the file has them: each in a
+process of its own."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
         for name, path in files.items():
             ours = _peak(small[name], _BUILD.format(str(path)))
             bar = BAR if size >= JUDGED else None
-            yield Row(f"memory of an import from {name}", size, "bodies", ours, floors[frames[name]], "floor", bar, measure="MB")
+            floor = floors[frames[name]]
+            yield Row(f"memory of an import from {name}", size, "bodies", ours, floor, "floor", bar, measure="MB")
 
 
 def _peak(warm: str, work: str) -> float:
