@@ -1,5 +1,5 @@
-"""Import beside the shortest script that makes the same scene: bodies sharing a mesh per colour, hinge constraints, an armature,
-all on its bones, keys on every bone, and nothing that makes them a model."""
+"""Import beside the shortest script that makes the same scene: bodies sharing a mesh per colour, hinge constraints, an
+armature that carries them, keys on every bone, and nothing that makes them a model."""
 
 from __future__ import annotations
 
