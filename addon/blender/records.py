@@ -27,7 +27,8 @@ DOF_VECTORS = ("start", "start_rates")
 def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
     """Set properties of a group that was made just now. What a property is anyway is not written: every value that is
     set takes time and memory of its own."""
-    usual = _usual(type(record))
+    kind: Any = type(record)
+    usual = _usual(kind)
     for name, value in values.items():
         if usual[name] != repr(value):  # which tells 0 from -0
             setattr(record, name, value)
