@@ -42,9 +42,11 @@ def _usual(kind: type[bpy.types.PropertyGroup]) -> dict[str, str]:
 
 
 def _usual_value(each: Any) -> Any:
-    if getattr(each, "is_array", False):
+    if each.type in {"POINTER", "COLLECTION"}:
+        return None
+    if each.type in {"BOOLEAN", "INT", "FLOAT"} and each.is_array:
         return list(each.default_array)
-    return getattr(each, "default", None)  # of pointers and collections none
+    return each.default
 
 
 def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
