@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -23,14 +24,37 @@ DOF_FIELDS = (
 DOF_VECTORS = ("start", "start_rates")
 
 
+def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
+    """Set properties of a group that was made just now. What a property is anyway is not written: every value that is
+    set takes time and memory of its own."""
+    kind: Any = type(record)
+    usual = _usual(kind)
+    for name, value in values.items():
+        if usual[name] != repr(value):  # which tells 0 from -0
+            setattr(record, name, value)
+
+
+@cache
+def _usual(kind: type[bpy.types.PropertyGroup]) -> dict[str, str]:
+    """How the properties of a group read where nobody has set them, by their names."""
+    every: Any = kind.bl_rna.properties
+    return {each.identifier: repr(_usual_value(each)) for each in every}
+
+
+def _usual_value(each: Any) -> Any:
+    if each.type in {"POINTER", "COLLECTION"}:
+        return None
+    if each.type in {"BOOLEAN", "INT", "FLOAT"} and each.is_array:
+        return list(each.default_array)
+    return each.default
+
+
 def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
-    """Put a joint's degrees of freedom into its property group."""
+    """Add a joint's degrees of freedom to its property group."""
     for dof in dofs:
-        kept = record.dofs.add()
-        write_dof(kept, dof)
-        kept.parts = len(dof.parts)
+        put_new(record.dofs.add(), {**_dof_values(dof), "parts": len(dof.parts)})
         for part in dof.parts:
-            write_dof(record.parts.add(), part)
+            put_new(record.parts.add(), _dof_values(part))
 
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:
@@ -45,15 +69,20 @@ def read_dofs(record: KnuckleJoint) -> list[Dof]:
 
 def write_dof(record: KnuckleDof, dof: Dof) -> None:
     """Put a degree of freedom into its property group."""
-    for name in DOF_FIELDS:
-        setattr(record, name, getattr(dof, name))
+    for name, value in _dof_values(dof).items():
+        setattr(record, name, value)
+
+
+def _dof_values(dof: Dof) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(dof, name) for name in DOF_FIELDS}
     for name in DOF_VECTORS:
-        setattr(record, name, ([*getattr(dof, name)] + [0.0] * 6)[:6])
-    record.axis = [float(x) for x in dof.axis]
+        values[name] = ([*getattr(dof, name)] + [0.0] * 6)[:6]
+    values["axis"] = [float(x) for x in dof.axis]
     for end in ("lower", "upper"):
         value = getattr(dof, end)
-        setattr(record, f"use_{end}", value is not None)
-        setattr(record, end, float(value or 0.0))
+        values[f"use_{end}"] = value is not None
+        values[end] = float(value or 0.0)
+    return values
 
 
 def read_dof(record: KnuckleDof) -> Dof:
@@ -88,15 +117,19 @@ def is_angle(dof: KnuckleDof) -> bool:
 
 
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
-    """Put a shape into its property group."""
-    record.type = shape.type
+    """Put a shape into a property group that was made for it."""
     size = [float(shape.size.get(key, UNIT_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
-    record.size = (size + [0.0, 0.0, 0.0])[:3]
-    record.pose = flat(shape.pose)
-    record.visual, record.collision = shape.visual, shape.collision
-    record.collidable = bool(shape.extra.get("collidable", True))
-    record.mesh = shape.mesh or ""
-    record.has_color = shape.color is not None
+    values = {
+        "type": shape.type,
+        "size": (size + [0.0, 0.0, 0.0])[:3],
+        "pose": flat(shape.pose),
+        "visual": shape.visual,
+        "collision": shape.collision,
+        "collidable": bool(shape.extra.get("collidable", True)),
+        "mesh": shape.mesh or "",
+        "has_color": shape.color is not None,
+    }
+    put_new(record, values)
     if shape.color is not None:
         record.color = shape.color
 
@@ -125,7 +158,10 @@ def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
 
 def flat(pose: Any) -> list[float]:
     """A 4x4 matrix, numpy's or Blender's, as 16 numbers row by row."""
-    return [float(x) for x in np.asarray(pose).ravel()]
+    if isinstance(pose, np.ndarray):
+        flattened: list[float] = pose.astype(np.float64, copy=False).ravel().tolist()
+        return flattened
+    return [part for row in pose for part in row]
 
 
 def unflat(numbers: Iterable[float]) -> Array:
@@ -135,4 +171,9 @@ def unflat(numbers: Iterable[float]) -> Array:
 
 def kinds_of(record: KnuckleJoint) -> str:
     """What a joint's degrees of freedom are, in one word that tells a change; never empty."""
-    return " ".join(dof.kind for dof in record.dofs) or "none"
+    return word_of(dof.kind for dof in record.dofs)
+
+
+def word_of(kinds: Iterable[str]) -> str:
+    """The same of kinds."""
+    return " ".join(kinds) or "none"

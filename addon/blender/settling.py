@@ -98,6 +98,13 @@ def _was_numbered(name: str, before: str) -> bool:
     return len(stem.encode()) >= _CUT and before.startswith(stem)
 
 
+def is_settled(rig: bpy.types.Object) -> None:
+    """Take a model that was made just now for one that was seen to: it owns its settings, and nothing of it came with
+    a number."""
+    assert rig.data is not None
+    _settled.add((rig.session_uid, rig.data.session_uid))
+
+
 @persistent
 def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
     """See to the models that came. Only where there are other armatures than before, or more users of one: to look for

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from addon.blender import compat
 
+#: Meshes of the floor, each in a colour of its own: as many as an import makes of equal bodies.
+_COLORS = 39
 
-def floor_import(count: int, keys: int) -> None:
-    """The same scene by the shortest way: world and armature first, one mesh, everything linked once."""
+
+def floor_import(count: int, keys: int, frames: int = 0) -> None:
+    """The same scene by the shortest way: world and armature first, a mesh per colour, everything linked once, bodies
+    and hinges on their bones. ``frames``: of a format that has them, as many empties on bodies.
+
+    What makes it a model is not in it: records of parts, stops and locks of bones, names, report, document."""
     scene, layer = bpy.context.scene, bpy.context.view_layer
     bpy.ops.rigidbody.world_add()
     world = scene.rigidbody_world
@@ -27,21 +34,37 @@ def floor_import(count: int, keys: int) -> None:
         bone.parent = previous if number % 8 else None
         previous = bone
     bpy.ops.object.mode_set(mode="OBJECT")
-    mesh = bpy.data.meshes.new("floor")
+    rests = [(bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted() for bone in armature.bones]
     corners = [(x, y, z) for x in (-0.2, 0.2) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
-    mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    meshes = []
+    for number in range(min(count, _COLORS)):
+        mesh = bpy.data.meshes.new("floor")
+        mesh.from_pydata(corners, [], faces)
+        material = bpy.data.materials.new("floor")
+        material.diffuse_color = (number / _COLORS, 0.5, 0.5, 1.0)
+        mesh.materials.append(material)
+        meshes.append(mesh)
     holder = bpy.data.collections.new("floor")
     bodies, empties = [], []
     for number in range(count):
-        body = bpy.data.objects.new(f"body {number}", mesh)
+        body = bpy.data.objects.new(f"body {number}", meshes[number % _COLORS])
+        body.parent, body.parent_type, body.parent_bone = rig, "BONE", f"bone {number}"
+        body.matrix_parent_inverse = rests[number]
         body.location = (0.1 * number, 0.0, 2.0)
         holder.objects.link(body)
         bodies.append(body)
     for number in range(count - 1):
         empty = bpy.data.objects.new(f"hinge {number}", None)
+        empty.parent, empty.parent_type, empty.parent_bone = rig, "BONE", f"bone {number}"
+        empty.matrix_parent_inverse = rests[number]
         empty.location = (0.1 * number + 0.05, 0.0, 2.0)
         holder.objects.link(empty)
         empties.append(empty)
+    for number in range(frames):
+        empty = bpy.data.objects.new(f"frame {number}", None)
+        empty.parent = bodies[number % count]
+        holder.objects.link(empty)
     for body in bodies:
         world.collection.objects.link(body)
         rigid = body.rigid_body

@@ -16,7 +16,7 @@ from ...formats import complete_masses
 from ...formats.files import no_garbage_hunts
 from ...model.records import Mechanism
 from ...model.report import Report
-from .. import listeners, preferences, properties
+from .. import listeners, preferences, properties, settling
 from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
@@ -106,6 +106,7 @@ def build(
             rig, folders, bone_names = _make_objects(decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
+            settling.is_settled(rig)
             has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
                 _adapt_scene(scene, FRAME_RATE, options.gait_seconds if has_gait else 0.0, report)

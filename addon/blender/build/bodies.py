@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -14,7 +14,7 @@ from ...model.extents import scenery
 from ...model.inertia import least_moment
 from ...model.records import Array, Body, Shape
 from ..access import record_of
-from ..records import flat, surface_figures, write_shape
+from ..records import flat, put_new, surface_figures, write_shape
 from .folders import Folders
 from .meshes import MeshShelf, file_of
 from .plan import Plan, center
@@ -35,8 +35,7 @@ def make_bodies(
         obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
         hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"
-        _record(obj, body, hook.rig)
-        record_of(obj).scenery = body.id in aside
+        _record(obj, body, hook.rig, body.id in aside)
         folders.folder("Bodies", body.assembly, body.active).objects.link(obj)
         made[body.id] = obj
         for shape in visible:
@@ -75,20 +74,29 @@ def _moved(shape: Shape, by: Array) -> Shape:
     return replace(shape, pose=pose)
 
 
-def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object) -> None:
-    record = record_of(obj)
-    record.role = "BODY"
-    record.source_name, record.source_id = body.name, body.id
-    record.twin = body.twin or ""
-    record.model = rig
-    record.mass = body.mass
+def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object, scenery: bool) -> None:
+    values: dict[str, Any] = {
+        "role": "BODY",
+        "source_name": body.name,
+        "source_id": body.id,
+        "twin": body.twin or "",
+        "model": rig,
+        "mass": body.mass,
+        "immobile": body.immobile,
+        "com": body.com.tolist(),
+        "active": body.active,
+        "built": flat(obj.matrix_basis),
+        "built_name": obj.name,
+        "scenery": scenery,
+    }
     if body.inertia is not None and body.mass > 0.0 and least_moment(body.inertia) > 0.0:
-        record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
-    record.immobile, record.com, record.active = body.immobile, body.com.tolist(), body.active
-    record.built, record.built_name = flat(obj.matrix_basis), obj.name
+        values |= {"has_tensor": True, "tensor": (np.asarray(body.inertia) / body.mass).ravel().tolist()}
     if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
-        record.surface = surface_figures(cast(bpy.types.Mesh, obj.data))
+        values["surface"] = surface_figures(cast(bpy.types.Mesh, obj.data))
+    record = record_of(obj)
+    put_new(record, values)
     for shape in body.shapes:
         kept = record.shapes.add()
         write_shape(kept, shape)
-        kept.collidable = kept.collidable and body.collidable
+        if not body.collidable:
+            kept.collidable = False

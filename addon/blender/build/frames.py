@@ -11,7 +11,7 @@ from mathutils import Matrix
 from ...model.records import Array, Frame, Light
 from ...model.rotations import inverse
 from ..access import record_of
-from ..records import flat
+from ..records import flat, put_new
 from .folders import Folders
 from .plan import Plan
 from .rig import Hook
@@ -88,10 +88,8 @@ def from_com(pose: Array, com: Array) -> Array:
 
 
 def _record(obj: bpy.types.Object, role: Any, name: str, number: int, hook: Hook) -> None:
-    record = record_of(obj)
-    record.role, record.model = role, hook.rig
-    record.source_name, record.source_id = name, str(number)
-    record.built, record.built_name = flat(obj.matrix_basis), obj.name
+    values = {"role": role, "model": hook.rig, "source_name": name, "source_id": str(number)}
+    put_new(record_of(obj), {**values, "built": flat(obj.matrix_basis), "built_name": obj.name})
 
 
 def _lamp(light: Light, plan: Plan) -> bpy.types.Light:

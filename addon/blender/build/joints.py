@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Any
 
 import bpy
 
@@ -12,7 +13,7 @@ from ...model.rotations import inverse
 from ..access import record_of
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
-from ..records import flat, kinds_of, write_dofs
+from ..records import flat, put_new, word_of, write_dofs
 from .degrees import Place
 from .folders import Folders
 from .plan import Plan
@@ -43,16 +44,16 @@ def make_joints(
         turn = constraint_turn(joint)
         pose = plan.frames[joint.id] if turn is None else plan.frames[joint.id] @ turn
         hook.hang(empty, joint.parent if joint.parent in bodies else joint.child, pose)
-        _record(empty, joint, hook.rig, bodies, places.get(joint.id, {}))
-        record = record_of(empty).joint
-        record.loop = joint.id in plan.tree.loop_joints
-        record.follows = joint.id in plan.followers
-        record.against = against.get(joint.id, False)
-        if joint.id in openings:
-            record.is_open = True
-            record.opening = flat(openings[joint.id] if turn is None else inverse(turn) @ openings[joint.id] @ turn)
+        more: dict[str, Any] = {
+            "loop": joint.id in plan.tree.loop_joints,
+            "follows": joint.id in plan.followers,
+            "against": against.get(joint.id, False),
+        }
+        if (opening := openings.get(joint.id)) is not None:
+            more |= {"is_open": True, "opening": flat(opening if turn is None else inverse(turn) @ opening @ turn)}
+        _record(empty, joint, hook.rig, bodies, places.get(joint.id, {}), more)
         if joint.id in plan.starts:
-            _keep_start(record, split_coordinates(joint.dofs, plan.starts[joint.id]))
+            _keep_start(record_of(empty).joint, split_coordinates(joint.dofs, plan.starts[joint.id]))
         folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)).objects.link(empty)
         made[joint.id] = empty
     return made
@@ -78,20 +79,31 @@ def _record(
     rig: bpy.types.Object,
     bodies: dict[str, bpy.types.Object],
     places: dict[int, Place],
+    more: dict[str, Any],
 ) -> None:
-    record = record_of(empty)
-    record.role = "JOINT"
-    record.source_name, record.source_id = joint.name, joint.id
-    record.twin = joint.twin or ""
-    record.model = rig
-    record.built, record.built_name = flat(empty.matrix_basis), empty.name
-    record.fitted = record.built
+    record, built = record_of(empty), flat(empty.matrix_basis)
+    values: dict[str, Any] = {
+        "role": "JOINT",
+        "source_name": joint.name,
+        "source_id": joint.id,
+        "twin": joint.twin or "",
+        "model": rig,
+        "built": built,
+        "built_name": empty.name,
+        "fitted": built,
+    }
+    put_new(record, values)
     part = record.joint
-    part.type, part.active = joint.type, joint.active
-    part.at_world = (joint.parent is None) != (joint.child is None)
-    part.parent, part.child = bodies.get(joint.parent or ""), bodies.get(joint.child or "")
+    values = {
+        "type": joint.type,
+        "active": joint.active,
+        "at_world": (joint.parent is None) != (joint.child is None),
+        "parent": bodies.get(joint.parent or ""),
+        "child": bodies.get(joint.child or ""),
+        "boned": word_of(dof.kind for dof in joint.dofs),
+    }
+    put_new(part, {**values, **more})
     write_dofs(part, joint.dofs)
-    part.boned = kinds_of(part)
     for number, place in places.items():
-        dof = part.dofs[number]
-        dof.step, dof.channel, dof.channel_index = place.step, place.prop, place.index
+        values = {"step": place.step, "channel": place.prop, "channel_index": place.index}
+        put_new(part.dofs[number], values)

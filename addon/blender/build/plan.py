@@ -85,15 +85,26 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) ->
 
 def _check_numbers(mechanism: Mechanism) -> None:
     """FormatError for a place or a turn that is beyond Blender's numbers, or so far out that its products are."""
-    for body in mechanism.bodies:
-        _check(f"body '{body.name}'", body.line, mechanism, body.pose, body.com, *(shape.pose for shape in body.shapes))
-    for joint in mechanism.joints:
-        starts = [dof.initial for dof in joint.dofs]
-        _check(f"joint '{joint.name}'", joint.line, mechanism, joint.frame_parent, joint.frame_child, *starts)
+    bodies = [(body, [body.pose, body.com, *(shape.pose for shape in body.shapes)]) for body in mechanism.bodies]
+    joints = [
+        (joint, [joint.frame_parent, joint.frame_child, *(dof.initial for dof in joint.dofs)])
+        for joint in mechanism.joints
+    ]
+    every = [part.ravel() for _, numbers in [*bodies, *joints] for part in numbers]
+    if not every or _is_near(np.concatenate(every)):
+        return
+    for body, numbers in bodies:
+        _check(f"body '{body.name}'", body.line, mechanism, numbers)
+    for joint, numbers in joints:
+        _check(f"joint '{joint.name}'", joint.line, mechanism, numbers)
 
 
-def _check(where: str, line: int | None, mechanism: Mechanism, *numbers: Array) -> None:
-    if not all(np.abs(part).max(initial=0.0) < _FARTHEST for part in numbers):
+def _is_near(numbers: Array) -> bool:
+    return bool(np.abs(numbers).max(initial=0.0) < _FARTHEST)
+
+
+def _check(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
+    if not all(map(_is_near, numbers)):
         raise FormatError(
             f"{where} stands farther out than {_FARTHEST:g}, or nowhere",
             path=mechanism.source.path,

@@ -16,6 +16,7 @@ from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
 from ..follower_marks import lock_follower
 from ..model_parts import own_bones
+from ..records import put_new
 from ..workshop import at_work, shown, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
@@ -32,21 +33,25 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     data.display_type = "STICK"
     names = edit_bones(rig, plan.bones)
     for name, bone in zip(names, plan.bones, strict=True):
-        bone_record(data.bones[name]).built_name = name
-        record_bone(rig, name, bone)
+        put_new(bone_record(data.bones[name]), {"built_name": name, **_bone_values(bone)})
     return rig, names
 
 
 def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
     """Keep with a bone which joint it turns, or which root it carries."""
     record = bone_record(armature_of(rig).bones[name])
+    for key, value in _bone_values(bone).items():
+        setattr(record, key, value)
+
+
+def _bone_values(bone: BonePlan) -> dict[str, Any]:
     if bone.link is None:
         assert bone.body is not None
-        record.root, record.joint = bone.body.id, ""
-        return
-    record.root, record.joint, record.step = "", bone.link.joint.id, bone.step
+        return {"root": bone.body.id, "joint": ""}
+    values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step}
     if bone.degrees.block is not None:
-        record.turn = [float(x) for x in block_axes(bone).ravel()]
+        values["turn"] = [float(x) for x in block_axes(bone).ravel()]
+    return values
 
 
 def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
@@ -101,17 +106,16 @@ def _fit_name(name: str, limit: int = 63) -> str:
 
 def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
     """Leave each bone the channels of its joint, with the stops as constraints, and pose it as the file begins.
-    Needs the rig in a scene."""
+    Needs the rig in a scene, and that all its bones are the plan's."""
     limit = Limiter()
-    for name, bone in zip(names, plan.bones, strict=True):
-        pose = rig.pose.bones[name]
-        pose.lock_scale = (True, True, True)
+    poses = {pose.name: pose for pose in rig.pose.bones}
+    every = [bone.degrees.places(bone.layout, bone.step) if bone.link is not None else {} for bone in plan.bones]
+    channels = {name: _channels(bone, places) for name, bone, places in zip(names, plan.bones, every, strict=True)}
+    _put_channels(rig, [channels[name] for name in poses])
+    for name, bone, places in zip(names, plan.bones, every, strict=True):
         if bone.link is None:
-            pose.rotation_mode = "QUATERNION"
             continue
-        dofs = bone.link.joint.dofs
-        places = bone.degrees.places(bone.layout, bone.step)
-        free_channels(pose, bone, places)
+        pose, dofs = poses[name], bone.link.joint.dofs
         if bone.link.joint.id in plan.followers:
             lock_follower(pose)
         stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
@@ -124,16 +128,39 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
 
 def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, Place]) -> None:
     """Lock every channel but those of the joint, for hand and for IK."""
-    block = bone.degrees.block is not None
+    for name, value in _channels(bone, places).items():
+        setattr(pose, name, value)
+
+
+def _put_channels(rig: bpy.types.Object, channels: Sequence[Mapping[str, Any]]) -> None:
+    """The same of all bones of a model at once, in the armature's order; none of them is scaled."""
+    bones, count = rig.pose.bones, len(channels)
+    modes: Any = bpy.types.PoseBone.bl_rna.properties["rotation_mode"]
+    numbers = {item.identifier: item.value for item in modes.enum_items}
+    for name in channels[0] if count else ():
+        values = [each[name] for each in channels]
+        values = [numbers[value] for value in values] if name == "rotation_mode" else np.ravel(values).tolist()
+        bones.foreach_set(name, values)
+    bones.foreach_set("lock_scale", [True] * (3 * count))
+    rig.update_tag()
+
+
+def _channels(bone: BonePlan, places: Mapping[int, Place]) -> dict[str, Any]:
+    """How a bone is turned and what of it is locked. A root's is free."""
+    block = bone.degrees.block is not None or bone.link is None
+    free = bone.degrees.free or bone.link is None
     slides = {place.index for place in places.values() if place.prop == "location"}
     turns = {place.index for place in places.values() if place.prop == "rotation_euler"}
-    mode: Any = bone.degrees.rotation_mode(bone.layout)
-    pose.rotation_mode = mode
-    pose.lock_location = [axis not in slides and not bone.degrees.free for axis in range(3)]
     held = [axis not in turns and not block for axis in range(3)]
-    pose.lock_rotation = held
-    pose.lock_rotation_w = not block
-    pose.lock_ik_x, pose.lock_ik_y, pose.lock_ik_z = held
+    return {
+        "rotation_mode": "QUATERNION" if bone.link is None else bone.degrees.rotation_mode(bone.layout),
+        "lock_location": [axis not in slides and not free for axis in range(3)],
+        "lock_rotation": held,
+        "lock_rotation_w": not block,
+        "lock_ik_x": held[0],
+        "lock_ik_y": held[1],
+        "lock_ik_z": held[2],
+    }
 
 
 def drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:

@@ -25,11 +25,10 @@ _MASS_RATIO = 100
 
 def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
     """Add a warning for everything that physics will not do of joints, given as their empties."""
-    for empty in joints:
-        if is_held(record_of(empty).joint):
-            for code, message in _limits(record_of(empty).joint):
-                report.warn(code, message, where=empty.name)
     held = [empty for empty in joints if is_held(record_of(empty).joint)]
+    for empty in held:
+        for code, message in _limits(record_of(empty).joint):
+            report.warn(code, message, where=empty.name)
     _tell_of_masses(held, report)
     _tell_of_many(
         [empty for empty in joints if has_speed(record_of(empty).joint)] if _has_loops(joints) else [],
@@ -83,11 +82,12 @@ def _has_loops(joints: Sequence[bpy.types.Object]) -> bool:
 
 
 def _has_lost_friction(joint: KnuckleJoint) -> bool:
-    return not is_plain(read_dofs(joint)) and any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts])
+    return any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts]) and not is_plain(read_dofs(joint))
 
 
 def _shares_limits(joint: KnuckleJoint) -> bool:
-    return [dof.kind for dof in joint.dofs].count("rotation") == 3 and any(dof.max_force > 0.0 for dof in joint.dofs)
+    kinds = [dof.kind for dof in joint.dofs] if len(joint.dofs) > 2 else []
+    return kinds.count("rotation") == 3 and any(dof.max_force > 0.0 for dof in joint.dofs)
 
 
 def _has_armature(joint: KnuckleJoint) -> bool:
@@ -131,6 +131,8 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
             if alone
             else "Physics counts no turns: this hinge, whose stops are a turn or more apart, turns freely",
         )
+    if kinds in (["rotation"], ["translation"]):
+        return  # its springs are Blender's own
     if has_axles(read_dofs(joint)):
         return  # motors push for its springs
     if springs_left_out(joint):

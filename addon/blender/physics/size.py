@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from ...model.records import Array
 from ...model.report import Report
@@ -15,6 +15,7 @@ from ..model_parts import parts
 _UNSCALED = 1e-5
 #: By how much (of its size) a model's axes may differ in length, or lean to one another, and bones be away from bodies.
 _EVEN = 1e-3
+_AXES = [Vector(row) for row in np.eye(3).tolist()]
 
 
 def size_of(rig: bpy.types.Object) -> float:
@@ -79,6 +80,10 @@ def _moved_bone(rig: bpy.types.Object) -> str:
         bone = bones.get(obj.parent_bone) if obj.parent_type == "BONE" else None
         if bone is not None:
             there = bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
+            if all((row.xyz - axis).length < _EVEN for row, axis in zip(there, _AXES, strict=False)) and (
+                there.translation.length < _EVEN * bone.length
+            ):
+                continue  # the quick way to know it of nearly all
             if max(there.translation.length / max(size, bone.length), _turned(there)) > _EVEN:
                 return bone.name
     return ""

@@ -1,4 +1,5 @@
-"""How much memory an import takes at most, beside the floor's scene: each in a process of its own."""
+"""How much memory an import takes at most, beside the floor's scene, with frames where the file has them: each in a
+process of its own."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from addon import formats
 from tests.bench.mechanisms import written
 from tests.bench.table import Row
 
@@ -35,10 +37,13 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """From each format; a small model first, so that what is loaded but once is not counted."""
     small = {name: _BUILD.format(str(path)) for name, path in written(folder, 5).items()}
     for size in sizes:
-        floor = _peak("floor_import(5, 0)", f"floor_import({size}, 0)")
-        for name, path in written(folder, size).items():
+        files = written(folder, size)
+        frames = {name: len(formats.load(path).frames) for name, path in files.items()}
+        floors = {each: _peak("floor_import(5, 0)", f"floor_import({size}, 0, {each})") for each in frames.values()}
+        for name, path in files.items():
             ours = _peak(small[name], _BUILD.format(str(path)))
             bar = BAR if size >= JUDGED else None
+            floor = floors[frames[name]]
             yield Row(f"memory of an import from {name}", size, "bodies", ours, floor, "floor", bar, measure="MB")
 
 
