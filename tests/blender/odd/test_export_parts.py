@@ -95,7 +95,7 @@ def test_a_collection_that_was_deleted_is_made_again(blank: Any, tmp_path: Path,
     scene.objects.link(rig)
     bpy.data.collections.remove(top)
     pick(rig)
-    with pytest.raises(RuntimeError, match="The collection of .* was deleted: Check Mechanism makes it again"):
+    with pytest.raises(RuntimeError, match="lost its collection: Rebuild Missing Parts makes it anew"):
         export(tmp_path, format_)
     assert not (tmp_path / MODELS[format_].name).exists()
     fix("collection-gone")
@@ -247,7 +247,7 @@ def test_without_its_armature_it_is_said_how_to_get_it_back(blank: Any, tmp_path
     with pytest.raises(RuntimeError, match="armature .* was deleted"):
         export(tmp_path, "skel")
     pick(obj)
-    with pytest.raises(RuntimeError, match="Check Mechanism takes it back"):
+    with pytest.raises(RuntimeError, match="Rebuild Missing Parts takes it back"):
         export(tmp_path, "skel")
     fix("armature-gone")
     assert is_whole(export(tmp_path, "skel"), "skel")
