@@ -11,14 +11,13 @@ import bpy
 import numpy as np
 import pytest
 
-from addon import formats
 from tests.blender.mechanisms import bone_of, curves_of, key, put
 from tests.blender.scenes import pick
 from tests.blender.ui.test_motion_options import ARM, angle_of, exported, imported, put_xmdi, track, wave
 
 FIRST, LAST, RATE = 1, 25, 25
-#: The file's name of each hinge.
-SERVOS = {21: "Shoulder", 22: "Elbow"}
+#: Where the file has each hinge.
+SERVOS = {21: 0, 22: 1}
 
 
 @pytest.fixture
@@ -38,12 +37,14 @@ def assert_as_seen(rig: Any, path: Path, servos: tuple[int, ...] = (21, 22), **o
         path, servos="ALL", step=1000.0 / RATE, frame_start=FIRST, frame_end=LAST, **options
     )  # fmt: skip
     assert state() == before
+    rig.data.pose_position = "POSE"
+    bpy.ops.object.mode_set(mode="OBJECT")
     rate = bpy.context.scene.render.fps / bpy.context.scene.render.fps_base
     for number in servos:
-        written = track(motion, SERVOS[number])
+        written = motion.trajectories[SERVOS[number]]
         for frame in range(FIRST, LAST + 1):
             value = float(written.at(np.array([(frame - FIRST) / rate]))[0])
-            assert value == pytest.approx(angle_of(rig, number, frame), abs=2e-6), (SERVOS[number], frame)
+            assert value == pytest.approx(angle_of(rig, number, frame), abs=2e-6), (written.name, frame)
 
 
 def state() -> tuple[Any, ...]:
@@ -84,6 +85,8 @@ def excluded(rig: Any) -> None:
 
 
 def at_rest(rig: Any) -> None:
+    """The motion is none of rest, keyed or sampled."""
+    driven(rig)
     rig.data.pose_position = "REST"
 
 
@@ -138,7 +141,9 @@ def stepped(rig: Any) -> None:
 
 
 def going_on(rig: Any) -> None:
-    curve(rig, 22).extrapolation = "LINEAR"
+    points = curve(rig, 21).keyframe_points
+    points.remove(points[2])
+    curve(rig, 21).extrapolation = "LINEAR"
 
 
 def between_frames(rig: Any) -> None:
@@ -152,6 +157,13 @@ def odd_rate(rig: Any) -> None:
 
 def baked(rig: Any) -> None:
     curve(rig, 21).convert_to_samples(1, 25)
+
+
+def generated(rig: Any) -> None:
+    """A curve without a key, made by a modifier alone."""
+    empty_curve(rig)
+    made = curve(rig, 21).modifiers.new("GENERATOR")
+    made.coefficients = (0.1, 0.02)
 
 
 def empty_curve(rig: Any) -> None:
@@ -259,6 +271,7 @@ def half_action(rig: Any) -> None:
 
 
 def edit_mode(rig: Any) -> None:
+    driven(rig)
     bpy.ops.object.mode_set(mode="EDIT")
 
 
@@ -273,7 +286,7 @@ def between(rig: Any) -> None:
 HARMS: list[Callable[[Any], None]] = [
     renamed, hidden, in_a_hidden_bone_collection, hidden_armature, excluded, at_rest, another_mode, locked_channel,
     parented, muted, muted_group, locked, noise, noise_between, stepped, going_on, between_frames, odd_rate, baked,
-    empty_curve, without_action, anothers_slot, no_slot, driven, driven_wrongly, copying, scaled_strip, reversed_strip,
+    empty_curve, generated, without_action, anothers_slot, no_slot, driven, driven_wrongly, copying, scaled_strip, reversed_strip,
     late_strip, faded_strip, muted_strip, muted_track, added_strip, strips_off, half_action, edit_mode, pose_mode,
     between,
 ]  # fmt: skip
@@ -282,4 +295,73 @@ HARMS: list[Callable[[Any], None]] = [
 @pytest.mark.parametrize("harm", HARMS)
 def test_what_is_written_is_what_is_seen(rig: Any, tmp_path: Path, harm: Callable[[Any], None]) -> None:
     harm(rig)
-    assert_as_seen(rig, tmp_path / "out.csv")
+    assert_as_seen(rig, tmp_path / "out.csv", keys="SAMPLED" if harm is empty_curve else "AUTO")
+
+
+def test_of_deleted_bones_nothing_is_written_and_the_others_are(rig: Any, tmp_path: Path) -> None:
+    """A servo without a bone moves nothing; its curves are left, and it is said how the bones come back."""
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones.remove(rig.data.edit_bones[bone_of(rig, 22).name])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    motion = exported(tmp_path / "out.csv", servos="ALL")
+    assert [each.name for each in motion.trajectories] == ["Shoulder", "Slide"]
+    pick(rig)
+    assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
+    assert_as_seen(rig, tmp_path / "again.csv")
+
+
+def test_from_another_scene_it_is_said_where_the_model_is(rig: Any, tmp_path: Path) -> None:
+    home, path = bpy.context.scene, tmp_path / "out.csv"
+    home.name = "Home"
+    bpy.context.window.scene = bpy.data.scenes.new("Empty")
+    for run in (bpy.ops.export_anim.servo_motion, bpy.ops.export_scene.mechanism):
+        with pytest.raises(RuntimeError, match="no mechanism in scene 'Empty': 'small' is in scene 'Home'"):
+            run(filepath=str(path))
+    assert not path.exists()
+    bpy.context.window.scene = home
+    pick(rig)
+    assert_as_seen(rig, path)
+
+
+@pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
+def test_in_the_middle_of_a_run_it_is_what_the_run_did(rig: Any, tmp_path: Path, drive: str) -> None:
+    """The same, wherever in the run one asks; and the run goes on as it would."""
+    scene = bpy.context.scene
+    scene.frame_end = LAST
+    assert bpy.ops.knuckle.set_drive(drive=drive) == {"FINISHED"}
+    scene.frame_set(FIRST)
+    at_first = exported(tmp_path / "first.csv", frame_end=LAST)
+    seen = {}
+    for frame in range(FIRST, LAST + 1):
+        scene.frame_set(frame)
+        if frame == 12:
+            seen = {obj.name: np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world)
+                    for obj in scene.objects if obj.rigid_body is not None}  # fmt: skip
+    scene.frame_set(FIRST)
+    for frame in range(FIRST, 13):
+        scene.frame_set(frame)
+    midway = exported(tmp_path / "midway.csv", frame_end=LAST)
+    assert scene.frame_current == 12
+    for one, other in zip(at_first.trajectories, midway.trajectories, strict=True):
+        assert one.name == other.name and other.values == pytest.approx(one.values, abs=1e-4)
+    layer = bpy.context.evaluated_depsgraph_get()
+    for name, place in seen.items():
+        now = np.array(bpy.data.objects[name].evaluated_get(layer).matrix_world)
+        assert now == pytest.approx(place, abs=1e-4), name
+
+
+def test_a_motion_goes_onto_the_file_that_it_came_from(rig: Any, tmp_path: Path) -> None:
+    """While somebody has that open: who reads it reads the old one to its end."""
+    path = put_xmdi(tmp_path / "wave.xmdi", wave())
+    imported(path)
+    before = path.read_bytes()
+    with path.open("rb") as reader:
+        head = reader.read(8)
+        own = curve(rig, 21).keyframe_points[1]
+        own.co.y = 0.125
+        motion = exported(path)
+        assert head + reader.read() == before
+    assert track(motion, "Shoulder").values.tolist() == [0.0, 0.125, -0.2]
+    own.co.y = 0.4
+    exported(path)
+    assert path.read_bytes() == before
