@@ -54,7 +54,8 @@ class CurveKeys:
 
 def is_plain(curve: bpy.types.FCurve) -> bool:
     """Whether a curve shows its keys: it is on, has not become samples, and nothing bends it between them."""
-    return not (curve.mute or len(curve.sampled_points)) and all(modifier.mute or modifier.type == "CYCLES" for modifier in curve.modifiers)
+    bent = (each for each in curve.modifiers if not each.mute and each.type != "CYCLES")
+    return not (curve.mute or len(curve.sampled_points) or any(bent))
 
 
 class Alone:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -286,9 +285,9 @@ def between(rig: Any) -> None:
 HARMS: list[Callable[[Any], None]] = [
     renamed, hidden, in_a_hidden_bone_collection, hidden_armature, excluded, at_rest, another_mode, locked_channel,
     parented, muted, muted_group, locked, noise, noise_between, stepped, going_on, between_frames, odd_rate, baked,
-    empty_curve, generated, without_action, anothers_slot, no_slot, driven, driven_wrongly, copying, scaled_strip, reversed_strip,
-    late_strip, faded_strip, muted_strip, muted_track, added_strip, strips_off, half_action, edit_mode, pose_mode,
-    between,
+    empty_curve, generated, without_action, anothers_slot, no_slot, driven, driven_wrongly, copying, scaled_strip,
+    reversed_strip, late_strip, faded_strip, muted_strip, muted_track, added_strip, strips_off, half_action, edit_mode,
+    pose_mode, between,
 ]  # fmt: skip
 
 
@@ -325,7 +324,7 @@ def test_from_another_scene_it_is_said_where_the_model_is(rig: Any, tmp_path: Pa
 
 @pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
 def test_in_the_middle_of_a_run_it_is_what_the_run_did(rig: Any, tmp_path: Path, drive: str) -> None:
-    """The same, wherever in the run one asks; and the run goes on as it would."""
+    """The same, wherever in the run one asks; and what the run had come to is seen again after it."""
     scene = bpy.context.scene
     scene.frame_end = LAST
     assert bpy.ops.knuckle.set_drive(drive=drive) == {"FINISHED"}
