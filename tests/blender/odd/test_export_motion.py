@@ -37,7 +37,8 @@ def assert_as_seen(rig: Any, path: Path, servos: tuple[int, ...] = (21, 22), **o
     )  # fmt: skip
     assert state() == before
     rig.data.pose_position = "POSE"
-    bpy.ops.object.mode_set(mode="OBJECT")
+    if bpy.context.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
     rate = bpy.context.scene.render.fps / bpy.context.scene.render.fps_base
     for number in servos:
         written = motion.trajectories[SERVOS[number]]

@@ -14,7 +14,7 @@ import pytest
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.model_parts import every_part, parts
-from tests.blender.odd.exporting import MODELS, brought, export, is_whole, last, reopened, told
+from tests.blender.odd.exporting import MODELS, brought, crossed, export, is_whole, last, reopened, told
 from tests.blender.scenes import pick
 
 each_format = pytest.mark.parametrize("format_", list(MODELS))
@@ -63,8 +63,7 @@ def in_other_collections(rig: Any) -> None:
         folder.objects.link(obj)
 
 
-@each_format
-@pytest.mark.parametrize("act", [hidden, excluded, hidden_collections, in_other_collections])
+@crossed([hidden, excluded, hidden_collections, in_other_collections])
 def test_what_is_hidden_or_elsewhere_is_exported_whole(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
     act(brought(format_))
     reopened(tmp_path)
@@ -210,7 +209,7 @@ DELETIONS: dict[str, Callable[[Any, random.Random], None]] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(12))
 def test_whatever_is_deleted_the_rest_goes_out_or_it_is_said_why_not(
     blank: Any, tmp_path: Path, seed: int, capfd: Any
 ) -> None:
