@@ -24,7 +24,7 @@ MODELS = {
 
 
 def crossed(acts: Sequence[Callable[[Any], None]]) -> Any:
-    """Parametrizes a test with acts, each on models of two of the formats, and all formats with one of them at least."""
+    """Parametrizes a test with acts, each on models of two formats; all formats come up."""
     names = list(MODELS)
     pairs = [(act, names[(number + more) % len(names)]) for number, act in enumerate(acts) for more in (0, 2)]
     return pytest.mark.parametrize(("act", "format_"), pairs)
