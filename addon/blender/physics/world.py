@@ -35,7 +35,7 @@ def ensure_world(
     _require_editable(scene)
     model = settings(rig)
     before = model.before
-    if before.world != scene.knuckle_world:  # the model was appended: what it remembers is another file's
+    if before.world != _mark_of(scene):  # the model was appended: what it remembers is another file's
         _forget(before)
     world = scene.rigidbody_world
     if world is None:
@@ -272,7 +272,7 @@ def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bp
 
 def _keeps(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     before = settings(rig).before
-    here = before.world == scene.knuckle_world and home_of(rig) in {None, scene}
+    here = before.world == _mark_of(scene) and home_of(rig) in {None, scene}
     return (before.made_world or before.joined_world) and here
 
 
@@ -311,6 +311,10 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
 _FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
 _FITTED = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
 _KEPT = (*_FLAGS, *_FITTED, "world", "span", "gravity", "use_gravity")
+
+
+def _mark_of(scene: bpy.types.Scene) -> str:
+    return scene.knuckle_world  # type: ignore[attr-defined, no-any-return]
 
 
 def _mark(scene: bpy.types.Scene, before: KnuckleServoState) -> None:
