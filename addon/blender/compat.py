@@ -75,6 +75,11 @@ def action_slot(data: bpy.types.AnimData) -> Any:
     return data.action_slot if HAS_SLOTS else None
 
 
+def played_action(data: bpy.types.AnimData) -> bpy.types.Action | None:
+    """The active Action of something, if it plays: since slots came with 4.4 it does not without one."""
+    return data.action if not HAS_SLOTS or data.action_slot is not None else None
+
+
 def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: Any) -> None:
     """Have an Action play on something again, or none: the part that ``action_slot`` told."""
     data.action = action

@@ -45,15 +45,6 @@ def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
             yield rig
 
 
-def lost_rigs(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    """The armatures that the user deleted, whose models' collections are in a scene still."""
-    present = set(scene.collection.children_recursive)
-    for armature in bpy.data.armatures:
-        model = armature_settings(armature)
-        if model.rig is not None and model.collection in present and not model.rig.users_scene:
-            yield model.rig
-
-
 def is_newer(rig: bpy.types.Object) -> bool:
     """Whether a newer release of ours keeps the model, in a way that this one does not know."""
     return isinstance(rig.data, bpy.types.Armature) and settings(rig).version > VERSION
@@ -141,7 +132,7 @@ def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.C
         return model
     collection = _collection(model)
     if collection is None:
-        raise ValueError(f"{model.name!r} has lost its collection")
+        raise ValueError(f"{model.name!r} has lost its collection: Rebuild Missing Parts makes it anew")
     return collection
 
 

@@ -155,6 +155,7 @@ class KnuckleAssembly(bpy.types.PropertyGroup):
 class KnuckleServoState(bpy.types.PropertyGroup):
     """Scene settings that building physics changed, so that clearing it can put them back."""
 
+    world: StringProperty(description="Which scene's world it was: the scene has the same mark, another file's has not")
     made_world: BoolProperty()
     joined_world: BoolProperty(description="The world was the user's; its range and collections were changed")
     made_collection: BoolProperty()
@@ -359,12 +360,16 @@ def register() -> None:
         bpy.utils.register_class(cls)
     for owner, group in POINTERS:
         owner.knuckle = PointerProperty(type=group, override=FOLLOWS_OVERRIDES)
+    bpy.types.Scene.knuckle_world = StringProperty(  # type: ignore[attr-defined]
+        description="What tells the scene's rigid-body world from another file's", options={"HIDDEN"}
+    )
 
 
 def unregister() -> None:
     """Take them away again; what they hold in a file stays there."""
     if not registered():
         return
+    del bpy.types.Scene.knuckle_world  # type: ignore[attr-defined]
     for owner, _cls in POINTERS:
         del owner.knuckle
     for cls in reversed(CLASSES):

@@ -11,7 +11,7 @@ import numpy as np
 from ...model.records import Array
 from ..access import action_record, settings
 from ..channels import servo_channels
-from ..compat import action_curves, action_slot, all_curves, put_action, use_action
+from ..compat import action_curves, action_slot, all_curves, played_action, put_action, use_action
 
 
 def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
@@ -50,7 +50,7 @@ def action_alone(rig: bpy.types.Object) -> bpy.types.Action | None:
     if data is None:
         return None
     strips = [] if not data.use_nla else _heard(data)
-    if data.action is not None:
+    if played_action(data) is not None:
         whole = data.action_influence >= 1.0 and data.action_blend_type == "REPLACE"
         return data.action if whole and not strips else None
     return strips[0].action if len(strips) == 1 and _shows_as_it_is(strips[0]) else None
@@ -60,7 +60,7 @@ def active_action(rig: bpy.types.Object) -> bpy.types.Action | None:
     """The Action that an edit of the motion means: the active one, or that of the only strip which has a say, however
     this shows it."""
     data = rig.animation_data
-    if data is None or data.action is not None:
+    if data is None or played_action(data) is not None:
         return data.action if data is not None else None
     strips = _heard(data) if data.use_nla else []
     return strips[0].action if len(strips) == 1 else None
@@ -112,7 +112,7 @@ def is_mixed(rig: bpy.types.Object) -> bool:
     data = rig.animation_data
     if data is None or action_alone(rig) is not None:
         return False
-    return data.action is not None or (data.use_nla and bool(_heard(data)))
+    return played_action(data) is not None or (data.use_nla and bool(_heard(data)))
 
 
 def let_play(rig: bpy.types.Object, action: bpy.types.Action) -> None:

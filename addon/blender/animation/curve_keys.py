@@ -53,24 +53,33 @@ class CurveKeys:
 
 
 def is_plain(curve: bpy.types.FCurve) -> bool:
-    """Whether a curve shows its keys: it is on, and nothing bends it between them."""
-    return not curve.mute and all(modifier.mute or modifier.type == "CYCLES" for modifier in curve.modifiers)
+    """Whether a curve shows its keys: it is on, has not become samples, and nothing bends it between them."""
+    bent = (each for each in curve.modifiers if not each.mute and each.type != "CYCLES")
+    return not (curve.mute or len(curve.sampled_points) or any(bent))
 
 
 class Alone:
     """Tells of channels whether one curve, or where there is none its own value, is all that poses them: no mixture in
-    the NLA, no driver, no constraint, no inverse kinematics, no loop that it follows, no physics. The stops of the
-    joints do not count: they are what a value is measured against."""
+    the NLA, no driver, no constraint, no inverse kinematics, no loop that it follows, no physics; and whether its bone
+    minds it, in the mode of rotation that the user gave it. The stops of the joints do not count: they are what a value
+    is measured against."""
 
     def __init__(self, rig: bpy.types.Object, by_keys: bool) -> None:
         data = rig.animation_data
         self._none = not by_keys or is_mixed(rig)
         self._driven = {curve.data_path for curve in data.drivers if not curve.mute} if data is not None else set()
+        self._turned_by = {pose.name: pose.rotation_mode for pose in rig.pose.bones}
         self._held = _constrained(rig, self._driven) | _following(rig)
 
     def __call__(self, channel: Channel) -> bool:
         """Whether nothing but its curves poses a channel."""
-        return not self._none and not self.is_moved(channel)
+        return not self._none and not self.is_moved(channel) and self._is_minded(channel)
+
+    def _is_minded(self, channel: Channel) -> bool:
+        by = self._turned_by[channel.bone]
+        if not channel.is_single:
+            return by == "QUATERNION"
+        return channel.prop == "location" or by not in {"QUATERNION", "AXIS_ANGLE"}
 
     def is_moved(self, channel: Channel) -> bool:
         """Whether a driver or a constraint poses a channel."""

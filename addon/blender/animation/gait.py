@@ -14,7 +14,7 @@ from ...model.gait import Gait, gait_of
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
 from ..access import action_record, armature_of, bone_record, record_of, settings
-from ..compat import action_curves
+from ..compat import action_curves, played_action
 from ..document import document_bytes
 from ..model_parts import parts
 from ..properties import control_property
@@ -159,8 +159,9 @@ def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve
 def _curves(owner: bpy.types.Object | bpy.types.Armature) -> Iterator[bpy.types.FCurve]:
     """Curves of an owner's Action that have a say: Blender passes over muted ones."""
     data = owner.animation_data
-    if data is not None and data.action is not None:
-        yield from (curve for curve in action_curves(owner, data.action, create=False) or () if not curve.mute)
+    action = played_action(data) if data is not None else None
+    if action is not None:
+        yield from (curve for curve in action_curves(owner, action, create=False) or () if not curve.mute)
 
 
 def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:

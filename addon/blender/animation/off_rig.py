@@ -119,7 +119,7 @@ class _Taking:
         """First and last key of each servo's curves."""
         posing = {place for channel in self.channels for place in channel.curves()}
         for place, curve in self.curves.items():
-            if place in posing and len(curve.keyframe_points):
+            if place in posing and (len(curve.keyframe_points) or len(curve.sampled_points)):
                 first, last = curve.range()
                 yield first, last
 
@@ -174,7 +174,7 @@ class _Taking:
         if self.options.servos == "SELECTED":
             return [channel for channel in self.channels if channel.joint in self.options.selected]
         if self.options.servos == "KEYED":
-            curves = {place for place, curve in self.curves.items() if len(curve.keyframe_points)}
+            curves = {place for place, curve in self.curves.items() if not curve.is_empty}
             keyed = [c for c in self.channels if not curves.isdisjoint(c.curves()) or self.alone.is_moved(c)]
             return keyed or ([] if self.origins else self.channels)
         return self.channels
@@ -203,11 +203,11 @@ class _Taking:
     def _keys_of(self, channel: Channel) -> Trajectory | None:
         """The keys of one servo, None where these are not its whole motion or not where they may be."""
         curve = self.curves.get((channel.path, channel.index))
-        if curve is None or not len(curve.keyframe_points):
+        if curve is None or curve.is_empty:
             prop = getattr(self.rig.pose.bones[channel.bone], channel.prop)
             return Trajectory(channel.name, np.zeros(1), np.array([prop[channel.index]], dtype=np.float64))
         keys = CurveKeys.of(curve)
-        if not is_plain(curve) or not keys.is_straight or self._goes_on(curve):
+        if not is_plain(curve) or not len(keys.places) or not keys.is_straight or self._goes_on(curve):
             return None
         own = [origin for origin in self.origins if origin.trajectory(channel) is not None]
         found = single_track(keys, channel, own, self.clock, self.options.grid)
@@ -255,7 +255,8 @@ class _Taking:
             return
         times = self._grid_times()
         frames = np.minimum(self.clock.frames(times), max(self._last(), self.clock.start))
-        alone = [c for c in channels if c.is_single and self.alone(c) and (c.path, c.index) in self.curves]
+        curved = {place for place, curve in self.curves.items() if not curve.is_empty}
+        alone = [c for c in channels if c.is_single and self.alone(c) and (c.path, c.index) in curved]
         for channel in alone:
             curve = self.curves[channel.path, channel.index]
             places = frames * self.scene.render.frame_map_old / self.scene.render.frame_map_new

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import bpy
 import numpy as np
 
 from ...model.records import Array, Motion, Trajectory
+from ..access import armature_of
 from ..channels import Channel, servo_channels
 from ..compat import action_curves
 from ..model_parts import require_rig
@@ -63,14 +65,34 @@ def pose_values(
     rig: bpy.types.Object, scene: bpy.types.Scene, channels: Sequence[Channel], frames: Sequence[float]
 ) -> Array:
     """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back."""
-    reader = PoseReader(rig, channels)
     values = np.empty((len(frames), len(channels)))
     before = scene.frame_current, scene.frame_subframe
-    try:
-        for number, frame in enumerate(frames):
-            whole = int(np.floor(frame))
-            scene.frame_set(whole, subframe=float(frame - whole))
-            values[number] = reader.read()
-    finally:
-        scene.frame_set(before[0], subframe=before[1])
+    with _posed(rig):
+        reader = PoseReader(rig, channels)
+        try:
+            for number, frame in enumerate(frames):
+                whole = int(np.floor(frame))
+                scene.frame_set(whole, subframe=float(frame - whole))
+                values[number] = reader.read()
+        finally:
+            scene.frame_set(before[0], subframe=before[1])
     return values
+
+
+@contextmanager
+def _posed(rig: bpy.types.Object) -> Iterator[None]:
+    """Have the bones of a rig stand as they are posed, which they do not in edit mode nor where the armature is shown
+    at rest."""
+    armature = armature_of(rig)
+    shown, editing = armature.pose_position, armature.is_editmode
+    if editing:
+        bpy.ops.object.mode_set(mode="OBJECT")
+    if shown != "POSE":
+        armature.pose_position = "POSE"
+    try:
+        yield
+    finally:
+        if shown != "POSE":
+            armature.pose_position = shown
+        if editing:
+            bpy.ops.object.mode_set(mode="EDIT")

@@ -37,11 +37,11 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Everything that is to be said of a model, errors first: of its mechanism, and of its objects."""
     if settings(rig).collection is None:
         told = f"The collection of {rig.name!r} was deleted: it holds what belongs to the mechanism"
-        return [Finding("collection-gone", "error", told, "model", fix="Make it again")]
+        return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     if is_gone(rig, rig):
         name = record_of(rig).source_name
         told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
-        return [Finding("armature-gone", "error", told, "model", fix="Take it back")]
+        return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     give_ids(rig)
     return findings(rig, extract(rig))
 

@@ -21,7 +21,7 @@ from .refit import present_bones, refit
 from .twins import by_id
 
 #: The child collections of a model by the roles of what they hold.
-_FOLDERS = {
+FOLDERS = {
     "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
 }  # fmt: skip
 #: Entries of two local matrices that differ by less are the same.
@@ -106,29 +106,10 @@ def take_back(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> lis
     for obj in objects:
         for each in (obj, *(child for child in obj.children if record_of(child).role == "SHAPE")):
             if is_gone(each, rig):
-                child_collection(rig, _FOLDERS[record_of(each).role]).objects.link(each)
+                child_collection(rig, FOLDERS[record_of(each).role]).objects.link(each)
         names.append(obj.name)
     refit(rig)
     return names
-
-
-def make_collection_again(rig: bpy.types.Object) -> None:
-    """Give a model whose collection was deleted, and not its parts, one again."""
-    model = settings(rig)
-    model.collection = bpy.data.collections.new(record_of(rig).source_name or rig.name)
-    bpy.context.scene.collection.children.link(model.collection)
-    model.collection.objects.link(rig)
-    for obj in bpy.data.objects:
-        if record_of(obj).model == rig and record_of(obj).role in _FOLDERS:
-            child_collection(rig, _FOLDERS[record_of(obj).role]).objects.link(obj)
-    refit(rig)
-
-
-def take_armature_back(rig: bpy.types.Object) -> None:
-    """Put a model's armature, deleted by hand, back into its collection."""
-    settings(rig).collection.objects.link(rig)
-    bpy.context.view_layer.update()
-    refit(rig)
 
 
 def loose_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.types.Object]]:

@@ -14,8 +14,9 @@ from ..listeners import quiet
 from ..model_parts import file_name, parts
 from ..records import read_shape
 from .authoring import DENSITY
-from .fitting import hang_shapes, lost_joints, make_collection_again, take_armature_back, take_back
+from .fitting import hang_shapes, lost_joints, take_back
 from .joints import delete_parts
+from .rebuild import rebuild
 from .refit import refit
 from .shape_making import take_mesh, take_shape
 from .symmetric import by_itself
@@ -107,14 +108,8 @@ def _hang_shapes(rig: bpy.types.Object, finding: Finding) -> str:
     return "It hangs on its body again"
 
 
-def _armature(rig: bpy.types.Object, _finding: Finding) -> str:
-    take_armature_back(rig)
-    return "The armature is back"
-
-
-def _collection(rig: bpy.types.Object, _finding: Finding) -> str:
-    make_collection_again(rig)
-    return "The collection is there again"
+def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
+    return f"Made anew or taken back: {'; '.join(rebuild(rig, bpy.context.scene).done)}"
 
 
 def _take_back(rig: bpy.types.Object, finding: Finding) -> str:
@@ -152,8 +147,8 @@ _MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _delete,
     "twin-one-sided": _unlink,
     "name-twice": _number,
-    "armature-gone": _armature,
-    "collection-gone": _collection,
+    "armature-gone": _rebuild,
+    "collection-gone": _rebuild,
     "part-elsewhere": _take_back,
     "bones-gone": _refit,
     "bones-left": _refit,

@@ -34,13 +34,11 @@ from ..listeners import quiet
 from ..model_parts import child_collection, file_name, parts
 from ..physics.homes import scene_for
 from ..physics.simulation import build_physics
-from .fitting import misfit
+from .fitting import FOLDERS, misfit
 from .missing import FILED, has_lost_physics, orphans, top_of
 from .refit import refit
 from .twins import by_id
 
-#: Into which of a model's collections its objects go, by their role.
-_FOLDERS = {"BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision"}
 _MOST_NAMES = 4
 
 
@@ -119,7 +117,7 @@ def _collections(rig: bpy.types.Object, scene: bpy.types.Scene, out: Rebuilt) ->
     if model.collection is None:
         kept = next((obj for obj in _own(rig) if obj.users_scene), None)
         model.collection = top_of(kept, scene) if kept is not None else None
-        if model.collection is None or model.collection.name.split(".")[0] in {*_FOLDERS.values(), "Frames"}:
+        if model.collection is None or model.collection.name.split(".")[0] in FOLDERS.values():
             model.collection = _new_top(rig, scene)
         out.done.append("its collection")
     top = model.collection
@@ -151,7 +149,7 @@ def _new_top(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collect
     holding = {folder for obj in _own(rig) for folder in obj.users_collection}
     inner = {child for folder in bpy.data.collections for child in folder.children}
     for folder in bpy.data.collections:
-        is_kind = folder.name.split(".")[0] in {*_FOLDERS.values(), "Frames"}
+        is_kind = folder.name.split(".")[0] in FOLDERS.values()
         loose = folder not in inner or folder.name in scene.collection.children
         if is_kind and loose and ({folder, *folder.children_recursive} & holding or not folder.all_objects):
             top.children.link(folder)
@@ -168,7 +166,7 @@ def _take_back(rig: bpy.types.Object, out: Rebuilt) -> None:
     for obj in _own(rig):
         if obj in present or record_of(obj).is_ground or record_of(obj).is_flywheel:
             continue
-        child_collection(rig, _FOLDERS.get(record_of(obj).role, "Frames")).objects.link(obj)
+        child_collection(rig, FOLDERS[record_of(obj).role]).objects.link(obj)
         if record_of(obj).role in ("BODY", "JOINT"):
             names.append(file_name(obj))
     if names:

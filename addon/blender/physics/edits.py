@@ -18,7 +18,7 @@ from .ground import follow_switch
 from .handlers import switch
 from .homes import home_of, is_simulated, scene_for, simulated_in
 from .simulation import build_physics, is_whole, put_friction
-from .world import reset_cache, tell_of_gravity, world_gravity
+from .world import has_made_world, reset_cache, tell_of_gravity, world_gravity
 
 
 def drive_changed(armature: bpy.types.Armature) -> None:
@@ -60,7 +60,7 @@ def world_changed(armature: bpy.types.Armature) -> None:
     for empty in parts(rig, "JOINT"):
         if empty.rigid_body_constraint is not None:
             put_constraint(empty, armature_settings(armature))
-    if armature_settings(armature).before.made_world:
+    if has_made_world(rig, scene):
         scene.gravity = world_gravity(rig)
     tell_of_gravity(scene, rig)
     put_friction(rig)

@@ -68,6 +68,14 @@ def progress_of(scene: bpy.types.Scene) -> Progress | None:
     return _progress.get(scene.session_uid)
 
 
+def shown_of_run(scene: bpy.types.Scene) -> range:
+    """The frames from the first to the scene's present one, which come to the same again, where a run had come to it;
+    none where what is shown is none of a run's."""
+    run = progress_of(scene)
+    reached = run is not None and scene.frame_current <= run.reach
+    return range(first_frame(scene), scene.frame_current + 1) if reached else range(0)
+
+
 def end(scene: bpy.types.Scene) -> None:
     """What the scene's cache holds, and its simulation, is nothing that can be gone on from."""
     _progress[scene.session_uid] = Progress(b"")

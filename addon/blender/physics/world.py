@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -34,6 +35,8 @@ def ensure_world(
     _require_editable(scene)
     model = settings(rig)
     before = model.before
+    if before.world != _mark_of(scene):  # the model was appended: what it remembers is another file's
+        _forget(before)
     world = scene.rigidbody_world
     if world is None:
         with bpy.context.temp_override(scene=scene):
@@ -41,6 +44,7 @@ def ensure_world(
         world = scene.rigidbody_world
         if not before.made_world:  # else the user has deleted ours, which left its gravity
             before.made_world = True
+            _mark(scene, before)
             before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
         scene.gravity = world_gravity(rig)
@@ -53,6 +57,7 @@ def ensure_world(
     cache = world.point_cache
     if not before.made_world and not before.joined_world and _keeper(scene) is None:
         before.joined_world = True
+        _mark(scene, before)
         before.span = cache.frame_start, cache.frame_end
     if world.collection is None:
         world.collection = bpy.data.collections.new("RigidBodyWorld")
@@ -267,7 +272,13 @@ def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bp
 
 def _keeps(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     before = settings(rig).before
-    return (before.made_world or before.joined_world) and home_of(rig) in {None, scene}
+    here = before.world == _mark_of(scene) and home_of(rig) in {None, scene}
+    return (before.made_world or before.joined_world) and here
+
+
+def has_made_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+    """Whether a scene's world is there because of a model."""
+    return settings(rig).before.made_world and _keeps(rig, scene)
 
 
 def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
@@ -292,13 +303,29 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
         scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
     else:
         return  # the user has put things into it
-    for name in _KEPT:
-        before.property_unset(name)
+    if heir is None:
+        scene.property_unset("knuckle_world")
+    _forget(before)
 
 
 _FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
 _FITTED = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
-_KEPT = (*_FLAGS, *_FITTED, "span", "gravity", "use_gravity")
+_KEPT = (*_FLAGS, *_FITTED, "world", "span", "gravity", "use_gravity")
+
+
+def _mark_of(scene: bpy.types.Scene) -> str:
+    return scene.knuckle_world  # type: ignore[attr-defined, no-any-return]
+
+
+def _mark(scene: bpy.types.Scene, before: KnuckleServoState) -> None:
+    """Have a model and a scene know that what the model remembers is of that scene's world."""
+    before.world = uuid.uuid4().hex
+    scene.knuckle_world = before.world  # type: ignore[attr-defined]
+
+
+def _forget(before: KnuckleServoState) -> None:
+    for name in _KEPT:
+        before.property_unset(name)
 
 
 def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:

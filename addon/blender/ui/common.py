@@ -12,7 +12,8 @@ from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..access import record_of
-from ..model_parts import active_rig, is_foreign, is_newer, lost_rigs, original_of, parts, rigs_in
+from ..edit.missing import lost_models
+from ..model_parts import active_rig, is_foreign, is_newer, original_of, parts, rigs_in
 from ..translations import told
 from .local_views import seen_in_local_views
 
@@ -39,15 +40,18 @@ def why_no_model(context: bpy.types.Context) -> str:
     count = len(list(rigs_in(context.scene)))
     if count:
         return f"Select any part of the mechanism that you mean: the scene holds {count}"
-    gone = next(lost_rigs(context.scene), None)
+    gone = next(iter(lost_models(context.scene)), None)
     if gone is not None:
         return why_gone(gone)
+    for scene in bpy.data.scenes:
+        if (rig := next(rigs_in(scene), None)) is not None:
+            return f"There is no mechanism in scene {context.scene.name!r}: {rig.name!r} is in scene {scene.name!r}"
     return "There is no mechanism in the scene: import one with File > Import > Mechanism"
 
 
 def why_gone(rig: bpy.types.Object) -> str:
     """What to do where the armature of a model was deleted."""
-    return f"The armature of {rig.name!r} was deleted: select one of its bodies, and Check Mechanism takes it back"
+    return f"The armature of {rig.name!r} was deleted: Rebuild Missing Parts takes it back"
 
 
 def why_newer(rig: bpy.types.Object) -> str:

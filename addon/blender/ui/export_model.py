@@ -13,7 +13,7 @@ from ..access import record_of, settings
 from ..edit.checks import report_findings
 from ..extract import extract
 from ..extract.own_meshes import write_own_meshes
-from ..model_parts import require_rig, rig_in
+from ..model_parts import collection_of, require_rig, rig_in
 from ..preferences import ignore_collada_units, mesh_folders
 from ..translations import told
 from .common import (
@@ -140,8 +140,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
                 raise ValueError(why_no_model(context))
             if not rig.users_scene:
                 raise ValueError(why_gone(rig))
-            if settings(rig).collection is None:
-                raise ValueError(f"The collection of {rig.name!r} was deleted: Check Mechanism makes it again")
+            collection_of(rig)
             return rig
         collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
         if collection is None:

@@ -22,6 +22,7 @@ from ..animation.off_rig import Physical, follows_keys
 from ..animation.origins import Read
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
+from ..physics.progress import shown_of_run
 from ..reporting import add_to_report
 from .common import ExportHelper, NeedsModel, Result, counted, glob_of, keep_extension, model_in, tell, with_extension
 from .import_motion import EXTENSIONS, menu_label
@@ -239,6 +240,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         if follows_keys(rig):
             return None
         last = self.frame_end if self._has("frame_end") else None
+        shown = shown_of_run(context.scene)
         windows = context.window_manager
         windows.progress_begin(0, 100)
         try:
@@ -247,6 +249,8 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
             )
         finally:
             windows.progress_end()
+            for frame in shown:  # the user's own run was thrown away for this one
+                context.scene.frame_set(frame)
         return recorded_coordinates(rig, recording)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
+import pytest
 
 from addon import formats
 from addon.blender.access import record_of, settings
@@ -19,6 +21,13 @@ MODELS = {
     "shift": OWN / "pumpjack/pumpjack.json",
     "x_xy": OWN / "sensor_leg/sensor_leg.xml",
 }
+
+
+def crossed(acts: Sequence[Callable[[Any], None]]) -> Any:
+    """Parametrizes a test with acts, each on models of two formats; all formats come up."""
+    names = list(MODELS)
+    pairs = [(act, names[(number + more) % len(names)]) for number, act in enumerate(acts) for more in (0, 2)]
+    return pytest.mark.parametrize(("act", "format_"), pairs)
 
 
 def brought(format_: str) -> Any:

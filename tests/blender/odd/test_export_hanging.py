@@ -16,6 +16,7 @@ from addon.blender.model_parts import parts
 from tests.blender.odd.exporting import (
     MODELS,
     brought,
+    crossed,
     empty,
     export,
     in_file,
@@ -51,8 +52,7 @@ def instanced(rig: Any) -> None:
     rig.data.knuckle.collection.instance_offset = (1, 2, 3)
 
 
-@each_format
-@pytest.mark.parametrize("act", [under_an_empty, moved, instanced])
+@crossed([under_an_empty, moved, instanced])
 def test_where_the_whole_stands_is_no_edit(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
     act(brought(format_))
     reopened(tmp_path)
@@ -148,8 +148,7 @@ def dropped(rig: Any) -> None:
 HUNG = [on_an_empty, on_a_body, on_nothing, dropped]
 
 
-@each_format
-@pytest.mark.parametrize("act", HUNG)
+@crossed(HUNG)
 def test_what_was_hung_elsewhere_in_its_place_is_no_edit(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
     """Also in the pose in which the model begins."""
     act(brought(format_))

@@ -173,3 +173,36 @@ def test_where_the_library_is_gone_all_else_works(blank: Any, tmp_path: Path) ->
     rig = bring(tmp_path, "own.jm")
     assert_works(rig, tmp_path)
     assert places(rig)
+
+
+@pytest.mark.parametrize("by_operator", [True, False])
+def test_appended_into_a_world_of_the_users_it_leaves_that_alone(blank: Any, tmp_path: Path, by_operator: bool) -> None:
+    """What it remembers of the world in its own file is nothing to this one."""
+    path = saved(tmp_path)
+    scene = bpy.context.scene
+    assert bpy.ops.rigidbody.world_add() == {"FINISHED"}
+    scene.gravity = (0.0, 0.0, -1.625)
+    scene.rigidbody_world.point_cache.frame_end = 77
+    rig = put_by_operator(path) if by_operator else put(path, link=False)
+    pick(rig)
+    assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
+    rig.data.knuckle.gravity = (0.0, 0.0, -5.0)  # the model's own, and not the world's
+    assert tuple(scene.gravity) == (0.0, 0.0, -1.625)
+    assert bpy.ops.knuckle.clear_physics() == {"FINISHED"}
+    assert scene.rigidbody_world is not None and scene.rigidbody_world.point_cache.frame_end == 77
+    assert tuple(scene.gravity) == (0.0, 0.0, -1.625)
+
+
+def test_appended_into_another_world_of_ours_the_last_takes_it_along(blank: Any, tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    scene = bpy.context.scene
+    scene.gravity = (0.0, 0.0, -1.625)
+    first = bring(tmp_path)
+    second = put_by_operator(path)
+    pick(second)
+    assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
+    for rig in (first, second):
+        assert scene.rigidbody_world is not None
+        pick(rig)
+        assert bpy.ops.knuckle.clear_physics() == {"FINISHED"}
+    assert scene.rigidbody_world is None and tuple(scene.gravity) == (0.0, 0.0, -1.625)

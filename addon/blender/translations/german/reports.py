@@ -83,7 +83,6 @@ WORDS: dict[str, str] = {
     "The armature fits its parts": "Das Skelett passt zu seinen Teilen",
     "It hangs on its bone again": "Es hängt wieder an seinem Knochen",
     "It hangs on its body again": "Es hängt wieder an seinem Körper",
-    "The armature is back": "Das Skelett ist wieder da",
     "{} is back": "{} ist wieder da",
     "It has the mesh of its shape again": "Es hat wieder das Mesh seiner Form",
     "It was deleted": "Es wurde gelöscht",
@@ -295,7 +294,6 @@ WORDS: dict[str, str] = {
     "The collection of {} was deleted: it holds what belongs to the mechanism": (
         "Die Sammlung von {} wurde gelöscht: Sie hält, was zum Mechanismus gehört"
     ),
-    "Make it again": ("Neu machen"),
     "Collection {} holds no mechanism: its armature is missing. Rebuild Missing Parts takes it back": (
         "Sammlung {} enthält keinen Mechanismus: sein Armature fehlt. „Fehlende Teile neu bauen“ holt es zurück"
     ),
@@ -310,7 +308,6 @@ WORDS: dict[str, str] = {
     "Body {} is sheared, which no file can hold: apply the scale of what it hangs on": (
         "Der Körper {} ist geschert, was keine Datei halten kann: die Skalierung dessen anwenden, woran er hängt"
     ),
-    "The collection is there again": ("Die Sammlung ist wieder da"),
     "It is in the model's collection again": ("Es ist wieder in der Sammlung des Modells"),
     "The constraints of {} put it elsewhere than files have it ({}): Object > Apply > Visual Transform takes what is seen": (
         "Die Constraints von {} setzen es anderswohin, als Dateien es haben ({}): Objekt > Anwenden > Visuelle Transformation übernimmt, was zu sehen ist"
@@ -321,11 +318,14 @@ WORDS: dict[str, str] = {
     "What {} is instanced on is in no file: Object > Apply > Make Instances Real, then Make Body": (
         "Was {} instanziert, ist in keiner Datei: Objekt > Anwenden > Instanzen real machen, dann Körper machen"
     ),
-    "The armature of {} was deleted: select one of its bodies, and Check Mechanism takes it back": (
-        "Das Skelett von {} wurde gelöscht: einen seiner Körper wählen, und Mechanismus prüfen holt es zurück"
+    "The armature of {} was deleted: Rebuild Missing Parts takes it back": (
+        "Das Skelett von {} wurde gelöscht: „Fehlende Teile neu bauen“ holt es zurück"
     ),
-    "The collection of {} was deleted: Check Mechanism makes it again": (
-        "Die Sammlung von {} wurde gelöscht: Mechanismus prüfen macht sie neu"
+    "There is no mechanism in scene {}: {} is in scene {}": (
+        "In der Szene {} ist kein Mechanismus: {} ist in der Szene {}"
+    ),
+    "{} has lost its collection: Rebuild Missing Parts makes it anew": (
+        "{} hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
     ),
     "No servo that turns was told where to be (wheels are told how fast to turn): there is no tracking error": (
         "Keinem Servo, der dreht, wurde gesagt, wo er sein soll (Rädern wird gesagt, wie schnell sie drehen sollen): "
