@@ -3,7 +3,6 @@ deep nesting, names that are all the same, and all joints on one body."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 
 
@@ -174,7 +173,9 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
         "depth": _nested(_XMDI, "<a>", "</a>", _XMDI_END),
     },
     "webots": {
-        "frames": _filled("#WEBOTS_MOTION,V1.0,a\n", lambda i: f"{i // 60_000:02}:{i // 1000 % 60:02}:{i % 1000:03},P,0\n", ""),
+        "frames": _filled(
+            "#WEBOTS_MOTION,V1.0,a\n", lambda i: f"{i // 60_000:02}:{i // 1000 % 60:02}:{i % 1000:03},P,0\n", ""
+        ),
         "servos": lambda size: (
             "#WEBOTS_MOTION,V1.0" + "".join(f",s{i}" for i in range(size // 10))
             + "\n00:00:000,P" + ",0" * (size // 10) + "\n"

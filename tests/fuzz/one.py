@@ -1,7 +1,8 @@
 """One fuzzing process for one reader: ``python -m tests.fuzz.one READER FOLDER [words of libFuzzer]``.
 
 A finding does not end it: the first and the smallest input of each is kept, with its traceback, in ``findings/``, and
-the count of executions, in all and by what the readers' code was, in ``counts.json``. What runs for minutes or takes all memory ends it; libFuzzer keeps that.
+the count of executions, in all and by what the readers' code was, in ``counts.json``. What runs for minutes or takes
+all memory ends it; libFuzzer keeps that.
 """
 
 from __future__ import annotations

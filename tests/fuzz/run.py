@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 READERS = ("juice", "shift", "skel", "x_xy", "any", "xmdi", "webots", "csv",
            "obj", "mtl", "stl", "ply", "collada", "names")  # fmt: skip
-#: Bytes of an input and of a seed. Readers take a time that grows with both, and small files have all that a format has.
+#: Bytes of an input and of a seed. Readers take a time that grows with both; small files have all that a format has.
 LONGEST, SEED = 1500, 700
 #: MB of memory, and seconds of one input, that libFuzzer itself ends.
 MEMORY, ENDLESS = 2500, 60
@@ -70,7 +70,7 @@ def fuzz(reader: str, place: Path, seconds: int, left: int) -> None:
 
 @cache
 def code() -> str:
-    """A name for what the readers' code is now: counts are kept by it, since one that was mended has yet to be tried."""
+    """A name for what the readers' code is now: counts are kept by it, since what was mended has yet to be tried."""
     found = hashlib.sha1()
     for path in sorted((ROOT / "addon/formats").rglob("*.py")):
         found.update(path.read_bytes())
@@ -95,9 +95,10 @@ def row(reader: str, place: Path) -> str:
     log = (place / "log").read_text(errors="replace")[-200_000:]
     edges = [int(found) for found in re.findall(r"cov: (\d+)", log)]
     inputs = sum(1 for _ in (place / "corpus").iterdir())
-    found = findings(place)
+    found, present = findings(place), executions(place, code())
     return (
-        f"{reader:8} {executions(place):9} executions ({executions(place, code()):7} of this code) {edges[-1] if edges else 0:6} edges {inputs:5} inputs "
+        f"{reader:8} {executions(place):9} executions ({present:7} of this code) "
+        f"{edges[-1] if edges else 0:6} edges {inputs:5} inputs "
         f"{len(found):3} findings {' '.join(found[:5])}"
     )
 

@@ -49,16 +49,16 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
         for shape in shapes:
             for size in sizes:
                 seconds, memory, _told = cost(reader, shape, size, folder)
-                judged = size == SIZES[-1]
-                what, most = f"hostile {reader}: {shape}", TIMES * size + CONSTANT
-                yield Row(what, size, "bytes", seconds, bar=SECONDS if judged else None)
-                yield Row(f"{what}, memory", size, "bytes", memory / 1e6, most / 1e6, "most", bar=1.0 if judged else None, measure="MB")  # fmt: skip
+                time_bar, memory_bar = (SECONDS, 1.0) if size == SIZES[-1] else (None, None)
+                what, used, most = f"hostile {reader}: {shape}", memory / 1e6, (TIMES * size + CONSTANT) / 1e6
+                yield Row(what, size, "bytes", seconds, bar=time_bar)
+                yield Row(f"{what}, memory", size, "bytes", used, most, "most", memory_bar, measure="MB")
 
 
 def cost(reader: str, shape: str, size: int, folder: Path) -> tuple[float, float, str]:
     """Seconds, bytes, and whether it is read or why not."""
     (folder / f"grown.{'dae' if reader == 'collada' else reader}").write_bytes(GROWN[reader][shape](size))
     command = [sys.executable, "-c", _SCRIPT, str(folder), reader, shape, str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1000)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
     seconds, memory, told = next(line for line in done.stdout.splitlines() if line.startswith("TOOK")).split(" ", 3)[1:]
     return float(seconds), float(memory), told
