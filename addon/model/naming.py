@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from .records import DofKind
 
 _TURNS, _SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
+
+
+#: So many numbers are tried one by one; of more that are taken, the next free one is found in great steps.
+_NEAR = 100
+
+
+def free_number(is_taken: Callable[[int], bool], start: int) -> int:
+    """A number from ``start`` on that is not taken: the first, or after many one whose neighbour before it is taken.
+
+    Trying one by one would take a time that grows with the square of how many things have the same name."""
+    number = start
+    while number < start + _NEAR:
+        if not is_taken(number):
+            return number
+        number += 1
+    step = 1
+    while is_taken(number + step):
+        step *= 2
+    low, high = number - 1, number + step  # taken, free
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_taken(middle) else (low, middle)
+    return high
 
 
 class Named(Protocol):

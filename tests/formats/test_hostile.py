@@ -21,6 +21,7 @@ from addon.model.describe import describe
 from addon.model.report import FormatError
 from addon.model.validate import validate
 from tests.fuzz import properties
+from tests.fuzz.grown import GROWN
 
 FOUND = sorted((Path(__file__).parent / "hostile").iterdir())
 
@@ -309,3 +310,17 @@ def test_a_zipped_collada_is_not_unpacked(tmp_path: Path) -> None:
     (tmp_path / "bomb.dae").write_bytes((tmp_path / "bomb.zae").read_bytes())
     with pytest.raises(MeshTrouble):
         mesh_box(tmp_path / "bomb.dae")
+
+
+@pytest.mark.parametrize(
+    ("reader", "shape"),
+    [("skel", "joints"), ("skel", "skeletons"), ("x_xy", "one name"), ("shift", "one name"), ("xmdi", "motions")],
+)
+def test_many_of_one_name_or_remark_take_no_squared_time(reader: str, shape: str) -> None:
+    """Ten times the file took a hundred times the time, minutes for 1 MB."""
+    took = []
+    for size in (20_000, 200_000):
+        start = time.process_time()
+        properties.READING.get(reader, formats.loads_motions)(GROWN[reader][shape](size))
+        took.append(time.process_time() - start)
+    assert took[1] < 30 * took[0] + 0.1

@@ -1,25 +1,30 @@
 """``build.py fuzz [READER...] [--runs N] [--seconds S]``: fuzz the readers in turn, and tell what came of it.
 
 Everything is kept in the folder that KNUCKLE_FUZZ names and used again the next time: of each reader the ``seeds``, the
-``corpus`` that grew from them, ``findings`` (an input and its traceback each), ``counts.json`` and the ``log``.
+``corpus`` that grew from them, ``findings`` (an input and its traceback each), ``counts.json`` and the ``log``. Two
+processes on different readers may run beside each other.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = ("juice", "shift", "skel", "x_xy", "any", "xmdi", "webots", "csv",
            "obj", "mtl", "stl", "ply", "collada", "names")  # fmt: skip
-#: Bytes of an input, MB of memory, and seconds of one input that libFuzzer itself ends.
-LONGEST, MEMORY, ENDLESS = 3000, 2500, 60
+#: Bytes of an input and of a seed. Readers take a time that grows with both; small files have all that a format has.
+LONGEST, SEED = 1500, 700
+#: MB of memory, and seconds of one input, that libFuzzer itself ends.
+MEMORY, ENDLESS = 2500, 60
 
 
 def main() -> int:
@@ -33,7 +38,7 @@ def main() -> int:
         parser.error(f"there is no reader {wrong[0]}; there are {', '.join(READERS)}")
     folder, readers = Path(os.environ["KNUCKLE_FUZZ"]), options.readers or READERS
     if not all((folder / reader / "seeds").is_dir() for reader in readers):
-        subprocess.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder), str(LONGEST // 2)], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder), str(SEED)], cwd=ROOT, check=True)
     waiting = list(readers)
     while waiting:
         for reader in list(waiting):
@@ -63,10 +68,19 @@ def fuzz(reader: str, place: Path, seconds: int, left: int) -> None:
     time.sleep(0.1)
 
 
-def executions(place: Path) -> int:
-    """How many inputs a reader was given in all."""
+@cache
+def code() -> str:
+    """A name for what the readers' code is now: counts are kept by it, since what was mended has yet to be tried."""
+    found = hashlib.sha1()
+    for path in sorted((ROOT / "addon/formats").rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def executions(place: Path, key: str = "executions") -> int:
+    """How many inputs a reader was given in all, or while the code was ``key``."""
     try:
-        return int(json.loads((place / "counts.json").read_text())["executions"])
+        return int(json.loads((place / "counts.json").read_text())[key])
     except (OSError, ValueError, KeyError):
         return 0
 
@@ -81,9 +95,10 @@ def row(reader: str, place: Path) -> str:
     log = (place / "log").read_text(errors="replace")[-200_000:]
     edges = [int(found) for found in re.findall(r"cov: (\d+)", log)]
     inputs = sum(1 for _ in (place / "corpus").iterdir())
-    found = findings(place)
+    found, present = findings(place), executions(place, code())
     return (
-        f"{reader:8} {executions(place):9} executions {edges[-1] if edges else 0:6} edges {inputs:5} inputs "
+        f"{reader:8} {executions(place):9} executions ({present:7} of this code) "
+        f"{edges[-1] if edges else 0:6} edges {inputs:5} inputs "
         f"{len(found):3} findings {' '.join(found[:5])}"
     )
 

@@ -118,7 +118,7 @@ def thinned(
 ) -> bytes:
     """A file with pieces left out until it is small; as it is where it cannot be."""
     rng = random.Random(len(data))
-    for _ in range(60):
+    for _ in range(300):
         if len(data) <= largest:
             break
         text = data.decode("utf-8", "replace")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
+from ...model.naming import free_number
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
 from ..jsontext import Node, parse
@@ -140,13 +141,11 @@ def _gather_parts(node: Node, path: str, reader: Reader, found: Elements, dialec
             found.restraints.append(restraint)
 
 
-def own_path(wanted: str, taken: object) -> str:
+def own_path(wanted: str, taken: Container[str]) -> str:
     """A path that is not taken yet: the one wanted, or with a number behind it."""
-    path, number = wanted, 1
-    while path in taken:  # type: ignore[operator]
-        number += 1
-        path = f"{wanted}#{number}"
-    return path
+    if wanted not in taken:
+        return wanted
+    return f"{wanted}#{free_number(lambda number: f'{wanted}#{number}' in taken, 2)}"
 
 
 def _tell_kept(root: Node, reader: Reader) -> None:

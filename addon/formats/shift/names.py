@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...model.naming import free_number
 from ...model.records import Assembly, Mechanism
 from .table import FIXED, ORIGIN, SEPARATOR
 
@@ -19,11 +20,7 @@ def free(name: str, taken: Iterable[str], otherwise: str = "part") -> str:
     """A safe name that is not taken nor reserved: the one given, or with a number behind it."""
     base = safe(name) or otherwise
     taken = {*taken, *_RESERVED}
-    found, number = base, 1
-    while found in taken:
-        number += 1
-        found = f"{base}_{number}"
-    return found
+    return base if base not in taken else f"{base}_{free_number(lambda number: f'{base}_{number}' in taken, 2)}"
 
 
 class Tree:

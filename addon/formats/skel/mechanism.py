@@ -30,6 +30,7 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
     that are not read are taken off the lists of their skeletons."""
     result = Mechanism(world=_world(world))
     paths, body_ids, joint_ids = Unique(), Unique(), Unique()
+    known: set[str] = set()
     for skeleton in skeletons:
         placed = skeleton.placed
         own = placed.row["@name"]
@@ -48,9 +49,10 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
         result.bodies += bodies
         result.joints += joints
         _resolve_twins(skeleton, bodies, joints)
-        known = {assembly.path for assembly in result.assemblies}
+        known.add(path)
         kept = dict.fromkeys(body.assembly for body in bodies if body.assembly not in known)
         result.assemblies += [Assembly(each, each.rpartition(":")[2]) for each in kept]
+        known.update(kept)
         result.frames += [frame for item in skeleton.bodies for frame in _frames(item, path)]
     return result
 
@@ -68,16 +70,17 @@ def _world(placed: Placed | None) -> World:
 def _name_bodies(skeleton: Skeleton, ids: Unique, reader: Reader) -> None:
     """Give bodies their ids. Of two with one name DART reads the first."""
     seen: set[str] = set()
-    for item in list(skeleton.bodies):
+    bodies, skeleton.bodies = skeleton.bodies, []
+    for item in bodies:
         name = item.row["@name"]
         if name in seen:
             message = f"a second body '{name}' is not read: names are unique in a skeleton"
             reader.note("warning", "second-body", message, item.element)
-            skeleton.bodies.remove(item)
             continue
         if not name:
             reader.note("warning", "no-name", "a body has no name", item.element)
         seen.add(name)
+        skeleton.bodies.append(item)
         item.id = ids(f"{skeleton.placed.id}/{name}")
 
 
@@ -138,15 +141,17 @@ def _joints(skeleton: Skeleton, bodies: list[Body], ids: Unique, reader: Reader)
     by_name = {item.row["@name"]: body for item, body in zip(skeleton.bodies, bodies, strict=True)}
     ends = wired(skeleton, reader)
     joints: list[Joint] = []
-    for item in list(skeleton.joints):
+    placed, skeleton.joints = skeleton.joints, []
+    for item in placed:
         found = ends[id(item)]
         if item.row[f"{KEPT}/@loose"] is not None and item.row["init_pos"] is None and found.active:
-            skeleton.joints.remove(item)  # ours: DART wants a joint for a body that hangs on nothing
+            # ours: DART wants a joint for a body that hangs on nothing
             item.id = loose_key(by_name[found.child or ""].id)
             skeleton.implied.append(item)
             continue
         name = item.row["@name"]
         item.id = ids(f"{skeleton.placed.id}/{name or found.child or 'joint'}")
+        skeleton.joints.append(item)
         joints.append(_joint(item, found, by_name, skeleton.placed.id, reader))
     return joints
 

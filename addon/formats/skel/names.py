@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...model.naming import free_number
+
 
 class Unique:
     """Gives every name once: a name that is taken gets a number in brackets, as DART does."""
@@ -10,10 +12,9 @@ class Unique:
         self._taken = set(taken)
 
     def __call__(self, name: str) -> str:
-        found, number = name, 0
-        while found in self._taken:
-            number += 1
-            found = f"{name}({number})"
+        found = name
+        if name in self._taken:
+            found = f"{name}({free_number(lambda number: f'{name}({number})' in self._taken, 1)})"
         self._taken.add(found)
         return found
 

@@ -43,6 +43,10 @@ class Placed(Standing):
         return path in self.places or any(place.startswith(f"{path}/") for place in self.places)
 
 
+#: Of so many messages the element's path is told as well as its line: each costs a walk over all elements before it.
+_PLACED = 1000
+
+
 @dataclass
 class Reader:
     """Reads rows. What is worth saying is gathered, so that what many elements share is said once."""
@@ -121,9 +125,10 @@ class Reader:
 
     def tell(self) -> None:
         """Say everything, once per message, with the first place where it holds."""
-        for (severity, code, message), elements in self.notes.items():
+        for at, ((severity, code, message), elements) in enumerate(self.notes.items()):
             more = f" (here and in {len(elements) - 1} more)" if len(elements) > 1 else ""
-            self.report.add(severity, code, message + more, line_of(elements[0]), where_is(elements[0]))
+            where = where_is(elements[0]) if at < _PLACED else ""
+            self.report.add(severity, code, message + more, line_of(elements[0]), where)
         self.notes.clear()
 
     def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:

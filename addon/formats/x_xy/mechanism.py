@@ -66,6 +66,7 @@ class _Builder:
         out.world = World(gravity=-np.array(model.gravity) + 0.0, time_step=model.dt)
         self.keys: list[Key] = [("", "", 0)] * len(model.links)
         self.taken: set[str] = set()
+        self.frames_taken: set[str] = set()
         self.body_of: list[str | None] = [None] * len(model.links)  # the id of the body that a link carries
         self.poses: dict[str | None, Array] = {None: identity()}
         self.stretch = self._stretches()
@@ -222,7 +223,9 @@ class _Builder:
             notes.apply(row.note["frame"], frame)
         except _ANYTHING_WRONG:
             self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
-        self.keys[number] = ("frame", free_name(frame.name, {key[1] for key in self.keys if key[0] == "frame"}), 0)
+        own = free_name(frame.name, self.frames_taken)
+        self.frames_taken.add(own)
+        self.keys[number] = ("frame", own, 0)
         self.mechanism.frames.append(frame)
 
     def _tell_kinds(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from ...model.naming import free_number
+
 _MARK = "_"
 
 
@@ -29,7 +31,4 @@ def free_name(name: str, taken: Container[str]) -> str:
     """The name, with a number behind it where it is taken."""
     if name not in taken:
         return name
-    number = 2
-    while f"{name} ({number})" in taken:
-        number += 1
-    return f"{name} ({number})"
+    return f"{name} ({free_number(lambda number: f'{name} ({number})' in taken, 2)})"

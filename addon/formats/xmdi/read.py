@@ -28,6 +28,8 @@ FRAME_TAGS = ("frames", "frame")
 INTERPOLATION = "interpolation"
 HOLDING = ("constant", "step", "hold")
 LAST_LINE = 65535  # libxml2 counts no further
+#: So many warnings tell the element's path: each costs a walk over all elements before it.
+MOST_PLACED = 1000
 
 _WORD = re.compile(r"[^ \t\r\n]+")
 
@@ -229,7 +231,10 @@ class Reader:
         )
 
     def _warn(self, code: str, message: str, element: Any) -> None:
-        self.report.warn(code, message, self._line_of(element), xml.where_is(element))
+        if len(self.report.entries) < MOST_PLACED:
+            self.report.warn(code, message, self._line_of(element), xml.where_is(element))
+        else:
+            self.report.warn(code, message, xml.line_of(element))
 
     def _line_of(self, element: Any) -> int | None:
         line = xml.line_of(element)

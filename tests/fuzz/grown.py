@@ -1,0 +1,226 @@
+"""Files of a size, of what is cheap to write and may be dear to read: many small elements, long chains, long words,
+deep nesting, names that are all the same, and all joints on one body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+
+def _filled(head: str, row: Callable[[int], str], tail: str) -> Callable[[int], bytes]:
+    """A file of about so many bytes: ``head``, the first, second, ... ``row``, and ``tail``."""
+
+    def make(size: int) -> bytes:
+        found, length, count = [], len(head) + len(tail), 0
+        while length < size:
+            count += 1
+            found.append(row(count))
+            length += len(found[-1])
+        return (head + "".join(found) + tail).encode()
+
+    return make
+
+
+def _halves(head: str, first: Callable[[int], str], between: str, second: Callable[[int], str], tail: str):  # type: ignore[no-untyped-def]
+    """The same with two rows of each number, in two lists."""
+
+    def make(size: int) -> bytes:
+        count, length = 0, len(head) + len(between) + len(tail)
+        while length < size:
+            count += 1
+            length += len(first(count)) + len(second(count))
+        rows = ("".join(row(at) for at in range(1, count + 1)) for row in (first, second))
+        return (head + between.join(rows) + tail).encode()
+
+    return make
+
+
+def _padded(head: str, tail: str, pad: str = "x") -> Callable[[int], bytes]:
+    return lambda size: (head + pad * ((size - len(head) - len(tail)) // len(pad)) + tail).encode()
+
+
+def _nested(head: str, opener: str, closer: str, tail: str) -> Callable[[int], bytes]:
+    def make(size: int) -> bytes:
+        depth = (size - len(head) - len(tail)) // (len(opener) + len(closer))
+        return (head + opener * depth + closer * depth + tail).encode()
+
+    return make
+
+
+_JUICE = "<Model><Name>m</Name><Bodies>"
+_JUICE_JOINTS, _JUICE_END = "</Bodies><RevoluteJoints>", "</RevoluteJoints></Model>"
+_SKEL = '<skel version="1.0"><world name="w"><skeleton name="s">'
+_SKEL_END = "</skeleton></world></skel>"
+_X_XY, _X_XY_END = '<x_xy model="m"><worldbody>', "</worldbody></x_xy>"
+
+
+def _revolute(at: int, base: int) -> str:
+    ids = f"<ID>{at}</ID><Body1ID>{base}</Body1ID><Body2ID>{at + 1}</Body2ID>"
+    return f"<RevoluteJoint>{ids}</RevoluteJoint>"
+
+
+def _skel_joint(at: int, parent: str) -> str:
+    ends = f"<parent>{parent}</parent><child>b{at}</child>"
+    return f'<joint type="revolute" name="j{at}">{ends}<axis><xyz>0 0 1</xyz></axis></joint>'
+
+
+_SHIFT = '{"model_parameters":{},"fixed":{},"assemblies":[{"name":"m","bodies":['
+_SHIFT_JOINTS, _SHIFT_END = '{"name":"b0"}],"joints":[', "]}]}"
+_XMDI, _XMDI_END = '<xmdi><motions><motion name="m">', "</motion></motions></xmdi>"
+_DAE = (
+    '<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><library_geometries>'
+    '<geometry id="g"><mesh><source id="p"><float_array id="a" count="3">0 0 0'
+)
+_DAE_END = "</float_array></source></mesh></geometry></library_geometries></COLLADA>"
+
+
+def _shift_joint(at: int, parent: str) -> str:
+    return f'{{"name":"j{at}","type":"Rx","body_frame_pairs":[["{parent}","origin"],["b{at}","origin"]]}}'
+
+
+def _joined(at: int, text: str) -> str:
+    """A row of a list of JSON, after the first."""
+    return text if at == 1 else "," + text
+
+
+GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
+    "juice": {
+        "bodies": _filled(_JUICE, lambda i: f"<Body><ID>{i}</ID></Body>", _JUICE_JOINTS + _JUICE_END),
+        "one id": _filled(_JUICE, lambda _: "<Body><ID>1</ID></Body>", _JUICE_JOINTS + _JUICE_END),
+        "chain": _halves(
+            _JUICE, lambda i: f"<Body><ID>{i}</ID></Body>", _JUICE_JOINTS, lambda i: _revolute(i, i), _JUICE_END
+        ),
+        "star": _halves(
+            _JUICE, lambda i: f"<Body><ID>{i}</ID></Body>", _JUICE_JOINTS, lambda i: _revolute(i, 1), _JUICE_END
+        ),
+        "joints": _filled(
+            _JUICE + "<Body><ID>1</ID></Body><Body><ID>2</ID></Body>" + _JUICE_JOINTS,
+            lambda _: _revolute(1, 1), _JUICE_END,
+        ),
+        "empty elements": _filled(_JUICE, lambda _: "<a/>", _JUICE_JOINTS + _JUICE_END),
+        "attributes": _filled("<Model ", lambda i: f'a{i}="" ', "><Bodies/></Model>"),
+        "text": _padded("<Model><Name>", "</Name><Bodies/></Model>"),
+        "entities": _padded("<Model><Name>", "</Name><Bodies/></Model>", "&amp;"),
+        "comments": _filled(_JUICE, lambda _: "<!---->", _JUICE_JOINTS + _JUICE_END),
+        "depth": _nested("<Model>", "<a>", "</a>", "</Model>"),
+    },
+    "skel": {
+        "bodies": _filled(_SKEL, lambda i: f'<body name="b{i}"/>', _SKEL_END),
+        "one name": _filled(_SKEL, lambda _: '<body name="b"/>', _SKEL_END),
+        "chain": _halves(
+            _SKEL, lambda i: f'<body name="b{i}"/>', "",
+            lambda i: _skel_joint(i, f"b{i - 1}" if i > 1 else "world"), _SKEL_END,
+        ),
+        "star": _halves(
+            _SKEL, lambda i: f'<body name="b{i}"/>', "",
+            lambda i: _skel_joint(i, "b1" if i > 1 else "world"), _SKEL_END,
+        ),
+        "joints": _filled(_SKEL + '<body name="b1"/>', lambda _: _skel_joint(1, "world"), _SKEL_END),
+        "skeletons": _filled('<skel version="1.0"><world name="w">', lambda _: "<skeleton/>", "</world></skel>"),
+        "text": _padded(_SKEL + '<body name="', '"/>' + _SKEL_END),
+        "depth": _nested(_SKEL, "<a>", "</a>", _SKEL_END),
+    },
+    "x_xy": {
+        "bodies": _filled(_X_XY, lambda i: f'<body name="b{i}" joint="rx"/>', _X_XY_END),
+        "one name": _filled(_X_XY, lambda _: '<body name="b" joint="rx"/>', _X_XY_END),
+        "shapes": _filled(
+            _X_XY + '<body name="b" joint="rx">', lambda _: '<geom type="box" mass="1" dim="1 1 1"/>',
+            "</body>" + _X_XY_END,
+        ),
+        "text": _padded(_X_XY + '<body joint="rx" name="', '"/>' + _X_XY_END),
+        "depth": _nested(_X_XY, '<body name="b" joint="rx">', "</body>", _X_XY_END),
+    },
+    "shift": {
+        "bodies": _filled(_SHIFT, lambda i: f'{{"name":"b{i}"}},', _SHIFT_JOINTS + _SHIFT_END),
+        "one name": _filled(_SHIFT, lambda _: '{"name":"b"},', _SHIFT_JOINTS + _SHIFT_END),
+        "chain": _halves(
+            _SHIFT, lambda i: f'{{"name":"b{i}"}},', _SHIFT_JOINTS,
+            lambda i: _joined(i, _shift_joint(i, f"b{i - 1}")), _SHIFT_END,
+        ),
+        "star": _halves(
+            _SHIFT, lambda i: f'{{"name":"b{i}"}},', _SHIFT_JOINTS,
+            lambda i: _joined(i, _shift_joint(i, "b0")), _SHIFT_END,
+        ),
+        "joints": _filled(
+            _SHIFT + '{"name":"b1"},' + _SHIFT_JOINTS, lambda i: _joined(i, _shift_joint(1, "b0")), _SHIFT_END
+        ),
+        "assemblies": _filled(
+            '{"model_parameters":{},"fixed":{},"assemblies":[',
+            lambda i: _joined(i, f'{{"name":"m{i}","bodies":[],"joints":[]}}'), "]}",
+        ),
+        "nested assemblies": _nested(
+            '{"model_parameters":{},"fixed":{},"assemblies":[{"name":"m"', ',"assemblies":[{"name":"m"', "}]", "}]}"
+        ),
+        "text": _padded(_SHIFT + '{"name":"', '"},' + _SHIFT_JOINTS + _SHIFT_END),
+        "numbers": _padded(_SHIFT + '{"name":"a","x":[0', "]}," + _SHIFT_JOINTS + _SHIFT_END, ",0"),
+        "empty lists": _padded(_SHIFT + '{"name":"a","x":[0', "]}," + _SHIFT_JOINTS + _SHIFT_END, ",[]"),
+    },
+    "xmdi": {
+        "servos": _filled(
+            _XMDI, lambda i: f'<servo name="s{i}"><position>0</position><frames>0</frames></servo>', _XMDI_END
+        ),
+        "one name": _filled(
+            _XMDI, lambda _: '<servo name="s"><position>0</position><frames>0</frames></servo>', _XMDI_END
+        ),
+        "motions": _filled(
+            "<xmdi><motions>", lambda i: f'<motion name="m{i}"/>', "</motions></xmdi>",
+        ),
+        "keys": lambda size: (
+            _XMDI + '<servo name="s"><position>' + "0 " * (size // 9) + "</position><frames>"
+            + " ".join(map(str, range(size // 9))) + "</frames></servo>" + _XMDI_END
+        ).encode(),
+        "empty elements": _filled(_XMDI, lambda _: "<a/>", _XMDI_END),
+        "text": _padded('<xmdi><motions><motion name="', '"/></motions></xmdi>'),
+        "depth": _nested(_XMDI, "<a>", "</a>", _XMDI_END),
+    },
+    "webots": {
+        "frames": _filled(
+            "#WEBOTS_MOTION,V1.0,a\n", lambda i: f"{i // 60_000:02}:{i // 1000 % 60:02}:{i % 1000:03},P,0\n", ""
+        ),
+        "servos": lambda size: (
+            "#WEBOTS_MOTION,V1.0" + "".join(f",s{i}" for i in range(size // 10))
+            + "\n00:00:000,P" + ",0" * (size // 10) + "\n"
+        ).encode(),
+        "text": _padded("#WEBOTS_MOTION,V1.0,", "\n00:00:000,P,0\n"),
+    },
+    "csv": {
+        "rows": _filled("time [s],a [rad]\n", lambda i: f"{i},0\n", ""),
+        "columns": lambda size: (
+            "time [s]" + "".join(f",s{i}" for i in range(size // 10)) + "\n0" + ",0" * (size // 10) + "\n"
+        ).encode(),
+        "text": _padded("time [s],", "\n0,0\n"),
+        "empty lines": _padded("time [s],a\n0,0\n", "1,0\n", "\n"),
+    },
+    "obj": {
+        "points": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\n", "f 1 2 3\n", "v 0 0 0\n"),
+        "faces": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\n", "", "f 1 2 3\n"),
+        "one face": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nf", " 1 2 3\n", " 1 2"),
+        "objects": _filled("v 0 0 0\nv 1 0 0\nv 0 1 0\n", lambda i: f"o {i}\nf 1 2 3\n", ""),
+        "libraries": _filled("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", lambda i: f"mtllib {i}\n", ""),
+    },
+    "stl": {
+        "facets": lambda size: b"x" * 80 + (size // 50).to_bytes(4, "little") + b"\0" * (size // 50 * 50),
+        "words": _padded("solid a\n", "endsolid\n", "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n"
+                         "vertex 0 1 0\nendloop\nendfacet\n"),
+    },
+    "ply": {
+        "points": lambda size: (
+            f"ply\nformat ascii 1.0\nelement vertex {size // 6}\nproperty float x\nproperty float y\n"
+            "property float z\nend_header\n" + "0 0 0\n" * (size // 6)
+        ).encode(),
+        "elements": _filled(
+            "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n",
+            lambda i: f"element e{i} 0\n", "end_header\n0 0 0\n",
+        ),
+    },
+    "collada": {
+        "points": _padded(_DAE, _DAE_END, " 0 0 0"),
+        "nodes": _filled(
+            "<COLLADA><library_visual_scenes><visual_scene>", lambda i: f'<node id="n{i}"/>',
+            "</visual_scene></library_visual_scenes></COLLADA>",
+        ),
+        "depth": _nested(
+            "<COLLADA><library_visual_scenes><visual_scene>", "<node>", "</node>",
+            "</visual_scene></library_visual_scenes></COLLADA>",
+        ),
+    },
+}  # fmt: skip
