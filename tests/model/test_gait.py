@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import timeit
-from time import process_time
 from collections.abc import Mapping
+from time import process_time
 from typing import Any
 
 import numpy as np
