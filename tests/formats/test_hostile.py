@@ -319,8 +319,8 @@ def test_a_zipped_collada_is_not_unpacked(tmp_path: Path) -> None:
 def test_many_of_one_name_or_remark_take_no_squared_time(reader: str, shape: str) -> None:
     """Ten times the file took a hundred times the time, minutes for 1 MB."""
     took = []
-    for size in (20_000, 200_000):
+    for size in (4_000, 40_000):
         start = time.process_time()
-        properties.READING.get(reader, formats.loads_motions)(GROWN[reader][shape](size))
+        (formats.loads_motions if reader == "xmdi" else formats.loads)(GROWN[reader][shape](size))
         took.append(time.process_time() - start)
     assert took[1] < 30 * took[0] + 0.1
