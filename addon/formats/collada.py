@@ -77,6 +77,11 @@ def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
     return surfaces
 
 
+def _local(element: etree._Element) -> str:
+    """An element's name without its namespace. (lxml's own ``QName`` refuses names that its parser let through.)"""
+    return str(element.tag).rpartition("}")[2]
+
+
 def _parse(path: Path) -> etree._Element:
     """The document's root without what is not drawn. Definitions of entities are refused whatever the encoding."""
     with as_trouble():
@@ -92,9 +97,9 @@ def _parse(path: Path) -> etree._Element:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
         raise MeshTrouble(f"this is no sound XML: {error}", path=str(path)) from error
-    if etree.QName(root).localname != "COLLADA":
-        raise MeshTrouble(f"this is no Collada file: it begins with <{etree.QName(root).localname}>", path=str(path))
-    for element in [each for each in root.iter(etree.Element) if etree.QName(each).localname in _IDLE_PARTS]:
+    if _local(root) != "COLLADA":
+        raise MeshTrouble(f"this is no Collada file: it begins with <{_local(root)}>", path=str(path))
+    for element in [each for each in root.iter(etree.Element) if _local(each) in _IDLE_PARTS]:
         if element.getparent() is not None:
             element.getparent().remove(element)
     return root

@@ -274,6 +274,7 @@ MESHES: dict[str, Callable[[], bytes]] = {
         + b"\0" * 12
         + b"\xff" * 4
     ),
+    "colon.dae": lambda: b'<http: xmlns="http/a"></http:>',  # a name that the parser takes and lxml's QName does not
     "deep.dae": lambda: b"<COLLADA>" + b"<a>" * 100_000 + b"</a>" * 100_000 + b"</COLLADA>",
 }
 
