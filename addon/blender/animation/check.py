@@ -18,9 +18,10 @@ from ...model.keys import BEZIER
 from ...model.records import Array, Motion, Trajectory
 from ...model.stops import Limits
 from .. import listeners
+from ..access import armature_of
 from ..blocks import coordinates_of, parted
 from ..channels import Channel, block_turn, servo_channels
-from ..ticks import names_of
+from ..model_parts import parts
 from .actions import active_action, may_be_of
 from .clock import Clock
 from .curves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys
@@ -243,7 +244,9 @@ def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
         tuple(action.session_uid for action in bpy.data.actions),
         action.session_uid if action is not None else 0,
         Clock.of(scene),
-        names_of(rig),  # servos have the names of joints and bones
+        # servos have the names of joints and bones, which are asked now: Blender tells of a new name late
+        tuple(empty.name for empty in parts(rig, "JOINT")),
+        tuple(armature_of(rig).bones.keys()),
     )
     kept = _kept.get(rig.session_uid)
     if kept is None or kept.state != state:

@@ -44,7 +44,8 @@ def hand_over(
         _change_folders(obj, settings(old).collection, settings(new).collection)
         record_of(obj).model = new
         if obj.parent == old:
-            obj.parent = new
+            hung = obj.matrix_parent_inverse.copy()  # which a new parent resets
+            obj.parent, obj.matrix_parent_inverse = new, hung
             if shift is not None:
                 obj.parent_type, obj.parent_bone = "OBJECT", ""
                 obj.matrix_parent_inverse = Matrix()

@@ -12,7 +12,7 @@ from tests.bench.table import Row
 from tests.fuzz.grown import GROWN
 
 #: Bytes of a file.
-SIZES, QUICK = (100_000, 1_000_000), (10_000,)
+SIZES, QUICK = (100_000, 300_000, 1_000_000), (10_000,)
 #: Seconds that a file of the largest size may take, and how many times its bytes, beside what is taken for any file.
 SECONDS, TIMES, CONSTANT = 5.0, 20.0, 20e6
 #: Says seconds of the processor, and how many bytes more a process took at most than before; Linux counts in kB.

@@ -300,7 +300,6 @@ WORDS: dict[str, str] = {
     "The mechanism has lost its collection: Rebuild Missing Parts makes it anew": (
         "Der Mechanismus hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
     ),
-    "this is a folder, not a file": "das ist ein Ordner und keine Datei",
     "a body of {}": "ein Körper von {}",
     "{} is in none of the model's collections: physics and posing do not know it": (
         "{} ist in keiner Sammlung des Modells: Physik und Pose kennen es nicht"
@@ -326,9 +325,5 @@ WORDS: dict[str, str] = {
     ),
     "{} has lost its collection: Rebuild Missing Parts makes it anew": (
         "{} hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
-    ),
-    "No servo that turns was told where to be (wheels are told how fast to turn): there is no tracking error": (
-        "Keinem Servo, der dreht, wurde gesagt, wo er sein soll (Rädern wird gesagt, wie schnell sie drehen sollen): "
-        "es gibt keinen Folgefehler"
     ),
 }
