@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 #: of its world any more: see ``stripping.py``. Where the world was removed and that is undone, plain Blender did in one
 #: of four trials.
 FATAL = {
-    "root body", "body", "body for good", "bodies", "collection of bodies and all", "meshes", "world's constraints", "world",
+    "root body", "body", "body for good", "bodies", "collection of bodies and all", "meshes", "world's constraints",
+    "world",
 }  # fmt: skip
 
 
