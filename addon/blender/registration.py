@@ -32,7 +32,7 @@ def register() -> None:
 
     properties.register()
     ticks.register()
-    settling.register()  # first of all: others take a name that Blender numbered for the user's
+    settling.register()  # before those that look at names: they take one that Blender numbered for the user's
     migration.register()  # before anybody looks at models
     renamed.register()  # before others: what they keep of bones is by their names
     hooks.register()
