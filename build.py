@@ -398,6 +398,7 @@ def call(python: Path, *arguments: str, variables: Optional[Mapping[str, str]] =
     settings.mkdir(exist_ok=True)
     environ = {**os.environ, **(variables or {}), "PYTHONPATH": str(ROOT), "PYTHONNOUSERSITE": "1"}
     environ.setdefault("BLENDER_USER_RESOURCES", str(settings))
+    environ.setdefault("KNUCKLE_CACHE", str(cache()))  # for the tests to keep what is long in the making
     return subprocess.call([str(python), *arguments], cwd=ROOT, env=environ)
 
 

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 
@@ -17,3 +22,30 @@ def _python(variable: str, program: str) -> tuple[str, str]:
 
 DARTPY, NO_DARTPY = _python("KNUCKLE_DARTPY", "dartpy")
 RING, NO_RING = _python("KNUCKLE_RING", "imt-ring")
+
+
+def answered(python: str, script: Path, questions: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program says to each question (JSON in, JSON out, by the same names), asked in one go.
+
+    It says the same to the same question every time, so its answers are kept in KNUCKLE_CACHE, where that is set.
+    """
+    folder = Path(os.environ["KNUCKLE_CACHE"], "answers") if os.environ.get("KNUCKLE_CACHE") else None
+    about = python.encode() + script.read_bytes()
+    keys = {name: hashlib.sha256(about + json.dumps(it).encode()).hexdigest() for name, it in questions.items()}
+    found = {
+        name: json.loads(kept.read_text())
+        for name, key in keys.items()
+        if folder and (kept := folder / f"{key}.json").is_file()
+    }
+    asked = {name: question for name, question in questions.items() if name not in found}
+    if asked:
+        words = [python, str(script)]
+        done = subprocess.run(words, input=json.dumps(asked), capture_output=True, text=True, check=True)
+        found |= json.loads(done.stdout)
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in asked:
+            partial = folder / f"{keys[name]}.{os.getpid()}"
+            partial.write_text(json.dumps(found[name]))
+            partial.replace(folder / f"{keys[name]}.json")
+    return found

@@ -1,6 +1,6 @@
 """What imt-ring itself makes of x_xy texts. Runs in a Python of its own that has it, and imports nothing of ours.
 
-Standard input: a JSON object of texts by name. Standard output: by the same names what the program loaded, or
+Standard input: a JSON object of ``[seed, text]`` by name. Standard output: by the same names what the program loaded, or
 ``{"error": ...}``. Rotations are given active: ``world = place + turn @ local``. Everything in 64 bits.
 """
 
@@ -106,7 +106,7 @@ def described(text: str, seed: int) -> dict[str, Any]:
 def main() -> None:
     """Answer for all texts."""
     answers: dict[str, Any] = {}
-    for seed, (name, text) in enumerate(json.load(sys.stdin).items()):
+    for name, (seed, text) in json.load(sys.stdin).items():
         try:
             answers[name] = described(text, seed)
         except Exception as error:
