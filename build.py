@@ -494,16 +494,40 @@ def write_sums(folder: Path, pattern: str) -> None:
     say("".join(lines).rstrip())
 
 
-def fetch_wheels(python: Path, platform: str) -> list[Path]:
-    """What Blender does not bring, for one platform: what is compiled for each of its Pythons, and what serves every
-    Python. numpy is Blender's own."""
+Hashes = Mapping[str, Sequence[str]]
+
+
+def pinned_wheels(root: Path) -> Hashes:
+    """wheels.txt, in the form that pip takes: requirement -> ``--hash=sha256:…`` of each of its wheels that we pack."""
+    lines = (root / "wheels.txt").read_text(encoding="utf-8").splitlines()
+    return {words[0]: words[1:] for words in map(str.split, lines) if words}
+
+
+def pin_wheels(python: Path, root: Path) -> None:
+    """Write wheels.txt anew, with the wheels that pip chooses today for every platform."""
+    found: dict[str, set[str]] = {}
+    for platform in PLATFORMS:
+        for requirement, wheel in fetch_wheels(python, platform, None):
+            found.setdefault(requirement, set()).add(wheel_hash(wheel))
+    text = "".join(f"{requirement} {' '.join(sorted(found[requirement]))}\n" for requirement in sorted(found))
+    (root / "wheels.txt").write_text(text, encoding="utf-8")
+
+
+def wheel_hash(wheel: Path) -> str:
+    return f"--hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
+
+
+def fetch_wheels(python: Path, platform: str, pinned: Optional[Hashes]) -> list[tuple[str, Path]]:
+    """What Blender does not bring, for one platform, by its requirement: what is compiled for each of its Pythons, and
+    what serves every Python. numpy is Blender's own. ``pinned``: None takes what pip chooses."""
     pythons = PLATFORMS[platform].pythons
-    compiled = [
-        fetch_wheel(python, requirement, platform, version)
+    wanted = [
+        (requirement, platform, version)
         for version in pythons
         for requirement in (*COMPILED, contourpy(version_of(version), platform == "windows-arm64"))
     ]
-    return compiled + [fetch_wheel(python, requirement, "any", pythons[0]) for requirement in PURE]
+    wanted += [(requirement, "any", pythons[0]) for requirement in PURE]
+    return [(each[0], fetch_wheel(python, *each, pinned)) for each in wanted]
 
 
 def version_of(dotted: str) -> Version:
@@ -511,23 +535,35 @@ def version_of(dotted: str) -> Version:
     return int(major), int(minor)
 
 
-def fetch_wheel(python: Path, requirement: str, platform: str, python_version: str) -> Path:
+def fetch_wheel(
+    python: Path, requirement: str, platform: str, python_version: str, pinned: Optional[Hashes]
+) -> Path:
     """A wheel for that platform and Python, from the cache or through pip. Platform ``any``: one in pure Python."""
     pure = platform == "any"
+    if pinned is not None and requirement not in pinned:
+        raise Trouble(f"wheels.txt has no {requirement}: build.py zip --pin writes it anew")
+    hashes = pinned[requirement] if pinned is not None else []
     folder = cache() / "wheels" / requirement / ("any" if pure else f"{platform}-{python_version}")
     with locked(folder.with_name(folder.name + ".lock")):
         if not folder.is_dir():
             partial = folder.with_name(folder.name + ".partial")
             shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            listed = partial.with_name(partial.name + ".txt")
+            listed.write_text(" ".join([requirement, *hashes]), encoding="utf-8")
             tags = (platform,) if pure else PLATFORMS[platform].wheel_tags
             target = [word for tag in tags for word in ("--platform", tag)]
             target += ["--implementation", "py" if pure else "cp", "--python-version", python_version]
-            pip = [str(python), "-m", "pip", "download", requirement, "--no-deps", "--only-binary=:all:"]
+            # only from wheels whose hashes are given does pip choose: one that is added to a release later is not taken
+            pip = [str(python), "-m", "pip", "download", "-r", str(listed), "--no-deps", "--only-binary=:all:"]
             with step(f"downloading {requirement} for {platform}, Python {python_version}"):
                 failure = f"pip finds no {requirement} for {' '.join(target)}:"
                 run_quietly([*pip, *target, "-d", str(partial)], failure)
             partial.replace(folder)
-    return next(folder.glob("*.whl"))
+    wheel = next(folder.glob("*.whl"))
+    if pinned is not None and wheel_hash(wheel) not in hashes:
+        raise Trouble(f"{wheel} is not the one in wheels.txt: delete it, or write wheels.txt anew by build.py zip --pin")
+    return wheel
 
 
 def validate_zip(python: Path, target: Path) -> None:
@@ -688,8 +724,11 @@ def make_zips(options: argparse.Namespace) -> int:
     name = f"{manifest_value(manifest, 'id')}-{manifest_value(manifest, 'version')}"
     out = Path(options.out).resolve() if options.out else ROOT / "dist"
     timestamp = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    if options.pin:
+        pin_wheels(python, ROOT)
+    pinned = pinned_wheels(ROOT)
     for platform in options.platform or PLATFORMS:
-        wheels = fetch_wheels(python, platform)
+        wheels = [wheel for _requirement, wheel in fetch_wheels(python, platform, pinned)]
         check_licences(wheels, third_party(ROOT))
         target = out / f"{name}-{platform}.zip"
         with step(f"{target} made and validated"):
@@ -806,6 +845,7 @@ def parser() -> argparse.ArgumentParser:
     verb("fuzz", fuzz, "odd input for every reader, as long as you like; words go to tests/fuzz/run.py")
     words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")
     words.add_argument("--platform", action="append", choices=list(PLATFORMS), help="only this one (repeatable)")
+    words.add_argument("--pin", action="store_true", help="first note every platform's wheels in wheels.txt anew")
     words.add_argument("--out", metavar="DIR", help="default: dist/ in the tree")
     words = verb("docs", docs, "the manual as HTML, into out/docs")
     words.add_argument("--tables", action="store_true", help="first write its tables anew from the code")
@@ -822,6 +862,10 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     if rest and options.verb not in ("test", "bench", "fuzz"):
         arguments.error(f"{options.verb} does not know {' '.join(rest)}")
     options.rest = [word for word in rest if word != "--"]
+    if options.verb == "test" and options.ci and (options.blender or options.coverage or options.rest):
+        arguments.error("test --ci has its own Blenders and tests: it takes no further words")
+    if options.verb == "test" and options.coverage and options.blender == ALL:
+        arguments.error("test --coverage is of one Blender: --blender 5.0")
     try:
         return int(options.action(options))
     except Trouble as trouble:

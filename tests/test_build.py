@@ -409,32 +409,75 @@ def test_the_zipped_manifest_names_platform_and_wheels(build: ModuleType, tree: 
 def test_a_zip_gets_compiled_wheels_for_each_python_and_pure_ones_once(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
+    asked: list[tuple[str, list[str]]] = []
 
     def pip(command: list[str], _failure: str) -> None:
-        asked.append(command)
+        requirement = Path(command[command.index("-r") + 1]).read_text()
+        asked.append((requirement, command))
         folder = Path(command[command.index("-d") + 1])
-        folder.mkdir(parents=True)
-        (folder / f"{command[4].replace('==', '-')}-{len(asked)}.whl").write_text("")
+        (folder / f"{requirement.replace('==', '-')}-{len(asked)}.whl").write_text("")
+
+    def fetched(platform: str) -> list[str]:
+        return [wheel.name for _requirement, wheel in build.fetch_wheels(Path("python"), platform, None)]
 
     monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "run_quietly", pip)
-    first = build.fetch_wheels(Path("python"), "linux-x64")
+    first = fetched("linux-x64")
     compiled = [[*build.COMPILED, f"contourpy==1.3.{last}"] for last in (2, 3, 3)]
-    assert [command[4] for command in asked] == [*sum(compiled, []), *build.PURE]
-    assert len({wheel.name for wheel in first}) == len(sum(compiled, [])) + len(build.PURE)
-    for command in asked:
-        pure = command[4] in build.PURE
+    assert [requirement for requirement, _command in asked] == [*sum(compiled, []), *build.PURE]
+    assert len(set(first)) == len(sum(compiled, [])) + len(build.PURE)
+    for requirement, command in asked:
+        pure = requirement in build.PURE
         tags = [word for before, word in zip(command, command[1:], strict=False) if before == "--platform"]
         assert tags == (["any"] if pure else ["manylinux_2_28_x86_64", "manylinux2014_x86_64"])
         assert "--only-binary=:all:" in command
         assert "--no-deps" in command
-    second = build.fetch_wheels(Path("python"), "windows-x64")
-    assert [command[4] for command in asked[len(first) :]] == [*compiled[0], *compiled[1]]
+    second = fetched("windows-x64")
+    assert [requirement for requirement, _command in asked[len(first) :]] == [*compiled[0], *compiled[1]]
     assert second[-len(build.PURE) :] == first[-len(build.PURE) :]
-    arm = build.fetch_wheels(Path("python"), "windows-arm64")
-    assert all("1.3.3" in wheel.name for wheel in arm if "contourpy" in wheel.name)
-    assert not [command for command in asked if command[4].startswith("numpy")], "numpy is Blender's own"
+    assert all("1.3.3" in wheel for wheel in fetched("windows-arm64") if "contourpy" in wheel)
+    assert not [each for each, _command in asked if each.startswith("numpy")], "numpy is Blender's own"
+
+
+def test_only_the_wheels_that_are_listed_are_packed(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"the right one"
+
+    def pip(command: list[str], _failure: str) -> None:
+        (Path(command[command.index("-d") + 1]) / "six-1.whl").write_bytes(content)
+
+    def fetch(requirement: str, hashes: dict[str, list[str]]) -> Path:
+        return build.fetch_wheel(Path("python"), requirement, "any", "3.11", hashes)
+
+    monkeypatch.setenv("KNUCKLE_CACHE", str(tmp_path))
+    monkeypatch.setattr(build, "run_quietly", pip)
+    right = {"six==1": [f"--hash=sha256:{hashlib.sha256(content).hexdigest()}"]}
+    wheel = fetch("six==1", right)
+    with pytest.raises(build.Trouble, match="has no lxml==1"):
+        fetch("lxml==1", right)
+    wheel.write_bytes(b"another")
+    with pytest.raises(build.Trouble, match="is not the one in wheels.txt"):
+        fetch("six==1", right)
+
+
+def test_every_wheel_of_every_platform_is_listed(build: ModuleType) -> None:
+    pinned = build.pinned_wheels(ROOT)
+    wanted = {*build.COMPILED, *build.PURE, "contourpy==1.3.2", "contourpy==1.3.3"}
+    assert set(pinned) == wanted
+    compiled = sum(len(platform.pythons) for platform in build.PLATFORMS.values())
+    for requirement in wanted - {"contourpy==1.3.2", "contourpy==1.3.3"}:
+        assert len(pinned[requirement]) == (1 if requirement in build.PURE else compiled), requirement
+    assert len(pinned["contourpy==1.3.2"]) + len(pinned["contourpy==1.3.3"]) == compiled
+
+
+@pytest.mark.parametrize("words", ["--ci --blender 4.2", "--ci -k juice", "--ci --coverage", "--blender all --coverage"])
+def test_words_that_would_do_nothing_are_refused(
+    build: ModuleType, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        build.main(["test", *words.split()])
+    assert "test --c" in capsys.readouterr().err
 
 
 def test_the_same_tree_gives_the_same_bytes(build: ModuleType, tree: Path, tmp_path: Path) -> None:
