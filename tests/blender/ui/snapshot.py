@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 _KINDS = (
@@ -36,7 +35,7 @@ def snapshot() -> dict[str, Any]:
     for kind in _KINDS:
         for block in getattr(bpy.data, kind):
             out[f"{kind}/{block.name_full}"] = type(block).__name__
-            out.update(_values(block, f"{kind}/{block.name_full}", [block.as_pointer()]))
+            _values(out, block, f"{kind}/{block.name_full}", [block.as_pointer()])
     out.update({f"images/{image.name_full}": tuple(image.size) for image in bpy.data.images if image.packed_file})
     known: dict[str, str] = {}  # keys that are made up anew each time: which are alike matters, and not what they are
     for path, value in out.items():
@@ -61,22 +60,25 @@ def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     ]
 
 
-def _values(item: Any, path: str, above: list[int]) -> Iterator[tuple[str, Any]]:
+def _values(out: dict[str, Any], item: Any, path: str, above: list[int]) -> None:
     import bpy
 
     if isinstance(item, bpy.types.Mesh):
-        yield from _geometry(item, path)
+        _geometry(out, item, path)
     elif isinstance(item, bpy.types.FCurve):
         for name, width in (("co", 2), ("handle_left", 2), ("handle_right", 2)):
             numbers = [0.0] * (width * len(item.keyframe_points))
             item.keyframe_points.foreach_get(name, numbers)
-            yield f"{path}/{name}", tuple(numbers)
-    for name, kind in _properties(type(item), item.bl_rna):
+            out[f"{path}/{name}"] = tuple(numbers)
+    for name, kind in _KNOWN.get(type(item)) or _properties(type(item), item.bl_rna):
         try:
             value = getattr(item, name)
         except (AttributeError, RuntimeError):
             continue
-        yield from _value(kind, value, f"{path}/{name}", above)
+        if kind == "PLAIN":
+            out[f"{path}/{name}"] = value
+        else:
+            _value(out, kind, value, f"{path}/{name}", above)
 
 
 #: The names and kinds of a type's properties that are looked at: looking them up each time takes most of the time.
@@ -86,59 +88,59 @@ _KNOWN: dict[type, list[tuple[str, str]]] = {}
 def _properties(owner: type, rna: Any) -> list[tuple[str, str]]:
     import bpy
 
-    if owner not in _KNOWN:
-        passing = set(_PASSING)
-        passing |= _DERIVED if issubclass(owner, bpy.types.Mesh) else set()
-        passing |= {"keyframe_points", "sampled_points"} if issubclass(owner, bpy.types.FCurve) else set()
-        _KNOWN[owner] = [(prop.identifier, _kind(prop)) for prop in rna.properties if prop.identifier not in passing]
+    passing = set(_PASSING)
+    passing |= _DERIVED if issubclass(owner, bpy.types.Mesh) else set()
+    passing |= {"keyframe_points", "sampled_points"} if issubclass(owner, bpy.types.FCurve) else set()
+    _KNOWN[owner] = [(prop.identifier, _kind(prop)) for prop in rna.properties if prop.identifier not in passing]
     return _KNOWN[owner]
 
 
 def _kind(prop: Any) -> str:
     if prop.type == "ENUM" and prop.is_enum_flag:
         return "FLAGS"
-    return "ARRAY" if getattr(prop, "is_array", False) else prop.type
+    if getattr(prop, "is_array", False):
+        return "ARRAY"
+    return prop.type if prop.type in ("COLLECTION", "POINTER") else "PLAIN"
 
 
-def _value(kind: str, value: Any, path: str, above: list[int]) -> Iterator[tuple[str, Any]]:
+def _value(out: dict[str, Any], kind: str, value: Any, path: str, above: list[int]) -> None:
     if kind == "COLLECTION":
-        yield f"{path}/#", len(value)
+        out[f"{path}/#"] = len(value)
         for number, each in enumerate(value):
-            yield from _pointed(each, f"{path}/{number}", above)
+            _pointed(out, each, f"{path}/{number}", above)
     elif kind == "POINTER":
-        yield from _pointed(value, path, above)
+        _pointed(out, value, path, above)
     elif kind == "FLAGS":
-        yield path, tuple(sorted(value))
-    elif kind == "ARRAY":
-        yield path, tuple(tuple(row) if hasattr(row, "__len__") else row for row in value)
+        out[path] = tuple(sorted(value))
     else:
-        yield path, value
+        out[path] = tuple([tuple(row) if hasattr(row, "__len__") else row for row in value])
 
 
-def _pointed(value: Any, path: str, above: list[int]) -> Iterator[tuple[str, Any]]:
+def _pointed(out: dict[str, Any], value: Any, path: str, above: list[int]) -> None:
     """What belongs to its owner in full; another datablock, and what is known already, by its name."""
     import bpy
 
     if value is None:
-        yield path, None
+        out[path] = None
     elif isinstance(value, bpy.types.ID):
-        yield path, f"{type(value).__name__} {value.name_full}"
+        out[path] = f"{type(value).__name__} {value.name_full}"
     elif isinstance(value, bpy.types.bpy_struct):
         is_bone = isinstance(value, (bpy.types.Bone, bpy.types.PoseBone))
         elsewhere = is_bone and path.rsplit("/", 2)[-2] != "bones"  # a parent, a child: told of in its own place
-        if elsewhere or value.as_pointer() in above or len(above) > _DEEPEST:
-            yield path, getattr(value, "name", type(value).__name__)
+        pointer = value.as_pointer()
+        if elsewhere or pointer in above or len(above) > _DEEPEST:
+            out[path] = getattr(value, "name", type(value).__name__)
         else:
-            yield from _values(value, path, [*above, value.as_pointer()])
+            _values(out, value, path, [*above, pointer])
     else:
-        yield path, repr(value)
+        out[path] = repr(value)
 
 
-def _geometry(mesh: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _geometry(out: dict[str, Any], mesh: Any, path: str) -> None:
     points = [0.0] * (3 * len(mesh.vertices))
     mesh.vertices.foreach_get("co", points)
-    yield f"{path}/vertices", tuple(points)
+    out[f"{path}/vertices"] = tuple(points)
     corners = [0] * len(mesh.loops)
     mesh.loops.foreach_get("vertex_index", corners)
-    yield f"{path}/corners", tuple(corners)
-    yield f"{path}/faces", tuple(face.loop_start for face in mesh.polygons)
+    out[f"{path}/corners"] = tuple(corners)
+    out[f"{path}/faces"] = tuple(face.loop_start for face in mesh.polygons)
