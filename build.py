@@ -535,9 +535,7 @@ def version_of(dotted: str) -> Version:
     return int(major), int(minor)
 
 
-def fetch_wheel(
-    python: Path, requirement: str, platform: str, python_version: str, pinned: Optional[Hashes]
-) -> Path:
+def fetch_wheel(python: Path, requirement: str, platform: str, python_version: str, pinned: Optional[Hashes]) -> Path:
     """A wheel for that platform and Python, from the cache or through pip. Platform ``any``: one in pure Python."""
     pure = platform == "any"
     if pinned is not None and requirement not in pinned:
@@ -562,7 +560,7 @@ def fetch_wheel(
             partial.replace(folder)
     wheel = next(folder.glob("*.whl"))
     if pinned is not None and wheel_hash(wheel) not in hashes:
-        raise Trouble(f"{wheel} is not the one in wheels.txt: delete it, or write wheels.txt anew by build.py zip --pin")
+        raise Trouble(f"{wheel} is not the one in wheels.txt: delete it, or write that anew by build.py zip --pin")
     return wheel
 
 

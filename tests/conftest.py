@@ -49,8 +49,10 @@ def sample_models() -> Path:
 def blank() -> Iterator[Any]:
     """Blender's context with an empty scene and the extension registered. The registration stays."""
     bpy = pytest.importorskip("bpy", reason="Blender is not here")
-    bpy.ops.wm.read_factory_settings(use_empty=True)  # unregisters nothing that was registered from a script
     import addon
+    from tests.blender.emptied import empty_file
+
+    empty_file()  # unregisters nothing that was registered from a script
 
     if not addon.is_registered():
         addon.register()

@@ -471,7 +471,9 @@ def test_every_wheel_of_every_platform_is_listed(build: ModuleType) -> None:
     assert len(pinned["contourpy==1.3.2"]) + len(pinned["contourpy==1.3.3"]) == compiled
 
 
-@pytest.mark.parametrize("words", ["--ci --blender 4.2", "--ci -k juice", "--ci --coverage", "--blender all --coverage"])
+@pytest.mark.parametrize(
+    "words", ["--ci --blender 4.2", "--ci -k juice", "--ci --coverage", "--blender all --coverage"]
+)
 def test_words_that_would_do_nothing_are_refused(
     build: ModuleType, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

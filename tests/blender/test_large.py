@@ -20,6 +20,7 @@ from addon.blender.model_parts import parts, rig_in
 from addon.blender.physics import apart, stripping
 from tests.bench import factory
 from tests.bench.mechanisms import star
+from tests.blender.emptied import empty_file
 
 
 class Counted:
@@ -35,7 +36,7 @@ class Counted:
 
 
 def put_factory(folder: Path, robots: int) -> tuple[Path, bpy.types.Collection]:
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     path = factory.written(folder, robots)
     return path, build(formats.load(path), bpy.context, BuildOptions())
 
@@ -77,7 +78,7 @@ def test_a_frame_looks_for_what_is_linked_once(tmp_path: Path, monkeypatch: pyte
 
 
 def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     monkeypatch.setattr(apart, "_MOST", 50)
     seen: list[object] = []
     pairs = apart._pairs

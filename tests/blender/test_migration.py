@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.blender.emptied import empty_file
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_models"
 
@@ -103,7 +105,7 @@ def reopen(path: Path) -> Any:
     import bpy
 
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     bpy.ops.wm.open_mainfile(filepath=str(path))
     return the_rig()
 
@@ -177,7 +179,7 @@ def test_an_old_model_that_is_appended_is_brought_up_to_date_and_a_linked_one_is
     make_old(rig, 1)
     path = tmp_path / "theirs.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     with bpy.data.libraries.load(str(path), link=link) as (_there, here):
         here.collections = [name]
     bpy.context.scene.collection.children.link(bpy.data.collections[name])

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape, World
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.swings import put_world
 
@@ -54,7 +55,7 @@ def strays(tensor: Array, matched: bool, seconds: float) -> float:
     import bpy
     from mathutils import Quaternion, Vector
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     body = Body("b", "b", mass=MASS, inertia=tensor, shapes=[Shape("box", SIZE)])
     joint = Joint("f", "f", "free", None, "b", dofs=[Dof("free")])
     mechanism = Mechanism("top", World(gravity=np.zeros(3)), bodies=[body], joints=[joint])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import (
     XmlModel,
     body,
@@ -245,7 +246,7 @@ def test_a_gaits_own_action_is_known_until_it_is_edited(blank: Any, tmp_path: Pa
     rig = put(machine(clockwork(clockwork_motor(21, amplitude=25))))
     assert plays_own_gait(rig)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "gait.blend"))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "gait.blend"))
     rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
     assert plays_own_gait(rig)

@@ -14,6 +14,7 @@ import pytest
 from addon import formats
 from addon.model.records import Joint, Mechanism
 from tests.blender import loops
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, world_of
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_models"
@@ -348,7 +349,7 @@ def test_a_loop_is_held_where_any_of_its_joints_is_at_its_stop(blank: Any, name:
     stop = turned(Pivots(mechanism, rig))
     import bpy
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     dof = next(joint for joint in mechanism.joints if joint.id == name).dofs[0]
     dof.lower, dof.upper = (stop, 1.5) if stop < 0 else (-1.5, stop)
     rig = put(mechanism)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import (
     FILES,
     NO_FILES,
@@ -40,8 +41,8 @@ class Built:
 @pytest.fixture(scope="module", params=FILES or NO_FILES, ids=lambda path: path.name if path else "none")
 def built(request: pytest.FixtureRequest) -> Iterator[Built]:
     """Each real file, built once for all tests of this module."""
-    bpy = pytest.importorskip("bpy", reason="Blender is not here")
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    pytest.importorskip("bpy", reason="Blender is not here")
+    empty_file()
     import addon
 
     if not addon.is_registered():

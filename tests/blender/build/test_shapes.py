@@ -11,6 +11,7 @@ import pytest
 
 from addon import formats
 from addon.model.records import Array, Body, Mechanism, Shape, World
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, world_of
 
 ROUND = 0.012  # what 32 sides lose of a round body's volume and width
@@ -72,9 +73,8 @@ def test_the_tips_of_cones_and_pyramids_point_up_and_a_hemisphere_lies_on_its_fl
         points = np.array([vertex.co[:] for vertex in obj.data.vertices])
         assert points[:, 2].max() == pytest.approx(top) and points[:, 2].min() == pytest.approx(bottom)
         assert (points[:, 2] > top - 1e-6).sum() == 1, "a tip, or a pole"
-        import bpy
 
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
 
 
 def test_axes_are_three_bars_in_the_colours_of_theirs(blank: Any) -> None:

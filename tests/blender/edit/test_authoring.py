@@ -19,6 +19,7 @@ from addon.blender.model_parts import parts
 from addon.model.kinematics import spanning_tree
 from addon.model.sides import sides_of
 from addon.model.symmetry import asymmetries
+from tests.blender.emptied import empty_file
 from tests.blender.scenes import pick
 
 
@@ -132,7 +133,7 @@ def test_what_is_linked_from_another_file_cannot_be_a_body(blank: Any, tmp_path:
     cylinder("Theirs", 0.1, 1.0, (0, 0, 0))
     path = str(tmp_path / "theirs.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     rig = new_model(bpy.context)
     with bpy.data.libraries.load(path, link=True) as (_there, here):
         here.objects = ["Theirs"]

@@ -18,6 +18,7 @@ from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.model.records import Shape
 from addon.model.surfaces import is_surface_of, surface_distance
+from tests.blender.emptied import empty_file
 from tests.model.test_validate import sound
 
 BOX = {"x": 1.0, "y": 0.5, "z": 0.25}
@@ -156,7 +157,7 @@ def test_mending_is_one_step(blank: Any) -> None:
 
 def test_a_joint_whose_body_was_deleted_goes_or_the_body_comes_back(blank: Any) -> None:
     for other in (False, True):
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
         rig = boxed()
         before = mechanism_of(rig)
         pick(arm(rig))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from addon import formats
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import XmlModel, bone_of, each_file, objects_of, play, put, turn
 
 
@@ -95,7 +96,7 @@ def reopened(folder: Path) -> Any:
 
     path = str(folder / "kept.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     bpy.ops.wm.open_mainfile(filepath=path)
     return next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
 

@@ -10,6 +10,7 @@ import pytest
 
 from addon import formats
 from addon.model.report import FormatError
+from tests.blender.emptied import empty_file
 
 X_XY = """<x_xy model="arm">
     <options gravity="0 0 9.81" dt="0.01"/>
@@ -30,7 +31,7 @@ def through_blender(mechanism: Any) -> str:
     from addon.blender.build import BuildOptions, build
     from addon.blender.extract import extract
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     collection = build(mechanism, bpy.context, BuildOptions(physics=False, gait=False))
     return formats.dumps(extract(collection))[0]
 
@@ -74,7 +75,7 @@ def saved_together(mechanisms: list[Any], path: Path) -> list[str]:
 
     from addon.blender.build import BuildOptions, build
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     options = BuildOptions(physics=False, gait=False)
     names = [build(mechanism, bpy.context, options).name for mechanism in mechanisms]
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True)

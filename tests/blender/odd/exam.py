@@ -15,6 +15,7 @@ import pytest
 from addon.blender.access import record_of
 from addon.blender.model_parts import parts
 from addon.model.records import Array
+from tests.blender.emptied import empty_file
 from tests.blender.scenes import pick
 from tests.blender.ui import operator_cases
 
@@ -105,7 +106,7 @@ def clean() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         rig = bring(Path(folder))
         found = {"stood": places(rig), "played": played(rig), "fell": fallen(rig)}
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     return found
 
 

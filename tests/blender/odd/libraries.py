@@ -8,6 +8,7 @@ from typing import Any
 
 import bpy
 
+from tests.blender.emptied import empty_file
 from tests.blender.odd.exam import bring, rigs
 
 
@@ -16,7 +17,7 @@ def saved(folder: Path, name: str = "library.blend", ready: Callable[[], Any] | 
     bring(folder) if ready is None else ready()
     path = str(folder / name)
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     return path
 
 

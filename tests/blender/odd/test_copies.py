@@ -13,6 +13,7 @@ from mathutils import Matrix
 from addon.blender.access import record_of, settings
 from addon.blender.channels import servo_channels
 from addon.blender.model_parts import parts
+from tests.blender.emptied import empty_file
 from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, rigs
 from tests.blender.scenes import body, pick
 from tests.blender.ui.small import MOTION
@@ -126,7 +127,7 @@ def test_pasted_into_another_file_it_is_whole(blank: Any, tmp_path: Path, what: 
         pick(body(rig, "Left Leg"))
     with in_view():
         assert bpy.ops.view3d.copybuffer() == {"FINISHED"}
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     bpy.context.scene.render.fps = 60
     with in_view():
         assert bpy.ops.view3d.pastebuffer() == {"FINISHED"}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import (
     XmlModel,
     body,
@@ -373,7 +374,7 @@ def test_a_slow_scene_is_tracked_as_well_as_a_quick_one(blank: Any, fps: int, ba
     assert blank.scene.render.fps == fps
     played = run(rig, len(wanted), XmlModel(ARM), (3,))[1][:, 0]
     assert played == pytest.approx(found, abs=1e-4)
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     wanted, found, _rig = tracked(bpy.context.scene, 60)
     quick = np.abs(found - wanted).mean()
     print(f"{fps / base:.4g} frames/s: mean error {slow:.4f} rad, at 60: {quick:.4f}")

@@ -13,6 +13,7 @@ from addon.blender.access import record_of, settings
 from addon.blender.build import build
 from addon.blender.model_parts import parts, rig_in, rigs_in
 from addon.model.records import Body, Dof, Joint, Mechanism, Shape, World
+from tests.blender.emptied import empty_file
 
 
 def pendulum() -> Mechanism:
@@ -89,7 +90,7 @@ def test_models_of_other_files_are_left_alone(blank: Any, tmp_path: Path) -> Non
     name = settings(rig).collection.name
     library = str(tmp_path / "library.blend")
     bpy.ops.wm.save_as_mainfile(filepath=library)
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     with bpy.data.libraries.load(library, link=True) as (_there, here):
         here.collections = [name]
     scene = bpy.context.scene

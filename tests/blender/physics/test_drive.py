@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import (
     XmlModel,
     body,
@@ -125,7 +126,7 @@ def test_pivots_hold_after_a_hand_over_in_motion(blank: Any) -> None:
     for _ in range(3):
         import bpy
 
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
         rig, document = put(text), XmlModel(text)
         key(rig, 3, [(1, 0.0), (4, 0.9), (60, 0.9)])
         key_drive(rig, (1, "KEYS"), (10, "LIMP"))
@@ -142,7 +143,7 @@ def test_a_run_begins_from_the_first_frames_pose_every_time(blank: Any) -> None:
 
     text = arm(force=0, gravity=0)
     for _ in range(8):
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
         rig, document = put(text), XmlModel(text)
         key(rig, 3, [(1, 0.1), (2, 0.6), (30, 0.6)])
         rig.data.knuckle.drive = "LIMP"

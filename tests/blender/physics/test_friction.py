@@ -10,6 +10,7 @@ import pytest
 
 from addon.model.records import Array, Dof
 from tests.blender.build.test_degrees import X, Z, put, rotations, slides
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import key, objects_of, play
 from tests.blender.physics.test_several_servos import beside, motion
 from tests.blender.physics.test_springs import INERTIA, MASS, angle, hung, moved, warnings
@@ -56,7 +57,7 @@ def test_friction_holds_what_does_not_overcome_it(blank: Any) -> None:
     for share, holds in ((0.97, True), (1.03, False)):
         import bpy
 
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
         (dof,) = dofs = rotations(Z)
         dof.friction = WEIGHT / share
         assert (abs(swung(bpy.context.scene, dofs, 61)[-1]) < 1e-3) == holds

@@ -11,6 +11,7 @@ import pytest
 
 from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape
 from tests.blender.build.test_degrees import X, Y, Z, pose_of, put
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of
 
 MASS, STIFFNESS, PULL = 2.0, 30.0, 4.0
@@ -30,7 +31,7 @@ def measured(shape: Shape | None, axis: int, beside: float = 0.2) -> float:
     torsional spring a little beside its middle, under a weight that turns it out."""
     import bpy
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     off = beside * np.eye(3)[axis - 1]
     dof = Dof("rotation", np.eye(3)[axis], stiffness=STIFFNESS)
     body = Body("b", "B", mass=MASS, shapes=[shape] if shape else [])

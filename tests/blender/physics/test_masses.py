@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of
 from tests.blender.swings import chain, put_world
 
@@ -95,7 +96,7 @@ def test_multiplied_as_the_warning_says_it_moves_the_same(blank: Any) -> None:
         for joint in mechanism.joints:
             joint.dofs[0].stiffness, joint.dofs[0].damping = 2.0 * factor, 0.5 * factor
         values.append(record(bpy.context.scene, put_world(mechanism, "LIMP", 1), 31).values)
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
     assert np.ptp(values[0]) > 0.5
     assert values[1] == pytest.approx(values[0], abs=2e-3)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import (
     XmlModel,
     body,
@@ -123,7 +124,7 @@ def test_a_servo_lifts_what_its_force_can_lift_and_no_more(blank: Any, cfm: floa
     for force, lifts in ((0.9 * held, False), (1.15 * held, True)):
         import bpy
 
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
         text = tower(LEVEL, force=force, cfm=cfm, erp=1.0)
         rig, document = put(text), XmlModel(text)
         rig.data.knuckle.drive = "SERVO"

@@ -10,6 +10,7 @@ import pytest
 
 from addon.model.records import Array
 from tests.blender.build.test_degrees import Z, put, rotations, slides
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import key, objects_of, play
 from tests.blender.physics.test_several_servos import beside, motion
 from tests.blender.physics.test_springs import FRAME, INERTIA, MASS, angle, hung, moved
@@ -114,7 +115,7 @@ def test_and_so_for_a_hinge(blank: Any) -> None:
     import bpy
 
     for dofs in (rotations(Z), rotations(Z, np.eye(3)[0])):
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
         arm = np.array([0.5, 0.0, 0.0])
         rig = put(beside(dofs, arm, np.array([0.0, PULL, 0.0])), physics=True)
         rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"

@@ -18,6 +18,7 @@ from addon.model.kinematics import joint_coordinates, joint_motion
 from addon.model.records import DOF_SIZE, Array, Dof, Mechanism
 from addon.model.rotations import inverse, rotation_matrix, rotation_vector
 from tests.blender.build.test_degrees import X, Y, Z, linked, pose_of, put, rotations, slides
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_springs import FRAME, hung
 from tests.conftest import ROOT
@@ -133,7 +134,7 @@ def test_a_servo_holds_up_to_its_limit_and_no_further(blank: Any, name: str, num
     import bpy
 
     assert abs(yielded(blank.scene, name, number, 0.97)) < 2e-3
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     inertia = MASS if name in {"slide", "cylindrical"} or (name, number) == ("planar", 0) else MASS * (0.25 + 0.06)
     expected = 0.2 * 5.0 / inertia * 0.5**2 / 2
     assert yielded(bpy.context.scene, name, number, 1.2) == pytest.approx(expected, rel=0.06)
@@ -173,7 +174,7 @@ def test_limits_of_three_turns_are_their_own_wherever_they_are(
     import bpy
 
     assert np.abs(given_way(blank.scene, number, start, pose, 0.97)).max() < 2e-3
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     assert abs(given_way(bpy.context.scene, number, start, pose, 1.03)[number]) > 5e-3
 
 

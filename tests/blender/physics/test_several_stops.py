@@ -16,6 +16,7 @@ from addon.model.kinematics import joint_coordinates
 from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape
 from addon.model.rotations import inverse
 from tests.blender.build.test_degrees import X, Y, Z, pose, pose_of, put, rotations, slides, turned
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of
 
 IN_BASE, IN_BODY = pose_of((0.4, -0.9, 0.3), (1, 2, 3)), pose_of((0.1, 0.2, -0.3), (0.1, -0.2, 0.4))
@@ -54,7 +55,7 @@ def settle(mechanism: Mechanism, start: Sequence[float] | None = None, frames: i
     """Where a run that begins at ``start`` ends: it is braked, so that it comes to rest at its stops."""
     import bpy
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     for dof in mechanism.joints[0].dofs:
         dof.damping = 2.0
     rig = put(mechanism, physics=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import body, joint, key, model, objects_of, put, world_of
 
 ARM = model(
@@ -254,7 +255,6 @@ def tilted(angle: float, height: float = 0.0) -> Any:
 
 def test_a_model_is_raised_by_what_its_shapes_reach_into_the_ground(blank: Any) -> None:
     """By formulas; what is drawn with corners is not rounder than that."""
-    import bpy
 
     from addon.model.records import Shape
 
@@ -272,7 +272,7 @@ def test_a_model_is_raised_by_what_its_shapes_reach_into_the_ground(blank: Any) 
         (Shape("pyramid", {"x": 2.0, "y": 2.0, "length": 1.0}), tilted(0.0), 0.5, 1e-4),
     ):
         assert lift_of(standing(shape, pose=pose)) == pytest.approx(reach, abs=near), shape.type
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
 
 
 def test_a_collision_shape_is_measured_where_the_user_has_moved_it(blank: Any) -> None:

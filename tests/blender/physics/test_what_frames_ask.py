@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.loops import crank_rocker
 from tests.blender.mechanisms import put
 from tests.blender.ui.operator_cases import DUO
@@ -107,7 +108,7 @@ def test_twins_are_made_with_a_few_looks_at_all_bones(blank: Any, monkeypatch: p
 
     looks = {}
     for count in (5, 25):
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        empty_file()
         rig = put(star(count), gait=False, physics=False)
         bodies = model_parts.parts(rig, "BODY")
         for obj in bodies[1:]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.ui.small import BROKEN, FLAPPER, MOTION, datablocks, models, put
 
 
@@ -154,7 +155,7 @@ def test_saved_and_reopened_it_exports_the_original_text(rig: Any, tmp_path: Pat
     import bpy
 
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "kept.blend"))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     assert models() == []
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "kept.blend"))
     assert ops().export_scene.mechanism(filepath=str(tmp_path / "again.jm")) == {"FINISHED"}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.blender.emptied import empty_file
 from tests.blender.ui.small import FLAPPER, models, put
 
 SIZE = (160, 120)
@@ -106,7 +107,7 @@ def test_switches_are_kept_in_the_file(scene: Any, tmp_path: Path) -> None:
 
     scene.knuckle_overlay.twins, scene.knuckle_overlay.size = True, 2.0
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "on.blend"))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    empty_file()
     assert not overlay.is_on()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "on.blend"))
     assert overlay.is_on()
