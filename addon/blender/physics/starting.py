@@ -87,10 +87,17 @@ class Beginning:
 
     def _place(self, obj: bpy.types.Object, wanted: Matrix | None) -> None:
         """Have an object's channels alone put it where it is, or where it has to be, and its parent nowhere else."""
-        now = obj.matrix_world.copy()
+        now = self._seen(obj).matrix_world.copy()
         self._moved.append((obj, _channels(obj)))
         obj.matrix_parent_inverse = obj.matrix_parent_inverse @ obj.matrix_basis @ now.inverted_safe()
         obj.matrix_basis = now if wanted is None else wanted
+
+    def _seen(self, obj: bpy.types.Object) -> bpy.types.Object:
+        """The object as it was evaluated. Of one that is hidden, and came with a scene that was appended, the object
+        itself does not learn in Blender 4.2 where it is: it would be at the origin."""
+        depsgraphs = (layer.depsgraph for layer in self._scene.view_layers if layer.depsgraph is not None)
+        depsgraph = next(depsgraphs, None)
+        return obj if depsgraph is None else obj.evaluated_get(depsgraph)
 
     def release(self) -> None:
         """Put everything back. Blender then evaluates the frame once more; its simulation does not read it again."""

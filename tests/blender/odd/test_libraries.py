@@ -26,8 +26,6 @@ def test_appended_it_is_whole(blank: Any, tmp_path: Path, kind: str, name: str) 
     """Also where a part alone was asked for: it brings the model along."""
     clean()
     path = saved(tmp_path)
-    if kind == "Scene" and bpy.app.version < (4, 4):
-        pytest.skip("the first run of an appended scene comes apart in Blender 4.2; the second does not")
     if kind == "Scene":
         bpy.context.window.scene = load(path, "scenes", name, link=False)
         (rig,) = rigs()
