@@ -1,11 +1,17 @@
 """Models that did not come by an import: copied with Shift+D or with their scene, pasted, appended, made local. Blender
 numbers their parts' names, and may leave them pointing at the model that they were made of. Here they become models of
-their own: nobody renamed those parts, and files and motions know them by the names that they always had."""
+their own: nobody renamed those parts, and files and motions know them by the names that they always had.
+
+Only in a model that came is a number Blender's own; in one that was seen to it is the user's, "Leg.001" as much as any
+other name. An armature's record tells the one from the other, by a mark that is this very armature's: a copy has its
+original's, so that it comes but once, and what undo takes back it takes back with the mark."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import bpy
@@ -29,12 +35,22 @@ _seen: dict[str, tuple[Any, ...] | None] = {"armatures": None}
 
 def settle(rig: bpy.types.Object) -> None:
     """Make an armature with the settings of a model the owner of these, unless it is the linked copy of another; and
-    have what Blender numbered of its parts keep their names for files."""
+    have what Blender numbered of the parts of one that came keep their names for files."""
     _own(rig)
     model = settings(rig)
     if model.rig == rig and not _holds(model.collection, rig):
         model.collection = next((each for each in rig.users_collection if _holds(each, rig)), model.collection)
-    _keep_names(rig)
+    if record_of(rig).settled != _mark(rig):
+        _keep_names(rig)
+        record_of(rig).settled = _mark(rig)
+
+
+#: What the marks of this session begin with: an armature that comes from another one may have its number there.
+_SESSION = f"{os.getpid()}:"
+
+
+def _mark(rig: bpy.types.Object) -> str:
+    return f"{_SESSION}{rig.session_uid}"
 
 
 def _own(rig: bpy.types.Object) -> None:
@@ -103,6 +119,7 @@ def is_settled(rig: bpy.types.Object) -> None:
     a number."""
     assert rig.data is not None
     _settled.add((rig.session_uid, rig.data.session_uid))
+    record_of(rig).settled = _mark(rig)
 
 
 @persistent
@@ -113,8 +130,8 @@ def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> No
     if state == _seen["armatures"]:
         return
     _seen["armatures"] = state
-    for rig in bpy.data.objects:
-        if rig.type != "ARMATURE" or record_of(rig).role != "MODEL" or is_foreign(rig) or not rig.users_scene:
+    for rig in _models():
+        if not rig.users_scene:
             continue
         key = rig.session_uid, rig.data.session_uid
         cleared = settings(rig).rig is None and settings(rig).collection is None  # it stays to be seen that it was
@@ -148,10 +165,24 @@ def forget(*_args: Any) -> None:
 def after_load(*_args: Any) -> None:
     """The models of a file were settled when they came into it."""
     forget()
-    for data in getattr(bpy.data, "armatures", ()):
-        rig = armature_settings(data).rig
-        if rig is not None and rig.data is not None:
-            _settled.add((rig.session_uid, rig.data.session_uid))
+    for rig in _models():
+        _know(rig)
+
+
+def _models() -> Iterator[bpy.types.Object]:
+    """The models that can be worked on; none while Blender starts."""
+    for rig in getattr(bpy.data, "objects", ()):
+        if rig.type == "ARMATURE" and record_of(rig).role == "MODEL" and not is_foreign(rig):
+            yield rig
+
+
+def _know(rig: bpy.types.Object) -> None:
+    """Take a model that came with its file for one that was seen to, but for whose settings it shows: that may be gone
+    by now."""
+    if settings(rig).rig == rig:
+        is_settled(rig)
+    else:
+        record_of(rig).settled = _mark(rig)
 
 
 _HANDLERS: Handlers = (
@@ -164,8 +195,12 @@ _HANDLERS: Handlers = (
 
 
 def register() -> None:
-    """Hang in what sees to models that come."""
+    """Hang in what sees to models that come. Those that are there came with their file, unless they have a mark of this
+    session: such were seen to before, or are copies of such that came meanwhile."""
     hang(_HANDLERS)
+    for rig in _models():
+        if not record_of(rig).settled.startswith(_SESSION):
+            _know(rig)
 
 
 def unregister() -> None:

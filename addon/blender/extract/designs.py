@@ -78,8 +78,9 @@ class Designs:
             hung = obj.matrix_parent_inverse
             return basis if _is_one(hung, obj) else _as_built(obj, hung @ basis)
         if obj.parent is None and is_as_built(obj, basis):
-            return _as_built(obj, basis)
-        return _as_built(obj, holder.matrix_world.inverted_safe() @ obj.matrix_world)
+            return _as_built(obj, basis)  # it merely lost its parent
+        hidden = obj.parent is None and obj.hide_viewport  # Blender does not reckon where such stand
+        return _as_built(obj, holder.matrix_world.inverted_safe() @ (basis if hidden else obj.matrix_world))
 
     def _hung(self, obj: bpy.types.Object) -> Matrix | None:
         """What comes between an object's local matrix and the model's frame at rest, None where it hangs elsewhere."""
