@@ -69,7 +69,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     source_name: StringProperty(name="Name", description="The name that files and motions use")
     source_id: StringProperty(name="Id", description="The id in the file")
     copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
-    without_children: BoolProperty(description="A copy that came without its original's collision children: none was deleted")
+    without_children: BoolProperty(description="A copy without its original's collision children: none was deleted")
     settled: StringProperty(description="Which armature this was when its model was last seen to as one that came")
     twin: StringProperty(name="Twin", description="Id of the part that mirrors this one", update=twin_changed)
     seen: FloatVectorProperty(

@@ -9,7 +9,6 @@ original's, so that it comes but once, and what undo takes back it takes back wi
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -19,12 +18,9 @@ from bpy.app.handlers import persistent
 
 from .access import armature_settings, record_of, settings
 from .hooks import Handlers, hang, take_down
-from .model_parts import is_foreign, is_in, parts
+from .model_parts import is_foreign, is_in, parts, was_numbered
 from .properties import KnuckleObject
 
-_NUMBER = re.compile(r"\.\d{3,}$")
-#: Bytes of the shortest name that Blender may have cut to make room for its number.
-_CUT = 55
 _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 #: The armatures that were seen to, with their data, by their ``session_uid``.
@@ -81,7 +77,7 @@ def _keep_names(rig: bpy.types.Object) -> None:
         if count[_key(obj)] != 1 or obj.library is not None:
             continue
         for name in ("built_name", "seen_name"):
-            if _was_numbered(obj.name, getattr(record, name)):
+            if was_numbered(obj.name, getattr(record, name)):
                 setattr(record, name, obj.name)
     _keep_seen_twins(every)
 
@@ -91,27 +87,12 @@ def _keep_seen_twins(every: list[bpy.types.Object]) -> None:
     for obj in every:
         record: KnuckleObject = record_of(obj)
         twin = known.get((record.role, record.twin))
-        if twin is not None and _was_numbered(twin.name, record.seen_twin_name):
+        if twin is not None and was_numbered(twin.name, record.seen_twin_name):
             record.seen_twin_name = twin.name
 
 
 def _key(obj: bpy.types.Object) -> tuple[str, str]:
     return record_of(obj).role, record_of(obj).source_id
-
-
-def _was_numbered(name: str, before: str) -> bool:
-    """Whether a name is another one with Blender's number behind it, which may have replaced one, or the end of a long
-    name.
-
-    >>> _was_numbered("Leg.001", "Leg"), _was_numbered("Leg.002", "Leg.001"), _was_numbered("Arm.001", "Leg")
-    (True, True, False)
-    """
-    if not before or name == before or not _NUMBER.search(name):
-        return False
-    stem = _NUMBER.sub("", name)
-    if stem == _NUMBER.sub("", before):
-        return True
-    return len(stem.encode()) >= _CUT and before.startswith(stem)
 
 
 def is_settled(rig: bpy.types.Object) -> None:

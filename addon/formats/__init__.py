@@ -132,8 +132,8 @@ def save(
 
     For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
     moments of inertia that a model leaves to the size of meshes. ``with_meshes``: the mesh files that it names are
-    copied into the folder that it is written into; see ``copy_meshes``. ``others``: what else is written and waits to be
-    put in its place, which it is just before this file, when nothing can refuse that any more.
+    copied into the folder that it is written into; see ``copy_meshes``. ``others``: files that are written already, and
+    are put in their places just before this one is, when nothing can refuse that any more.
 
     >>> lamp = load("sample_models/desk_lamp/desk_lamp.skel")
     >>> report = save(lamp, "out/lamp.jm")

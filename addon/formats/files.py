@@ -207,8 +207,8 @@ _REMEDIES = (
     ({errno.ENOENT, errno.ENOTDIR}, "Make the folder first, or choose another."),
 )
 _PART = ".part"
-#: How the names of temporary files go on: Python's eight letters, and Blender's own ending where it writes. While it does,
-#: there is an "@" behind that.
+#: How the names of temporary files go on: Python's eight letters, and Blender's own ending where it writes, with an "@"
+#: behind that while it does.
 _LEFT = re.compile(r"[a-z0-9_]{8}" + re.escape(_PART) + r"(\.blend@?)?")
 #: Letters of a file's name that its temporary one begins with.
 _SHORT = 40

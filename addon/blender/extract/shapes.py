@@ -15,6 +15,7 @@ from ...model.records import Array, Shape
 from ...model.report import Report
 from ...model.surfaces import is_measured, is_surface_of
 from ..access import record_of
+from ..model_parts import was_numbered
 from ..records import UNIT_SIZE, read_shape, surface_figures
 from .designs import Designs
 from .numbers import edited, edited_pose, plain, was_moved
@@ -58,7 +59,7 @@ def body_shapes(
     moved or scaled takes its shape along, and one that was deleted takes it away. (A copy of a body need not have
     copies of its children.)"""
     now = edited_shapes([read_shape(shape) for shape in record_of(obj).shapes], before)
-    is_copy = own != record_of(obj).source_id or record_of(obj).without_children
+    is_copy = _is_copy(obj, own)
     out = []
     for number, (shape, kept) in enumerate(zip(now, record_of(obj).shapes, strict=True)):
         if (obj, number) in children:
@@ -71,6 +72,13 @@ def body_shapes(
         if shape.visual:
             out.append(replace(shape, collision=False))
     return out
+
+
+def _is_copy(obj: bpy.types.Object, own: str) -> bool:
+    """Whether a body is a copy that may lack collision children which nobody deleted: one that has no id of its own
+    yet, or came without them, or has taken the place of its original, whose id it has; only its name tells that."""
+    record = record_of(obj)
+    return own != record.source_id or record.without_children or was_numbered(obj.name, record.built_name)
 
 
 def _followed(shape: Shape, child: bpy.types.Object, design: Matrix, com: Array) -> Shape:
