@@ -39,8 +39,8 @@ def write_own_meshes(
     designs = Designs(rig)
     objects = {own: obj for obj, own in own_ids(every_part(rig, "BODY")).items()}
     losses = Losses()
-    named = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
-    meshes = _Folder(Path(path), named, pending)
+    known = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
+    meshes = _Folder(Path(path), known, pending)
     for body in mechanism.bodies:
         obj = objects.get(body.id)
         own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]

@@ -48,7 +48,7 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     runs meanwhile; its cache, if it is baked, is freed."""
     others = _others_of(scene.rigidbody_world, bodies, empties)
     try:
-        _strip(scene, bodies, empties, others)
+        _strip(scene, bodies, empties, [*others])
     finally:
         for empty, (one, two) in others.items():
             empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two

@@ -19,7 +19,7 @@ from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.model.records import Shape
 from addon.model.surfaces import is_surface_of, surface_distance
-from tests.blender.mechanisms import body, model, put
+from tests.blender import mechanisms
 from tests.model.test_validate import sound
 
 BOX = {"x": 1.0, "y": 0.5, "z": 0.25}
@@ -209,8 +209,12 @@ def test_a_collision_shape_taken_off_its_body_is_hung_on_it_again(blank: Any, wh
     other = bpy.data.objects.new("Mine", None)
     bpy.context.scene.collection.objects.link(other)
     other = parts(rig, "BODY")[0] if where == "another body" else other
-    ball.parent = None if where == "nowhere" else other
-    assert other != arm(rig) and found(rig) == ["shape-loose"], "files have it"
+    assert other != arm(rig)
+    if where != "nowhere":
+        ball.parent, ball.matrix_parent_inverse = other, other.matrix_world.inverted() @ arm(rig).matrix_world
+    else:
+        ball.parent = None
+    assert found(rig) == ["shape-loose"], "files have it, in its place"
     assert bpy.ops.knuckle.fix_finding(index=row_of(rig, "shape-loose")) == {"FINISHED"}
     assert found(rig) == [] and ball.parent == arm(rig)
 
@@ -284,8 +288,8 @@ def test_a_shape_is_taken_back_without_a_look_at_all_bodies_for_each(
         if hasattr(module, "parts"):
             monkeypatch.setattr(module, "parts", counted)
     for count in (3, 12):
-        bodies = [body(number, (3 * number, 0, 4), (1, 1, 1)) for number in range(1, count + 1)]
-        rig = put(model(*bodies), physics=False, gait=False)
+        bodies = [mechanisms.body(number, (3 * number, 0, 4), (1, 1, 1)) for number in range(1, count + 1)]
+        rig = mechanisms.put(mechanisms.model(*bodies), physics=False, gait=False)
         looks.append(0)
         shape_making.take_shape(rig, parts(rig, "BODY")[-1])
     assert looks[0] == looks[1]
