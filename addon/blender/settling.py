@@ -25,6 +25,9 @@ _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 #: The armatures that were seen to, with their data, by their ``session_uid``.
 _settled: set[tuple[int, int]] = set()
+#: The armatures that were made here or came with their file, by their ``session_uid``, whatever undo does: what the file
+#: was when it was opened has no marks yet.
+_at_home: set[int] = set()
 #: What the armatures were when they were looked through last.
 _seen: dict[str, tuple[Any, ...] | None] = {"armatures": None}
 
@@ -37,7 +40,8 @@ def settle(rig: bpy.types.Object) -> None:
     if model.rig == rig and not _holds(model.collection, rig):
         model.collection = next((each for each in rig.users_collection if _holds(each, rig)), model.collection)
     if record_of(rig).settled != _mark(rig):
-        _keep_names(rig)
+        if rig.session_uid not in _at_home:
+            _keep_names(rig)
         record_of(rig).settled = _mark(rig)
 
 
@@ -100,6 +104,11 @@ def is_settled(rig: bpy.types.Object) -> None:
     a number."""
     assert rig.data is not None
     _settled.add((rig.session_uid, rig.data.session_uid))
+    _mark_as_at_home(rig)
+
+
+def _mark_as_at_home(rig: bpy.types.Object) -> None:
+    _at_home.add(rig.session_uid)
     record_of(rig).settled = _mark(rig)
 
 
@@ -146,6 +155,7 @@ def forget(*_args: Any) -> None:
 def after_load(*_args: Any) -> None:
     """The models of a file were settled when they came into it."""
     forget()
+    _at_home.clear()
     for rig in _models():
         _know(rig)
 
@@ -163,7 +173,7 @@ def _know(rig: bpy.types.Object) -> None:
     if settings(rig).rig == rig:
         is_settled(rig)
     else:
-        record_of(rig).settled = _mark(rig)
+        _mark_as_at_home(rig)
 
 
 _HANDLERS: Handlers = (
@@ -188,3 +198,4 @@ def unregister() -> None:
     """Take it out again."""
     take_down(_HANDLERS)
     forget()
+    _at_home.clear()
