@@ -25,8 +25,8 @@ _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 #: The armatures that were seen to, with their data, by their ``session_uid``.
 _settled: set[tuple[int, int]] = set()
-#: The armatures that were made here or came with their file, by their ``session_uid``, whatever undo does: what the file
-#: was when it was opened has no marks yet.
+#: The armatures that were made here or came with their file, by their ``session_uid``, whatever undo does: it may lead
+#: back to the file as it was read, which has no marks of this session.
 _at_home: set[int] = set()
 #: What the armatures were when they were looked through last.
 _seen: dict[str, tuple[Any, ...] | None] = {"armatures": None}
