@@ -17,6 +17,7 @@ from ..records import unflat
 _SAME = 1e-5
 #: Where 32 bits cannot reckon any more; Blender keeps an infinite number as the last that it knows.
 _FAR = 1e18
+_ONE = Matrix()
 
 
 class Designs:
@@ -77,7 +78,7 @@ class Designs:
         basis = obj.matrix_basis
         if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
             hung = obj.matrix_parent_inverse
-            return basis if _is_one(hung, obj) else _as_built(obj, hung @ basis)
+            return basis if hung == _ONE or _is_one(hung, obj) else _as_built(obj, hung @ basis)
         if obj.parent is None and is_as_built(obj, basis):
             return _as_built(obj, basis)  # it merely lost its parent
         return _as_built(obj, _seen(holder).inverted_safe() @ _seen(obj))
