@@ -81,9 +81,10 @@ def played_action(data: bpy.types.AnimData) -> bpy.types.Action | None:
 
 
 def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: Any) -> None:
-    """Have an Action play on something again, or none: the part that ``action_slot`` told."""
+    """Have an Action be on something again, or none, and play there as ``action_slot`` told: this part of it, or none.
+    (Since slots came with 4.4, an Action that is put on something plays by itself where a slot fits.)"""
     data.action = action
-    if slot is not None:
+    if HAS_SLOTS and action is not None:
         data.action_slot = slot
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import bpy
@@ -11,6 +12,9 @@ from .properties import VERSION
 
 #: What objects of a model's file are.
 _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
+_NUMBER = re.compile(r"\.\d{3,}$")
+#: Bytes of the shortest name that Blender may have cut to make room for its number.
+_CUT = 55
 
 
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
@@ -264,6 +268,21 @@ def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> 
     if record.role == "JOINT" and bones and record.source_id in bones:
         return bones[record.source_id]
     return record.source_name if obj.name == record.built_name else obj.name
+
+
+def was_numbered(name: str, before: str) -> bool:
+    """Whether a name is another one with Blender's number behind it, which may have replaced one, or the end of a long
+    name.
+
+    >>> was_numbered("Leg.001", "Leg"), was_numbered("Leg.002", "Leg.001"), was_numbered("Arm.001", "Leg")
+    (True, True, False)
+    """
+    if not before or name == before or not _NUMBER.search(name):
+        return False
+    stem = _NUMBER.sub("", name)
+    if stem == _NUMBER.sub("", before):
+        return True
+    return len(stem.encode()) >= _CUT and before.startswith(stem)
 
 
 def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:

@@ -69,6 +69,8 @@ class KnuckleObject(bpy.types.PropertyGroup):
     source_name: StringProperty(name="Name", description="The name that files and motions use")
     source_id: StringProperty(name="Id", description="The id in the file")
     copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
+    without_children: BoolProperty(description="A copy without its original's collision children: none was deleted")
+    settled: StringProperty(description="Which armature this was when its model was last seen to as one that came")
     twin: StringProperty(name="Twin", description="Id of the part that mirrors this one", update=twin_changed)
     seen: FloatVectorProperty(
         size=(4, 4), subtype="MATRIX", description="The local matrix that its twin was last made alike to"

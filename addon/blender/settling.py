@@ -1,11 +1,16 @@
 """Models that did not come by an import: copied with Shift+D or with their scene, pasted, appended, made local. Blender
 numbers their parts' names, and may leave them pointing at the model that they were made of. Here they become models of
-their own: nobody renamed those parts, and files and motions know them by the names that they always had."""
+their own: nobody renamed those parts, and files and motions know them by the names that they always had.
+
+Only in a model that came is a number Blender's own; in one that was seen to it is the user's, "Leg.001" as much as any
+other name. An armature's record tells the one from the other, by a mark that is this very armature's: a copy has its
+original's, so that it comes but once, and what undo takes back it takes back with the mark."""
 
 from __future__ import annotations
 
-import re
+import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import bpy
@@ -13,28 +18,39 @@ from bpy.app.handlers import persistent
 
 from .access import armature_settings, record_of, settings
 from .hooks import Handlers, hang, take_down
-from .model_parts import is_foreign, is_in, parts
+from .model_parts import is_foreign, is_in, parts, was_numbered
 from .properties import KnuckleObject
 
-_NUMBER = re.compile(r"\.\d{3,}$")
-#: Bytes of the shortest name that Blender may have cut to make room for its number.
-_CUT = 55
 _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 #: The armatures that were seen to, with their data, by their ``session_uid``.
 _settled: set[tuple[int, int]] = set()
+#: The armatures that were made here or came with their file, by their ``session_uid``, whatever undo does: it may lead
+#: back to the file as it was read, which has no marks of this session.
+_at_home: set[int] = set()
 #: What the armatures were when they were looked through last.
 _seen: dict[str, tuple[Any, ...] | None] = {"armatures": None}
 
 
 def settle(rig: bpy.types.Object) -> None:
     """Make an armature with the settings of a model the owner of these, unless it is the linked copy of another; and
-    have what Blender numbered of its parts keep their names for files."""
+    have what Blender numbered of the parts of one that came keep their names for files."""
     _own(rig)
     model = settings(rig)
     if model.rig == rig and not _holds(model.collection, rig):
         model.collection = next((each for each in rig.users_collection if _holds(each, rig)), model.collection)
-    _keep_names(rig)
+    if record_of(rig).settled != _mark(rig):
+        if rig.session_uid not in _at_home:
+            _keep_names(rig)
+        record_of(rig).settled = _mark(rig)
+
+
+#: What the marks of this session begin with: an armature that comes from another one may have its number there.
+_SESSION = f"{os.getpid()}:"
+
+
+def _mark(rig: bpy.types.Object) -> str:
+    return f"{_SESSION}{rig.session_uid}"
 
 
 def _own(rig: bpy.types.Object) -> None:
@@ -65,7 +81,7 @@ def _keep_names(rig: bpy.types.Object) -> None:
         if count[_key(obj)] != 1 or obj.library is not None:
             continue
         for name in ("built_name", "seen_name"):
-            if _was_numbered(obj.name, getattr(record, name)):
+            if was_numbered(obj.name, getattr(record, name)):
                 setattr(record, name, obj.name)
     _keep_seen_twins(every)
 
@@ -75,7 +91,7 @@ def _keep_seen_twins(every: list[bpy.types.Object]) -> None:
     for obj in every:
         record: KnuckleObject = record_of(obj)
         twin = known.get((record.role, record.twin))
-        if twin is not None and _was_numbered(twin.name, record.seen_twin_name):
+        if twin is not None and was_numbered(twin.name, record.seen_twin_name):
             record.seen_twin_name = twin.name
 
 
@@ -83,26 +99,17 @@ def _key(obj: bpy.types.Object) -> tuple[str, str]:
     return record_of(obj).role, record_of(obj).source_id
 
 
-def _was_numbered(name: str, before: str) -> bool:
-    """Whether a name is another one with Blender's number behind it, which may have replaced one, or the end of a long
-    name.
-
-    >>> _was_numbered("Leg.001", "Leg"), _was_numbered("Leg.002", "Leg.001"), _was_numbered("Arm.001", "Leg")
-    (True, True, False)
-    """
-    if not before or name == before or not _NUMBER.search(name):
-        return False
-    stem = _NUMBER.sub("", name)
-    if stem == _NUMBER.sub("", before):
-        return True
-    return len(stem.encode()) >= _CUT and before.startswith(stem)
-
-
 def is_settled(rig: bpy.types.Object) -> None:
     """Take a model that was made just now for one that was seen to: it owns its settings, and nothing of it came with
     a number."""
     assert rig.data is not None
     _settled.add((rig.session_uid, rig.data.session_uid))
+    _mark_as_at_home(rig)
+
+
+def _mark_as_at_home(rig: bpy.types.Object) -> None:
+    _at_home.add(rig.session_uid)
+    record_of(rig).settled = _mark(rig)
 
 
 @persistent
@@ -113,8 +120,8 @@ def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> No
     if state == _seen["armatures"]:
         return
     _seen["armatures"] = state
-    for rig in bpy.data.objects:
-        if rig.type != "ARMATURE" or record_of(rig).role != "MODEL" or is_foreign(rig) or not rig.users_scene:
+    for rig in _models():
+        if not rig.users_scene:
             continue
         key = rig.session_uid, rig.data.session_uid
         cleared = settings(rig).rig is None and settings(rig).collection is None  # it stays to be seen that it was
@@ -148,10 +155,25 @@ def forget(*_args: Any) -> None:
 def after_load(*_args: Any) -> None:
     """The models of a file were settled when they came into it."""
     forget()
-    for data in getattr(bpy.data, "armatures", ()):
-        rig = armature_settings(data).rig
-        if rig is not None and rig.data is not None:
-            _settled.add((rig.session_uid, rig.data.session_uid))
+    _at_home.clear()
+    for rig in _models():
+        _know(rig)
+
+
+def _models() -> Iterator[bpy.types.Object]:
+    """The models that can be worked on; none while Blender starts."""
+    for rig in getattr(bpy.data, "objects", ()):
+        if rig.type == "ARMATURE" and record_of(rig).role == "MODEL" and not is_foreign(rig):
+            yield rig
+
+
+def _know(rig: bpy.types.Object) -> None:
+    """Take a model that came with its file for one that was seen to, but for whose settings it shows: that may be gone
+    by now."""
+    if settings(rig).rig == rig:
+        is_settled(rig)
+    else:
+        _mark_as_at_home(rig)
 
 
 _HANDLERS: Handlers = (
@@ -164,11 +186,16 @@ _HANDLERS: Handlers = (
 
 
 def register() -> None:
-    """Hang in what sees to models that come."""
+    """Hang in what sees to models that come. Those that are there came with their file, unless they have a mark of this
+    session: such were seen to before, or are copies of such that came meanwhile."""
     hang(_HANDLERS)
+    for rig in _models():
+        if not record_of(rig).settled.startswith(_SESSION):
+            _know(rig)
 
 
 def unregister() -> None:
     """Take it out again."""
     take_down(_HANDLERS)
     forget()
+    _at_home.clear()

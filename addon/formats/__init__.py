@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -124,13 +125,15 @@ def save(
     mesh_folders: Sequence[str] = (),
     ignore_unit: bool = True,
     with_meshes: bool = False,
+    others: ExitStack | None = None,
 ) -> Report:
     """Write a model, in the format given, or that of the path's extension, or that which it was read in. A file that
     is there already stays whole until the new one is.
 
     For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
     moments of inertia that a model leaves to the size of meshes. ``with_meshes``: the mesh files that it names are
-    copied into the folder that it is written into; see ``copy_meshes``.
+    copied into the folder that it is written into; see ``copy_meshes``. ``others``: files that are written already, and
+    are put in their places just before this one is, when nothing can refuse that any more.
 
     >>> lamp = load("sample_models/desk_lamp/desk_lamp.skel")
     >>> report = save(lamp, "out/lamp.jm")
@@ -146,7 +149,7 @@ def save(
     if with_meshes and row.names_meshes:
         written = copy_meshes(written, name, report, mesh_folders)
     text = row.dump(unmarked(written), suffix, report)
-    write_whole(name, encoded(text, mechanism, row.id, report))
+    write_whole(name, encoded(text, mechanism, row.id, report), others)
     if row.names_meshes and not with_meshes:
         _tell_of_meshes(mechanism, name, report)
     return report

@@ -137,10 +137,17 @@ def _unmarked(encoding: str) -> str:
     return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(encoding, encoding)
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the file, then put it in its place: after a failure the old file is still whole."""
-    with in_place_of(path) as beside, open(beside, "wb") as file:
-        file.write(data)
+def write_whole(path: str | os.PathLike[str], data: bytes, others: contextlib.ExitStack | None = None) -> None:
+    """Write beside the file, then put it in its place: after a failure the old file is still whole. ``others``:
+    files ``in_place_of`` which others come, just before this one, when all of it is on the disk."""
+    with in_place_of(path) as beside:
+        with open(beside, "wb") as file:
+            file.write(data)
+            if others is not None:
+                file.flush()
+                os.fsync(file.fileno())
+        if others is not None:
+            others.close()
 
 
 @contextlib.contextmanager
@@ -200,6 +207,9 @@ _REMEDIES = (
     ({errno.ENOENT, errno.ENOTDIR}, "Make the folder first, or choose another."),
 )
 _PART = ".part"
+#: How the names of temporary files go on: Python's eight letters, and Blender's own ending where it writes, with an "@"
+#: behind that while it does.
+_LEFT = re.compile(r"[a-z0-9_]{8}" + re.escape(_PART) + r"(\.blend@?)?")
 #: Letters of a file's name that its temporary one begins with.
 _SHORT = 40
 #: Seconds after which a temporary file is nobody's any more: whoever wrote it was killed.
@@ -210,7 +220,7 @@ def _remove_old(folder: Path, prefix: str) -> None:
     """Remove what was left by those who were killed while they wrote this file."""
     with contextlib.suppress(OSError):
         for each in os.scandir(folder):
-            if each.name.startswith(prefix) and _PART in each.name[len(prefix) :]:
+            if each.name.startswith(prefix) and _LEFT.fullmatch(each.name, len(prefix)):
                 with contextlib.suppress(OSError):
                     if time.time() - each.stat().st_mtime > _OLD:
                         os.unlink(each.path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
@@ -40,7 +40,9 @@ def copy_meshes(
     source = mechanism.source.path
     if not source or Path(os.path.abspath(source)).parent.resolve() == target.parent.resolve():
         return mechanism
-    copier = _Copier(source, target, folders, report)
+    written = (shape for body in mechanism.bodies for shape in body.shapes if shape.extra.get(IS_WRITTEN))
+    claimed = {str(target.parent / (shape.mesh or "")).lower() for shape in written}
+    copier = _Copier(source, target, folders, report, claimed)
     bodies = [
         replace(body, shapes=[copier.shape(shape) if shape.mesh else shape for shape in body.shapes])
         for body in mechanism.bodies
@@ -81,6 +83,7 @@ class _Copier:
     target: Path
     folders: Sequence[str]
     report: Report
+    claimed: Container[str]  # paths in small letters of meshes that are written beside the model, or going to be
     _files: dict[Path, _File] = field(default_factory=dict)
     _flat: dict[Path, str] = field(default_factory=dict)
     _done: dict[tuple[str, ...], tuple[str, list[str]] | None] = field(default_factory=dict)
@@ -160,7 +163,7 @@ class _Copier:
         """Whether a file may be written to a place: it is within the model's folder once every symbolic link is
         followed, and no other file is there."""
         room = self.target.parent
-        if place == self.target or not place.is_relative_to(room):
+        if place == self.target or not place.is_relative_to(room) or str(place).lower() in self.claimed:
             return False
         if not Path(os.path.realpath(place)).is_relative_to(os.path.realpath(room)):
             return False

@@ -106,9 +106,9 @@ def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
 
 
 def _loose(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Collision shapes that hang on no body of the model, of which one is theirs."""
+    """Collision shapes that do not hang on the bodies that they are of: files have them, physics has not."""
     for obj, body in loose_shapes(rig):
-        told = f"The collision shape {obj.name!r} does not hang on its body {file_name(body)!r}, which lacks it"
+        told = f"Collision shape {obj.name!r} does not hang on its body {file_name(body)!r}: physics does not have it"
         yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Hang it on its body again")
 
 

@@ -113,12 +113,18 @@ def take_back(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> lis
 
 
 def loose_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.types.Object]]:
-    """Collision shapes that hang on nothing of the model, each with the body that it is of."""
+    """Collision shapes that do not hang on the body that they are of, each with it. (Where it has another for them,
+    they are copies.)"""
     bodies = by_id(rig, "BODY")
+    shapes = [obj for obj in parts(rig, "SHAPE") if record_of(obj).shape >= 0]
+    hung = {(obj.parent, record_of(obj).shape) for obj in shapes}
     out = []
-    for obj in parts(rig, "SHAPE"):
-        body = bodies.get(record_of(obj).source_id.rpartition("/")[0])
-        if record_of(obj).shape >= 0 and body is not None and (obj.parent is None or obj.parent.type == "ARMATURE"):
+    for obj in shapes:
+        own = record_of(obj).source_id.rpartition("/")[0]
+        if obj.parent is not None and record_of(obj.parent).source_id == own:
+            continue
+        body = bodies.get(own)
+        if body is not None and (body, record_of(obj).shape) not in hung:
             out.append((obj, body))
     return out
 

@@ -23,6 +23,7 @@ from ..physics.simulation import clear_physics
 from ..posing import pose_of, write_pose
 from ..properties import KnuckleModel
 from ..records import flat
+from ..settling import is_settled
 from .copies import ids_in, numbered
 from .facing import part_those_beside
 from .missing import let_go, own_part_ids
@@ -116,6 +117,7 @@ def _second_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     model.rig, model.uid, model.body_keys = made, "", None
     new_folders(made, name, settings(rig).collection)
     record_of(made).source_name, record_of(made).model = name, made
+    is_settled(made)
     if model.document is not None:
         model.document = model.document.copy()
     for owner in (made, data):

@@ -15,7 +15,7 @@ from ...model.gait import gait_of
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
 from ...model.sides import name_list
-from .. import properties
+from .. import properties, settling
 from ..access import armature_of, armature_settings, record_of, settings
 from ..build import PLANE, PROXY, keep_facts
 from ..build.bodies import make_bodies
@@ -240,6 +240,7 @@ def _facts(rig: bpy.types.Object, base: Mechanism | None, out: Rebuilt) -> None:
     """What is known of the model as a whole, from its document."""
     record, model = record_of(rig), settings(rig)
     record.role, record.model = "MODEL", rig
+    settling.is_settled(rig)  # its parts did not come, it was taken from them
     if base is not None and not model.format:
         rig.matrix_basis = Matrix(plan(base, closed=False).upright.tolist())
         keep_facts(rig, model.collection, base)

@@ -106,7 +106,8 @@ def _fitted(record: KnuckleObject) -> list[float]:
 
 
 def give_ids(rig: bpy.types.Object) -> None:
-    """Give bodies and joints that are copies an id of their own, so that bones can tell them apart."""
+    """Give bodies and joints that are copies an id of their own, so that bones can tell them apart. Their name is their
+    object's then, and nobody takes it for one that Blender made of their original's."""
     for role in ("BODY", "JOINT"):
         objects = parts(rig, role)
         for obj, own in own_ids(objects).items():
@@ -116,10 +117,15 @@ def give_ids(rig: bpy.types.Object) -> None:
                 continue
             record.copy_of = record.copy_of or before
             record.source_id = own
+            record.source_name = record.built_name = obj.name
+            there = set()
             for child in obj.children:
                 at, _slash, number = record_of(child).source_id.rpartition("/")
                 if record_of(child).role == "SHAPE" and at == before:
                     record_of(child).source_id = f"{own}/{number}"
+                    there.add(record_of(child).shape)
+            stood_for = {number for number, shape in enumerate(record.shapes) if shape.has_child}
+            record.without_children = not stood_for <= there
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from ..properties import KnuckleObject
 from ..records import read_shape, write_shape
 from .authoring import put_mesh, solid_of
 from .refit import give_ids, refit
-from .twins import by_id
 
 
 def take_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:
@@ -99,7 +98,7 @@ def take_shape(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
     """Give a body the mesh of its shape back, in the material that it has."""
     give_ids(rig)
     mechanism = extract(rig)
-    body = next(body for body in mechanism.bodies if by_id(rig, "BODY").get(body.id) == obj)
+    body = next(body for body in mechanism.bodies if body.id == record_of(obj).source_id)
     report, old = Report(), cast(bpy.types.Mesh, obj.data)
     size = plan(mechanism, closed=False).size
     with MeshFiles(mechanism, report) as files:

@@ -74,14 +74,15 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
             obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
     designs = Designs(rig)
     reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
-    reading.children = shape_children(present, mechanism.report)
     reading.colored = settings(rig).version >= 3
     reading.switched = _switch_assemblies(rig, mechanism)
     bodies = own_ids([obj for obj in every_part(rig, "BODY") if obj in present], base.bodies)
     joints = own_ids([obj for obj in every_part(rig, "JOINT") if obj in present], base.joints)
     reading.ids = bodies
+    body_of = {own: obj for obj, own in bodies.items()}
+    reading.children = shape_children(present, body_of, designs, mechanism.report)
     before = Before.of(base)
-    hung = Attachments({body.id: body.com for body in base.bodies}, {*bodies.values()}, mechanism.report)
+    hung = Attachments({body.id: body.com for body in base.bodies}, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # before, they had no objects
         frames, lights = ([obj for obj in every_part(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
         mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
@@ -214,7 +215,7 @@ class _Reading:
         if original is not None:
             _take_mirrored(body, record)
         body.name = file_name(obj)
-        body.shapes = body_shapes(obj, body.shapes, body.com, self.children, self.report)
+        body.shapes = body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
         if self.colored:
             self._paint(obj, body)
         design = self.designs.of(obj)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,6 +16,8 @@ from ...model.rotations import inverse
 from ..access import record_of
 from ..build.frames import KIND_OF_LAMP, from_com, lamp_color
 from ..model_parts import file_name
+from ..records import unflat
+from .designs import Designs
 from .numbers import edited_pose, plain, was_moved
 
 P = TypeVar("P", Frame, Light)
@@ -24,15 +26,18 @@ P = TypeVar("P", Frame, Light)
 @dataclass
 class Attachments:
     """Reads the objects of frames, and then of lights, over the document's. ``coms`` are the centres of mass of its
-    bodies, where their objects stand; what hangs on a body that is not ``alive`` went with it."""
+    bodies, where their objects stand. ``bodies`` are these, by id: what is on another went with it."""
 
     coms: Mapping[str, Array]
-    alive: Collection[str]
+    bodies: Mapping[str, bpy.types.Object]
+    designs: Designs
     report: Report
     #: New names of frames, by their body (None for the world) and the old one.
     renamed: dict[tuple[str | None, str], str] = field(default_factory=dict)
     #: Of each frame's object what its pose on its body was, and the frame as it is now.
     frames: dict[bpy.types.Object, tuple[Array, Frame]] = field(default_factory=dict)
+    #: The objects of the document's frames, by their body and old name; of several the first, as lights mean it.
+    named: dict[tuple[str | None, str], bpy.types.Object] = field(default_factory=dict)
 
     def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
         """The frames, or the lights, that objects stand for now; ``base`` are the document's."""
@@ -50,8 +55,10 @@ class Attachments:
                 continue
             if number in holders:
                 name = file_name(holders[number])
-                if isinstance(part, Frame) and name != part.name:
-                    self.renamed[part.body, part.name] = name
+                if isinstance(part, Frame):
+                    self.named.setdefault((part.body, part.name), holders[number])
+                    if name != part.name:
+                        self.renamed[part.body, part.name] = name
                 out.append(self._now(holders[number], part, name))
             else:
                 self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
@@ -63,22 +70,50 @@ class Attachments:
 
     def is_carried(self, part: Frame | Light) -> bool:
         """Whether what a frame or light is on is still there."""
-        return part.body is None or part.body in self.alive
+        return part.body is None or part.body in self.bodies
 
     def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
         part.name, before = name, part.pose
-        on_frame = self.frames.get(obj.parent) if isinstance(part, Light) and obj.parent is not None else None
-        if on_frame is not None:
-            part.pose = _pose_on_frame(obj, before, *on_frame)
-        elif was_moved(obj):
-            com = self.coms.get(part.body or "", np.zeros(3))
-            part.pose = edited_pose(obj, from_com(before, com))[0]
-            part.pose[:3, 3] = [plain(x) for x in part.pose[:3, 3] + com]
+        frame = self._frame_of(obj, part) if isinstance(part, Light) else None
+        part.pose = self._pose(obj, part) if frame is None else self._pose_on_frame(obj, before, frame)
         if isinstance(part, Light):
             _relight(obj.data, part)
         else:
             self.frames[obj] = before, part
         return part
+
+    def _pose(self, obj: bpy.types.Object, part: Frame | Light) -> Array:
+        """The pose of what was made a child of its body, or of the model where it is the world's."""
+        holder = self.designs.rig if part.body is None else self.bodies[part.body]
+        design = self.designs.on(obj, _copy_of_holder(obj, holder))
+        if not was_moved(obj, design):
+            return part.pose
+        com = self.coms.get(part.body or "", np.zeros(3))
+        exact = from_com(part.pose, com)
+        pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
+        pose[:3, 3] = [plain(x) for x in pose[:3, 3] + com]
+        return pose
+
+    def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
+        """The object of the frame that a light's object was made a child of, or of the copy of it that it hangs on."""
+        frame = self.named.get((light.body, str(light.extra.get("frame"))))
+        if frame is None:
+            return None
+        before, _frame = self.frames[frame]
+        if obj.parent != frame and not _was_built_at(obj, inverse(before) @ light.pose):
+            return None
+        copied = obj.parent if obj.parent in self.frames and _number(obj.parent) == _number(frame) else None
+        return copied or frame
+
+    def _pose_on_frame(self, obj: bpy.types.Object, before: Array, on: bpy.types.Object) -> Array:
+        """The pose on its body of a light whose object is the child of a frame's."""
+        frame_before, frame = self.frames[on]
+        design = self.designs.on(obj, on)
+        if not was_moved(obj, design) and frame.pose is frame_before:
+            return before
+        local = inverse(frame_before) @ before
+        pose: Array = frame.pose @ (edited_pose(obj, local, design)[0] if was_moved(obj, design) else local)
+        return pose
 
     def rename_references(self, mechanism: Mechanism) -> None:
         """Have joints, lights and restraints name the frames that they are at as these are called now."""
@@ -100,12 +135,19 @@ def _number(obj: bpy.types.Object) -> int:
     return int(record_of(obj).source_id)
 
 
-def _pose_on_frame(obj: bpy.types.Object, before: Array, frame_before: Array, frame: Frame) -> Array:
-    """The pose, on its body, of a light whose object is the child of a frame's."""
-    if not was_moved(obj) and frame.pose is frame_before:
-        return before
-    local = inverse(frame_before) @ before
-    return frame.pose @ (edited_pose(obj, local)[0] if was_moved(obj) else local)
+def _copy_of_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
+    """What an object hangs on where that is a copy of what it was made a child of, which was copied with it; else this
+    itself."""
+    parent = obj.parent
+    if parent is None or record_of(parent).role != "BODY":
+        return holder
+    own = record_of(holder).source_id
+    return parent if own and own in (record_of(parent).source_id, record_of(parent).copy_of) else holder
+
+
+def _was_built_at(obj: bpy.types.Object, local: Array) -> bool:
+    """Whether an object was made with this local matrix."""
+    return bool(np.allclose(unflat(record_of(obj).built), local, rtol=1e-5, atol=1e-6))
 
 
 def _relight(lamp: Any, light: Light) -> None:

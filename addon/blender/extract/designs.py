@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import bpy
@@ -16,6 +17,7 @@ from ..records import unflat
 _SAME = 1e-5
 #: Where 32 bits cannot reckon any more; Blender keeps an infinite number as the last that it knows.
 _FAR = 1e18
+_ONE = Matrix()
 
 
 class Designs:
@@ -76,10 +78,10 @@ class Designs:
         basis = obj.matrix_basis
         if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
             hung = obj.matrix_parent_inverse
-            return basis if _is_one(hung, obj) else _as_built(obj, hung @ basis)
+            return basis if hung == _ONE or _is_one(hung, obj) else _as_built(obj, hung @ basis)
         if obj.parent is None and is_as_built(obj, basis):
-            return _as_built(obj, basis)
-        return _as_built(obj, holder.matrix_world.inverted_safe() @ obj.matrix_world)
+            return _as_built(obj, basis)  # it merely lost its parent
+        return _as_built(obj, _seen(holder).inverted_safe() @ _seen(obj))
 
     def _hung(self, obj: bpy.types.Object) -> Matrix | None:
         """What comes between an object's local matrix and the model's frame at rest, None where it hangs elsewhere."""
@@ -132,13 +134,23 @@ def _lost_its_bone(obj: bpy.types.Object) -> bool:
 
 def _standing(obj: bpy.types.Object) -> Matrix:
     """Where an object stands in the world, without what a simulation does to it."""
-    parent = obj.parent
     if obj.rigid_body is None or obj.rigid_body.kinematic or obj.rigid_body.type != "ACTIVE":
         return obj.matrix_world
+    return _on_parent(obj, _standing)
+
+
+def _seen(obj: bpy.types.Object) -> Matrix:
+    """Where an object is in the world, also where it is hidden and Blender does not reckon that."""
+    return _on_parent(obj, _seen) if obj.hide_viewport else obj.matrix_world
+
+
+def _on_parent(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
+    """Where its local matrix has an object, on a parent whose ``place`` is told."""
+    parent = obj.parent
     if parent is None:
         return obj.matrix_basis
     if obj.parent_type == "OBJECT":
-        return _standing(parent) @ obj.matrix_parent_inverse @ obj.matrix_basis
+        return place(parent) @ obj.matrix_parent_inverse @ obj.matrix_basis
     if obj.parent_type == "BONE" and parent.type == "ARMATURE" and obj.parent_bone in parent.pose.bones:
         bone = parent.pose.bones[obj.parent_bone]
         tail = bone.matrix @ Matrix.Translation((0.0, bone.bone.length, 0.0))

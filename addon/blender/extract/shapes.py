@@ -2,57 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...model.extents import half_extent
 from ...model.records import Array, Shape
 from ...model.report import Report
 from ...model.surfaces import is_measured, is_surface_of
 from ..access import record_of
+from ..model_parts import was_numbered
 from ..records import UNIT_SIZE, read_shape, surface_figures
+from .designs import Designs
 from .numbers import edited, edited_pose, plain, was_moved
 
 #: Shares of a mesh's spread by which it may seem another in 32 bits.
 _SAME_SURFACE = 1e-5
 
-Children = dict[tuple[bpy.types.Object, int], bpy.types.Object]
+#: Collision children by body and the number of the shape, each with its design on the body.
+Children = dict[tuple[bpy.types.Object, int], tuple[bpy.types.Object, Matrix]]
 
 
-def shape_children(objects: Iterable[bpy.types.Object], report: Report) -> Children:
-    """The collision children of bodies, by body and the number of the shape. Copies of them stand for nothing, and the
-    report says so."""
+def shape_children(
+    objects: Iterable[bpy.types.Object], bodies: Mapping[str, bpy.types.Object], designs: Designs, report: Report
+) -> Children:
+    """The collision children of bodies, whatever they hang on by now; ``bodies`` are by id. Copies of children stand
+    for nothing, and the report says so."""
+    shapes = [obj for obj in objects if record_of(obj).role == "SHAPE" and record_of(obj).shape >= 0]
+    holders = {obj: _holder(obj, bodies) for obj in shapes}
     out: Children = {}
-    for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
-        record = record_of(obj)
-        if record.role != "SHAPE" or record.shape < 0 or obj.parent is None:
-            continue
-        key = (obj.parent, record.shape)
-        own = record.source_id.rpartition("/")[0] == record_of(obj.parent).source_id
-        if own and key not in out:
-            out[key] = obj
-        else:
+    for obj in sorted(shapes, key=lambda obj: (obj.parent != holders[obj], obj.name != record_of(obj).built_name)):
+        holder, number = holders[obj], record_of(obj).shape
+        if holder is not None and (holder, number) not in out:
+            out[holder, number] = obj, designs.on(obj, holder)
+        elif obj.parent is not None or holder is not None:
             told = f"{obj.name!r} is a copy, or another body's collision shape, and was left out"
             report.warn("stranger", told, where=obj.name)
     return out
 
 
+def _holder(obj: bpy.types.Object, bodies: Mapping[str, bpy.types.Object]) -> bpy.types.Object | None:
+    """The body that a collision child is of: the one that it is a child of where that has its id, as copies of the body
+    have, else the one of this id."""
+    own = record_of(obj).source_id.rpartition("/")[0]
+    return obj.parent if obj.parent is not None and record_of(obj.parent).source_id == own else bodies.get(own)
+
+
 def body_shapes(
-    obj: bpy.types.Object, before: list[Shape], com: Array, children: Children, report: Report
+    obj: bpy.types.Object, own: str, before: list[Shape], com: Array, children: Children, report: Report
 ) -> list[Shape]:
-    """The shapes of a body's object; ``before`` are the document's. A collision child that was moved or scaled takes
-    its shape along, and one that was deleted takes it away. (A copy of a body need not have copies of its children.)"""
+    """The shapes of a body's object, whose id is ``own``; ``before`` are the document's. A collision child that was
+    moved or scaled takes its shape along, and one that was deleted takes it away. (A copy of a body need not have
+    copies of its children.)"""
     now = edited_shapes([read_shape(shape) for shape in record_of(obj).shapes], before)
-    is_copy = obj.name != record_of(obj).built_name
+    is_copy = _is_copy(obj, own)
     out = []
     for number, (shape, kept) in enumerate(zip(now, record_of(obj).shapes, strict=True)):
-        child = children.get((obj, number))
-        if child is not None:
-            out.append(_followed(shape, child, com))
+        if (obj, number) in children:
+            out.append(_followed(shape, *children[obj, number], com))
             continue
         if not kept.has_child or is_copy:
             out.append(shape)
@@ -63,12 +74,19 @@ def body_shapes(
     return out
 
 
-def _followed(shape: Shape, child: bpy.types.Object, com: Array) -> Shape:
-    if not was_moved(child):
+def _is_copy(obj: bpy.types.Object, own: str) -> bool:
+    """Whether a body is a copy that may lack collision children which nobody deleted: one that has no id of its own
+    yet, or came without them, or has taken the place of its original, whose id it has; only its name tells that."""
+    record = record_of(obj)
+    return own != record.source_id or record.without_children or was_numbered(obj.name, record.built_name)
+
+
+def _followed(shape: Shape, child: bpy.types.Object, design: Matrix, com: Array) -> Shape:
+    if not was_moved(child, design):
         return shape
     exact = shape.pose.copy()
     exact[:3, 3] -= com
-    pose, scale = edited_pose(child, exact)
+    pose, scale = edited_pose(child, exact, design)
     pose[:3, 3] += com
     kept = np.abs(pose[:3, 3] - shape.pose[:3, 3]) < 1e-12
     pose[:3, 3] = np.where(kept, shape.pose[:3, 3], [plain(x) for x in pose[:3, 3]])

@@ -46,8 +46,17 @@ _held: dict[int, frozenset[int]] = {}
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
     """Take objects out of a scene's world, bodies with the rigid body that they had in it. A world that is switched off
     runs meanwhile; its cache, if it is baked, is freed."""
+    others = _others_of(scene.rigidbody_world, bodies, empties)
+    try:
+        _strip(scene, bodies, empties, [*others])
+    finally:
+        for empty, (one, two) in others.items():
+            empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two
+
+
+def _strip(scene: bpy.types.Scene, bodies: Objects, empties: Objects, others: Objects) -> None:
+    """The same; what else holds the bodies, ``others``, holds nothing after."""
     world = scene.rigidbody_world
-    others = _others_of(world, bodies, empties)
     for empty in [*empties, *others]:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
@@ -69,8 +78,6 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     if bodies:
         with _at_work(bodies):
             bpy.ops.rigidbody.objects_remove()
-    for empty, (one, two) in others.items():
-        empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two
 
 
 Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]

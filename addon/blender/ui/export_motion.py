@@ -242,15 +242,18 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         last = self.frame_end if self._has("frame_end") else None
         shown = shown_of_run(context.scene)
         windows = context.window_manager
+
+        def came_to(done: int, total: int) -> None:
+            windows.progress_update(100 * done // max(total + len(shown), 1))
+
         windows.progress_begin(0, 100)
         try:
-            recording = record(
-                context.scene, rig, last, lambda done, total: windows.progress_update(100 * done // max(total, 1))
-            )
+            recording = record(context.scene, rig, last, came_to)
+            for done, frame in enumerate(shown, 1):  # the user's own run was thrown away for this one
+                context.scene.frame_set(frame)
+                came_to(len(recording.frames) + done, len(recording.frames))
         finally:
             windows.progress_end()
-            for frame in shown:  # the user's own run was thrown away for this one
-                context.scene.frame_set(frame)
         return recorded_coordinates(rig, recording)
 
 

@@ -22,9 +22,11 @@ def seen_in_local_views(context: bpy.types.Context) -> Iterator[None]:
         return
     before = latest(_OBJECTS)
     yield
-    for obj in made_since(before, _OBJECTS):
-        for layer, space in views:
-            if layer.objects.get(obj.name) == obj:
+    made = made_since(before, _OBJECTS)
+    known = {layer: set(layer.objects) for layer, _space in views}  # to ask a layer for one is to look through all
+    for layer, space in views:
+        for obj in made:
+            if obj in known[layer]:
                 obj.local_view_set(space, True)
 
 

@@ -14,10 +14,12 @@ import pytest
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.build import build
+from addon.blender.edit import shape_making, twins
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.model.records import Shape
 from addon.model.surfaces import is_surface_of, surface_distance
+from tests.blender import mechanisms
 from tests.blender.emptied import empty_file
 from tests.model.test_validate import sound
 
@@ -197,16 +199,23 @@ def test_a_joint_moved_by_hand_is_told_until_its_bone_is_there(blank: Any) -> No
     assert rig.data.bones["Left shoulder"].head_local.y == pytest.approx(0.1)
 
 
-def test_a_collision_shape_taken_off_its_body_is_hung_on_it_again(blank: Any) -> None:
+@pytest.mark.parametrize("where", ["nowhere", "another body", "an empty"])
+def test_a_collision_shape_taken_off_its_body_is_hung_on_it_again(blank: Any, where: str) -> None:
     mechanism = sound()
     for body in mechanism.bodies:
         body.shapes = [Shape("box", dict(BOX), collision=False), Shape("sphere", {"radius": 0.4}, visual=False)]
     rig = rig_in(build(mechanism))
     assert found(rig) == []
     ball = next(obj for obj in arm(rig).children if record_of(obj).role == "SHAPE")
-    ball.parent = None
-    assert "shape-loose" in found(rig)
-    assert "no-collision" in found(rig), "nothing can touch the arm"
+    other = bpy.data.objects.new("Mine", None)
+    bpy.context.scene.collection.objects.link(other)
+    other = parts(rig, "BODY")[0] if where == "another body" else other
+    assert other != arm(rig)
+    if where != "nowhere":
+        ball.parent, ball.matrix_parent_inverse = other, other.matrix_world.inverted() @ arm(rig).matrix_world
+    else:
+        ball.parent = None
+    assert found(rig) == ["shape-loose"], "files have it, in its place"
     assert bpy.ops.knuckle.fix_finding(index=row_of(rig, "shape-loose")) == {"FINISHED"}
     assert found(rig) == [] and ball.parent == arm(rig)
 
@@ -264,6 +273,27 @@ def test_an_edited_mesh_is_found_and_taken_back(blank: Any, work: Callable[[], A
     assert found(rig) == []
     assert sorted(tuple(vertex.co) for vertex in arm(rig).data.vertices) == whole
     assert arm(rig).data.materials[0] == color
+
+
+def test_a_shape_is_taken_back_without_a_look_at_all_bodies_for_each(
+    blank: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are, the model is looked through as often."""
+    looks: list[int] = []
+
+    def counted(rig: Any, role: str) -> Any:
+        looks[-1] += 1
+        return parts(rig, role)
+
+    for module in (twins, shape_making):
+        if hasattr(module, "parts"):
+            monkeypatch.setattr(module, "parts", counted)
+    for count in (3, 12):
+        bodies = [mechanisms.body(number, (3 * number, 0, 4), (1, 1, 1)) for number in range(1, count + 1)]
+        rig = mechanisms.put(mechanisms.model(*bodies), physics=False, gait=False)
+        looks.append(0)
+        shape_making.take_shape(rig, parts(rig, "BODY")[-1])
+    assert looks[0] == looks[1]
 
 
 def test_harmless_edits_are_none(blank: Any) -> None:

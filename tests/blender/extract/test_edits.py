@@ -135,6 +135,79 @@ def test_a_joint_whose_child_is_the_world_survives_a_moved_body(blank: Any) -> N
     assert mechanism.joints[0].active and '"active"' not in text
 
 
+LAMPS = {
+    "model_parameters": {"version": "0.2"},
+    "fixed": {"lights": [{"name": "lamp", "type": "point", "parent": ["a:base", "tip"]}], "frames": []},
+    "assemblies": [
+        {
+            "name": "a",
+            "bodies": [
+                {
+                    "name": "base",
+                    "mass": 1.0,
+                    "center_of_mass": [0, 0, 1],
+                    "T": [3, 0, 0],
+                    "frames": [{"name": "tip", "T": [1, 0, 0], "Q": [0.6, 0, 0, 0.8]}],
+                }
+            ],
+            "joints": [{"name": "slide", "type": "Tx", "body_frame_pairs": [["fixed", "origin"], ["base", "origin"]]}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("role", ["FRAME", "LIGHT"])
+@pytest.mark.parametrize("where", ["nowhere", "dropped", "on an empty", "on its body"])
+def test_what_hung_on_a_body_is_where_it_is_seen(blank: Any, role: str, where: str) -> None:
+    """Whatever it hangs on by now, and whatever stands elsewhere by now: hung there it is no edit, moved there it is
+    one by as much."""
+    import bpy
+
+    rig = put(json.dumps(LAMPS), "a.json")
+    obj = next(each for each in rig.data.knuckle.collection.all_objects if each.knuckle.role == role)
+    (holder,) = objects_of(rig, "BODY").values()
+    before = out(rig)[1]
+    if where in {"nowhere", "dropped"}:
+        clear_parent(obj, where == "nowhere")
+    else:
+        other = bpy.data.objects.new("Mine", None)
+        bpy.context.scene.collection.objects.link(other)
+        other.location, other.rotation_euler = (4, -2, 1), (0.3, 0.2, 0.1)
+        other = holder if where == "on its body" else other
+        bpy.context.view_layer.update()
+        for each in (obj, other):
+            each.select_set(True)
+        bpy.context.view_layer.objects.active = other
+        assert bpy.ops.object.parent_set(type="OBJECT", keep_transform=True) == {"FINISHED"}
+    bpy.context.view_layer.update()
+
+    def read() -> tuple[Array, Array]:
+        found = out(rig)[1]
+        part = (found.frames if role == "FRAME" else found.lights)[0]
+        return (before.frames if role == "FRAME" else before.lights)[0].pose, part.pose
+
+    was, pose = read()
+    assert pose == pytest.approx(was, abs=1e-5)
+    if where == "dropped":
+        return
+    place = obj.matrix_world.copy()
+    place.translation.z += 0.5
+    obj.matrix_world = place
+    bpy.context.view_layer.update()
+    was, pose = read()
+    assert pose[:3, 3] - was[:3, 3] == pytest.approx(0.5 * np.array(holder.matrix_world)[2, :3], abs=1e-5)
+    assert pose[:3, :3] == pytest.approx(was[:3, :3], abs=1e-5)
+
+
+def test_a_frame_that_stands_free_is_no_edit_of_a_real_model(blank: Any, sample_models: Path) -> None:
+    """In the pose in which the model begins, which is not that of its design."""
+    path = sample_models / "pumpjack/pumpjack.json"
+    rig = put(path.read_text(), str(path))
+    for obj in [each for each in rig.data.knuckle.collection.all_objects if each.knuckle.role == "FRAME"]:
+        clear_parent(obj)
+    assert out(rig)[0] == path.read_text()
+
+
 # ---------------------------------------------------------------- collision shapes
 
 HULL = """<collision_shape><transformation>0 0 1 0 0 0</transformation>
@@ -155,6 +228,66 @@ def test_a_copy_that_takes_its_originals_place_keeps_its_collision_shapes(blank:
     bpy.data.objects.remove(obj)
     mechanism = out(rig)[1]
     assert sorted(shape.collision for shape in mechanism.bodies[0].shapes) == [False, True]
+
+
+@pytest.mark.parametrize("with_children", [False, True])
+def test_a_copy_keeps_its_collision_shapes_under_whatever_name(blank: Any, with_children: bool) -> None:
+    """Given an id of its own or not, renamed, and its original renamed as well. What is deleted of it is deleted."""
+    import bpy
+
+    from addon.blender.edit.refit import give_ids
+
+    rig = put(skel(BOX, HULL))
+    (obj,) = objects_of(rig, "BODY").values()
+    for each in [obj, *(children(rig) if with_children else [])]:
+        each.hide_viewport = False
+        each.select_set(True)
+    bpy.context.view_layer.objects.active = obj
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    copy = next(each for each in bpy.context.selected_objects if each.knuckle.role == "BODY")
+    copy.location.x += 5
+
+    def solid() -> list[int]:
+        return [sum(shape.collision for shape in body.shapes) for body in out(rig)[1].bodies]
+
+    assert solid() == [1, 1]
+    give_ids(rig)
+    assert solid() == [1, 1] and copy.knuckle.source_id != obj.knuckle.source_id
+    copy.name = copy.knuckle.built_name = "whatever"
+    obj.name = "something else"
+    assert solid() == [1, 1]
+    own = [child for child in children(rig) if child.parent == copy]
+    bpy.data.batch_remove(own)
+    assert solid() == [1, 0 if with_children else 1]
+    bpy.data.batch_remove(children(rig))
+    assert solid()[0] == 0, "also of one that was renamed"
+
+
+def clear_parent(obj: Any, keep: bool = True) -> None:
+    """As Alt+P does, with Keep Transform or without."""
+    import bpy
+
+    hidden, obj.hide_viewport = obj.hide_viewport, False
+    bpy.context.view_layer.update()
+    for each in bpy.context.selected_objects:
+        each.select_set(False)
+    obj.select_set(True)
+    bpy.context.view_layer.objects.active = obj
+    assert bpy.ops.object.parent_clear(type="CLEAR_KEEP_TRANSFORM" if keep else "CLEAR") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    obj.hide_viewport = hidden
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_collision_shape_that_hangs_elsewhere_is_where_it_is_seen(blank: Any, keep: bool) -> None:
+    rig = put(skel(BOX, HULL))
+    (child,) = children(rig)
+    clear_parent(child, keep)
+    assert out(rig)[0] == skel(BOX, HULL)
+    if keep:
+        child.location.z += 0.5  # hidden, so that Blender does not reckon where it is
+        hull = next(shape for shape in out(rig)[1].bodies[0].shapes if shape.collision)
+        assert hull.pose[:3, 3] == pytest.approx((0, 0, 1.5), abs=1e-5)
 
 
 def test_a_deleted_collision_shape_collides_with_nothing_and_is_told(blank: Any) -> None:

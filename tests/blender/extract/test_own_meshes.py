@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from addon import formats
 from addon.blender.access import record_of, settings
@@ -174,6 +175,29 @@ def test_another_model_of_that_name_keeps_its_meshes(blank: Any, tmp_path: Path)
     third = ape_beside("ico_sphere", tmp_path, "zoo")  # over the first: its mesh is written anew
     assert meshes_of(third) != was
     assert sorted(path.name for path in (tmp_path / "zoo_meshes").iterdir()) == ["Ape.obj", "Ape_2.obj"]
+
+
+def test_a_model_that_cannot_be_written_keeps_its_meshes(blank: Any, tmp_path: Path) -> None:
+    """A limit on the size of files, which is more than the mesh needs and less than the model, is as a full disk."""
+    resource = pytest.importorskip("resource", reason="limits on the size of files are not here")
+    first = ape_beside("cube", tmp_path, "zoo")
+    was = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    mesh = bpy.data.objects["Ape"].data
+    mesh.transform(Matrix.Diagonal((1.0, 2.0, 3.0, 1.0)))
+    sizes = sorted(map(len, was.values()))
+    assert len(was) == 2 and sizes[0] + 100 < sizes[1]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (sizes[1] - 50, before[1]))
+    try:
+        for path in (first, tmp_path / "new.skel"):
+            with pytest.raises(RuntimeError, match="cannot be written"):
+                bpy.ops.export_scene.mechanism(filepath=str(path), format="skel")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == was
+    assert not (tmp_path / "new_meshes").exists()
+    assert bpy.ops.export_scene.mechanism(filepath=str(first), format="skel") == {"FINISHED"}
+    assert meshes_of(first)[0] not in was.values()
 
 
 def test_a_file_that_no_model_names_is_not_overwritten(blank: Any, tmp_path: Path) -> None:

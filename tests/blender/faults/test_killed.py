@@ -86,8 +86,10 @@ def test_the_next_one_to_write_there_removes_what_a_killed_one_left(tmp_path: Pa
         os.utime(path, (time.time() - seconds,) * 2)
         return path
 
-    old = [leave(".x.jm.abc.part", 7200), leave(".x.blend.abc.part.blend", 7200), leave(".x.blend.a.part.blend@", 7200)]
-    others = [leave(".x.jm.def.part", 60), leave("x.jm.part", 7200), leave(".y.jm.abc.part", 7200)]
+    names = (".x.jm.abcd_123.part", ".x.blend.abcd_123.part.blend", ".x.blend.zzzzzzzz.part.blend@")
+    old = [leave(name, 7200) for name in names]
+    users = ("x.jm.part", ".y.jm.abcd_123.part", ".x.jm.parts.json", ".x.jm.my_notes.part.zip", ".x.jm.is.part")
+    others = [leave(".x.jm.defg_123.part", 60), *(leave(name, 7200) for name in users)]
     write_whole(tmp_path / "x.jm", b"whole")
     bpy.ops.wm.read_factory_settings(use_empty=True)
     save_blend(tmp_path / "x.blend")

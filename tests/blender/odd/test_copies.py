@@ -10,8 +10,10 @@ import bpy
 import pytest
 from mathutils import Matrix
 
+import addon
 from addon.blender.access import record_of, settings
 from addon.blender.channels import servo_channels
+from addon.blender.extract import extract
 from addon.blender.model_parts import parts
 from tests.blender.emptied import empty_file
 from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, rigs
@@ -95,6 +97,108 @@ def test_a_linked_copy_takes_over_when_its_original_is_gone(blank: Any, tmp_path
     bpy.context.view_layer.update()
     assert settings(second).rig == second
     assert_works(second, tmp_path, moved=Matrix.Translation((0.0, 50.0, 0.0)))
+
+
+# ---------------------------------------------------------------- whose number it is
+
+
+def names(rig: Any) -> list[str]:
+    """What a file calls a model's bodies and joints."""
+    mechanism = extract(rig)
+    return sorted(part.name for part in (*mechanism.bodies, *mechanism.joints))
+
+
+def step() -> None:
+    """Anything that the user does, as a step that can be undone; Blender looks at the scene after it."""
+    bpy.context.scene.frame_end += 1
+    bpy.ops.ed.undo_push(message="step")
+    bpy.context.view_layer.update()
+
+
+def undone() -> None:
+    """The same, done and undone."""
+    bpy.ops.ed.undo_push(message="before")
+    step()
+    bpy.ops.ed.undo()
+    for rig in rigs():
+        rig.update_tag()
+    bpy.context.view_layer.update()
+
+
+def switched_off_and_on() -> None:
+    addon.unregister()
+    addon.register()
+    step()
+
+
+def of_a_file() -> None:
+    """The file reopened, and all that is done in it undone."""
+    path = bpy.app.tempdir + "names.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    bpy.context.view_layer.update()
+    undone()
+
+
+@pytest.mark.parametrize("act", [undone, switched_off_and_on, of_a_file])
+def test_a_number_that_the_user_gave_stays(blank: Any, tmp_path: Path, act: Callable[[], None]) -> None:
+    bring(tmp_path, physics=False)
+    bpy.data.objects["Left Leg"].name = "Left Leg.001"
+    bpy.data.objects["Left Hip"].name = "Left Hip.002"
+    act()
+    (rig,) = rigs()
+    assert {"Left Leg.001", "Left Hip.002"} <= {*names(rig)}
+    assert "Left Leg.001" in exported(rig, tmp_path)
+
+
+@pytest.mark.parametrize("act", [undone, switched_off_and_on, of_a_file])
+def test_a_copied_part_is_not_called_like_its_original(blank: Any, tmp_path: Path, act: Callable[[], None]) -> None:
+    """Once a check gave it an id of its own it is the only one of that."""
+    rig = bring(tmp_path, physics=False)
+    pick(bpy.data.objects["Left Leg"], bpy.data.objects["Left Hip"])
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    pick(rig)
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    before = names(rig)
+    assert {"Left Leg", "Left Leg.001", "Left Hip", "Left Hip.001"} <= {*before}
+    act()
+    (rig,) = rigs()
+    assert names(rig) == before
+    bpy.data.objects["Left Leg.001"].name = "Third Leg"
+    assert "Third Leg" in names(rig)
+
+
+def test_a_copy_of_the_whole_keeps_the_names_of_copied_and_renamed_parts(blank: Any, tmp_path: Path) -> None:
+    first = bring(tmp_path, physics=False)
+    pick(bpy.data.objects["Left Leg"])
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    pick(first)
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    bpy.data.objects["Tool"].name = "Spade"
+    before = names(first)
+    bpy.ops.ed.undo_push(message="renamed")
+    shift_d()
+    bpy.ops.ed.undo_push(message="copied")
+    bpy.context.view_layer.update()
+    (second,) = set(rigs()) - {first}
+    wanted = sorted("Spade.001" if name == "Spade" else name for name in before)  # a new name is the object's
+    assert names(second) == wanted
+    step()
+    bpy.ops.ed.undo()  # to where Blender had numbered the copy, and nobody had seen to it
+    bpy.context.view_layer.update()
+    assert [names(rig) for rig in sorted(rigs(), key=lambda rig: rig.name)] == [before, wanted]
+
+
+def test_what_was_split_off_keeps_the_names_that_the_user_gave(blank: Any, tmp_path: Path) -> None:
+    rig = bring(tmp_path, physics=False)
+    bpy.data.objects["Tool"].name = "Tool.001"
+    pick(bpy.data.objects["Tool.001"])
+    assert bpy.ops.knuckle.split_model("EXEC_DEFAULT", True) == {"FINISHED"}
+    step()
+    (made,) = set(rigs()) - {rig}
+    assert names(made) == ["Tool.001"]
+    undone()
+    assert ["Tool.001"] in [names(each) for each in rigs()]
 
 
 @pytest.mark.parametrize("kind", ["FULL_COPY", "LINK_COPY", "EMPTY"])

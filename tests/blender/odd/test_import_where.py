@@ -14,6 +14,7 @@ import pytest
 
 from addon.blender.access import settings
 from addon.blender.model_parts import parts
+from addon.blender.ui import local_views
 from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, model_file, rigs
 from tests.blender.odd.libraries import load, saved
 from tests.blender.scenes import pick
@@ -55,6 +56,28 @@ def test_what_comes_in_is_seen_in_local_view(blank: Any, tmp_path: Path) -> None
     made = [obj for obj in set(bpy.data.objects) - known if obj.name in bpy.context.view_layer.objects]
     assert made and all(obj.local_view_get(space) for obj in made)
     assert not other.local_view_get(space), "what was out of sight stays there"
+
+
+def test_a_layer_is_looked_through_once_for_all_that_comes(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask it for each object by name takes as long as there are objects, each time."""
+    looks = []
+
+    class Objects(list[Any]):
+        def __iter__(self) -> Any:
+            looks.append("all")
+            return super().__iter__()
+
+        def get(self, name: str) -> Any:
+            looks.append(name)
+
+    class Layer:
+        objects = Objects([a_cube()])
+
+    monkeypatch.setattr(local_views, "_local_views", lambda _context: [(Layer(), None)])
+    with local_views.seen_in_local_views(blank):
+        for number in range(20):
+            bpy.data.objects.new(f"New {number}", None)
+    assert looks == ["all"]
 
 
 def test_into_another_scene_than_the_window_shows(blank: Any, tmp_path: Path) -> None:

@@ -369,3 +369,33 @@ def test_several_models_leave_a_users_world_as_it_was(blank: Any, order: tuple[i
     assert [obj.name for obj in world.collection.objects] == ["Ball", "Peg"]
     swing = play(scene, 60, lambda: np.linalg.norm(world_of(ball)[:3, 3] - [20, 0, 32]))
     assert np.ptp(swing) < 0.05, "it still hangs"
+
+
+def test_a_users_constraint_keeps_its_ends_whatever_happens(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds a body of the model; while the world is built anew without that, it holds nothing."""
+    import bpy
+
+    from addon.blender.physics import stripping
+    from addon.blender.physics.simulation import clear_physics
+
+    scene = blank.scene
+    rig = put(FLOATING, "floating.skel")
+    bodies = [*objects_of(rig, "BODY").values()]
+    hook = bpy.data.objects.new("Hook", None)
+    scene.collection.objects.link(hook)
+    if scene.rigidbody_world.constraints is None:
+        scene.rigidbody_world.constraints = bpy.data.collections.new("My Constraints")
+    scene.rigidbody_world.constraints.objects.link(hook)
+    held = hook.rigid_body_constraint
+    held.object1, held.object2 = bodies
+
+    def fails(_scene: Any) -> None:
+        assert held.object1 is None
+        raise RuntimeError("the world cannot be built")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stripping, "rebuild_simulation", fails)
+        with pytest.raises(RuntimeError, match="cannot be built"):
+            clear_physics(scene, rig)
+    assert [held.object1, held.object2] == bodies
+    assert held.id_data == hook

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -511,6 +512,64 @@ def test_steps_stay_steps(rig: Any, tmp_path: Path) -> None:
         found = track(exported(tmp_path / name), "Shoulder")
         for time, value in ((0.0, 0.25), (0.288, 0.25), (0.32, 1.0), (0.768, 1.0), (0.8, -0.5)):
             assert found.at(np.array([time]))[0] == pytest.approx(value, abs=1e-6), (name, time)
+
+
+def test_an_action_that_did_not_play_does_not_play_after(rig: Any, tmp_path: Path) -> None:
+    """Blender shows one that has no slot on a rig, and does not play it."""
+    from addon.blender.compat import HAS_SLOTS
+
+    key(rig, 21, [(1, 0.1), (9, 0.5)])
+    data = rig.animation_data
+    if not HAS_SLOTS:
+        pytest.skip("Actions have no slots here")
+    action, data.action_slot = data.action, None
+    assert ops().export_anim.servo_motion(filepath=str(tmp_path / "all.xmdi"), motions="ALL") == {"FINISHED"}
+    assert (data.action, data.action_slot) == (action, None)
+
+
+def test_a_run_of_the_users_is_shown_again_as_part_of_the_work(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not behind the user's back when all seems done, and not at all where the export was refused."""
+    import bpy
+
+    from addon.blender.ui import export_motion
+
+    arm = put(ARM, gait=False, adapt_scene=False)
+    arm.data.knuckle.drive = "SERVO"
+    scene().frame_end = 4
+    for frame in range(1, 7):
+        scene().frame_set(frame)
+    told: list[Any] = []
+    manager = SimpleNamespace(
+        progress_begin=lambda low, high: None, progress_update=told.append, progress_end=lambda: told.append("end")
+    )
+    context = SimpleNamespace(scene=scene(), window_manager=manager)
+
+    def physical() -> Any:
+        return export_motion.EXPORT_ANIM_OT_servo_motion._physical(SimpleNamespace(_has=lambda _: False), context, arm)
+
+    frames: list[int] = []
+
+    def seen(scene: Any, *_: Any) -> None:
+        frames.append(scene.frame_current)
+        told.append("frame")
+
+    bpy.app.handlers.frame_change_post.append(seen)
+    try:
+        assert physical() is not None
+        assert frames[-6:] == [1, 2, 3, 4, 5, 6], "the run is shown again"
+        updates = [each for each in told if isinstance(each, int)]
+        assert updates == sorted(updates) and updates[-1] == 100 and told[-2:] == [100, "end"]
+        frames.clear()
+
+        def refused(*_args: Any) -> None:
+            raise ValueError("no")
+
+        monkeypatch.setattr(export_motion, "record", refused)
+        with pytest.raises(ValueError, match="no"):
+            physical()
+        assert frames == [] and told[-1] == "end"
+    finally:
+        bpy.app.handlers.frame_change_post.remove(seen)
 
 
 def test_the_frame_and_the_action_are_put_back(rig: Any, tmp_path: Path) -> None:

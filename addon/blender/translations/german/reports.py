@@ -69,7 +69,7 @@ WORDS: dict[str, str] = {
     "The armature has no bone for {}": "Das Skelett hat keinen Knochen für {}",
     "Make the bones again": "Die Knochen neu machen",
     "Take the bones away": "Die Knochen wegnehmen",
-    "The collision shape {} does not hang on its body {}, which lacks it": "Die Kollisionsform {} hängt nicht an ihrem Körper {}, dem sie fehlt",
+    "Collision shape {} does not hang on its body {}: physics does not have it": "Die Kollisionsform {} hängt nicht an ihrem Körper {}: In der Physik fehlt sie",
     "Hang it on its body again": "Wieder an ihren Körper hängen",
     "Moved since their bones were made, and posed where they were: {}": "Bewegt, seit ihre Knochen gemacht wurden, und gestellt, wo sie waren: {}",
     "Update the armature": "Das Skelett auf den Stand bringen",
