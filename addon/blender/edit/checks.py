@@ -17,7 +17,8 @@ from ..access import record_of, settings
 from ..extract import extract
 from ..extract.designs import Designs
 from ..model_parts import file_name, parts, strays
-from .fitting import is_gone, loose_shapes, lost_joints, misfit
+from .fitting import loose_shapes, lost_joints, misfit
+from .missing import is_armature_gone, scene_of
 from .overlapping import overlapping
 from .refit import give_ids, moved_joints
 from .twin_meshes import mesh_differences
@@ -38,7 +39,10 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
     if settings(rig).collection is None:
         told = f"The collection of {rig.name!r} was deleted: it holds what belongs to the mechanism"
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
-    if is_gone(rig, rig):
+    if scene_of(settings(rig).collection) is None:
+        told = f"The collection of {rig.name!r} is in no scene"
+        return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
+    if is_armature_gone(rig):
         name = record_of(rig).source_name
         told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
         return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]

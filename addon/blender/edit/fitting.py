@@ -16,14 +16,11 @@ from ..access import record_of, settings
 from ..build.plan import plan
 from ..model_parts import child_collection, every_part, own_bones, parts
 from ..records import unflat
+from .needed import FOLDERS
 from .places import put_design
 from .refit import present_bones, refit
 from .twins import by_id
 
-#: The child collections of a model by the roles of what they hold.
-FOLDERS = {
-    "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
-}  # fmt: skip
 #: Entries of two local matrices that differ by less are the same.
 _SAME = 1e-6
 
