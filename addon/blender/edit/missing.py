@@ -13,7 +13,7 @@ from ..build.folders import is_called
 from ..model_parts import is_foreign, is_orphan_part, parts, parts_by_role
 from ..physics.homes import home_of, scene_for
 from ..physics.world import is_of_other_file
-from .needed import FOLDERS, deleted, lost_folders, unmoved
+from .needed import FOLDERS, deleted, lacks_end, lost_folders, unmoved
 
 #: The roles of objects that stand for something of the model's file.
 FILED = tuple(FOLDERS)
@@ -76,10 +76,9 @@ def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) ->
     names = []
     for empty in joints:
         joint = record_of(empty).joint
-        ends = [joint.parent, joint.child]
-        gone = [end for end in ends if end is not None and end not in known and not _is_elsewhere(end)]
+        gone = [end for end in (joint.parent, joint.child) if end is not None and end not in known and not _is_elsewhere(end)]
         names += [record_of(end).source_name or end.name for end in gone]
-        if ends.count(None) > joint.at_world and joint.active:
+        if lacks_end(joint) and joint.active:
             names.append(f"a body of {empty.name}")
     return name_list(list(dict.fromkeys(names)), _MOST_NAMES)
 

@@ -144,8 +144,14 @@ def _ends(empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str,
     """The ids of the bodies that a joint holds and that are gone."""
     record = record_of(empty)
     ends = known.get(record.source_id, (None, None))
+    lacks = lacks_end(record.joint)
     for end, own in zip((record.joint.parent, record.joint.child), ends, strict=True):
         if end is not None and end not in here:
             yield record_of(end).source_id or own or ""
-        elif end is None and own is not None and not record.joint.at_world:
+        elif end is None and own is not None and lacks:
             yield own
+
+
+def lacks_end(joint: KnuckleJoint) -> bool:
+    """Whether a joint has forgotten a body: the world may be one of its ends."""
+    return (joint.parent, joint.child).count(None) > joint.at_world

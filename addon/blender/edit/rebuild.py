@@ -38,7 +38,7 @@ from ..physics.homes import scene_for
 from ..physics.simulation import build_physics
 from .fitting import misfit
 from .missing import FILED, has_lost_physics, is_armature_gone, missing, orphans, scene_of, top_of
-from .needed import FOLDERS, Needed, needed
+from .needed import FOLDERS, Needed, lacks_end, needed
 from .refit import refit
 from .twins import by_id
 
@@ -355,15 +355,16 @@ def _frames(
 
 def _join_again(base: Mechanism, bodies: dict[str, bpy.types.Object], joints: dict[str, bpy.types.Object]) -> bool:
     """Have joints of the document that lack a body be between those of the document again."""
-    joined = False
+    joined, present = False, set(bodies.values())
     for joint in base.joints:
         empty = joints.get(joint.id)
         if empty is None:
             continue
         record = record_of(empty).joint
+        lacks = lacks_end(record)
         for end, own in (("parent", joint.parent), ("child", joint.child)):
             held = getattr(record, end)
-            if own in bodies and (held is None or held not in bodies.values()) and not record.at_world:
+            if own in bodies and (lacks if held is None else held not in present):
                 setattr(record, end, bodies[own])
                 joined = True
     return joined
