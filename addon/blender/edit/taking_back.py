@@ -16,6 +16,7 @@ from ..listeners import quiet
 #: What tells which model something is of, and where it hangs.
 _RECORD = ("model", "role", "source_name")
 _HUNG = ("parent", "parent_type", "parent_bone")
+_PLACE = ("rotation_mode", "location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale")
 _MODEL = ("collection", "rig", "version", "format", "document", "encoding", "fold")
 
 
@@ -35,10 +36,11 @@ def as_before() -> Iterator[None]:
             for holder, objects, children in held:
                 _hold(holder.objects, objects)
                 _hold(holder.children, children)
-            for obj, record, hung, inverse, basis in parts:
+            for obj, record, hung, inverse, place in parts:
                 _put(record_of(obj), record)
                 _put(obj, hung)
-                obj.matrix_parent_inverse, obj.matrix_basis = inverse, basis
+                obj.matrix_parent_inverse = inverse
+                _put(obj, place)
             for data, values in models:
                 _put(armature_settings(data), values)
             remove_since(moment, KINDS)
@@ -46,17 +48,22 @@ def as_before() -> Iterator[None]:
 
 
 def _state_of(obj: bpy.types.Object) -> tuple[Any, ...]:
-    hung = _values(obj, _HUNG if obj.parent is not None else ("parent",))  # of no parent Blender knows no type
-    return _values(record_of(obj), _RECORD), hung, obj.matrix_parent_inverse.copy(), obj.matrix_basis.copy()
+    hung = _values(obj, _HUNG if obj.parent is not None else _HUNG[:1])  # how it hung there none can set
+    return _values(record_of(obj), _RECORD), hung, obj.matrix_parent_inverse.copy(), _values(obj, _PLACE)
 
 
 def _values(owner: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(owner, name) for name in names}
+    return {name: _value(owner, name) for name in names}
+
+
+def _value(owner: Any, name: str) -> Any:
+    value = getattr(owner, name)
+    return tuple(value) if name in _PLACE and name != "rotation_mode" else value
 
 
 def _put(owner: Any, values: dict[str, Any]) -> None:
     for name, value in values.items():
-        if getattr(owner, name) != value:
+        if _value(owner, name) != value:
             setattr(owner, name, value)
 
 
