@@ -95,7 +95,7 @@ def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
             names = name_list((file_name(known[part]) for part in ids), _MOST_NAMES)
             yield Finding(
                 "bones-gone", "error", f"The armature has no bone for {names}", kind, ids,  # type: ignore[arg-type]
-                "Make the bones again",
+                "Make the bones again", "Rebuild Missing Parts" if kind == "body" else "",
             )  # fmt: skip
     if found.left:
         told = f"The armature has bones of what is gone: {name_list(found.left, _MOST_NAMES)}"

@@ -164,5 +164,6 @@ _MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 #: The second of two ways.
 _OTHERS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _bodies_back,
+    "bones-gone": _rebuild,  # with the joint that moved the body, where that was deleted
     "mesh-edited": _take_shape,
 }
