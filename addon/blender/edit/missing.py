@@ -76,10 +76,10 @@ def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) ->
     names = []
     for empty in joints:
         joint = record_of(empty).joint
-        ends = [end for end in (joint.parent, joint.child) if end is not None and end not in known]
-        gone = [end for end in ends if not _is_elsewhere(end)]
+        ends = joint.parent, joint.child
+        gone = [end for end in ends if end is not None and end not in known and not _is_elsewhere(end)]
         names += [record_of(end).source_name or end.name for end in gone]
-        if lacks_end(joint) and joint.active:
+        if None in ends and lacks_end(joint) and joint.active:
             names.append(f"a body of {empty.name}")
     return name_list(list(dict.fromkeys(names)), _MOST_NAMES)
 

@@ -98,27 +98,38 @@ def unmoved(
     """The bodies that nothing in the armature moves: that the joints which it turns do not join to the world, or to a
     body that it carries."""
     bones, roots = carrying_bones(rig)
-    groups: dict[bpy.types.Object | None, bpy.types.Object | None] = {}
+    objects = list(bodies)
+    number: dict[bpy.types.Object | None, int] = {obj: place for place, obj in enumerate(objects)}
+    number[None] = len(objects)  # the world, which nothing has to move
+    group = list(range(len(objects) + 1))
 
-    def group(obj: bpy.types.Object | None) -> bpy.types.Object | None:
-        while (outer := groups.get(obj, obj)) != obj:
-            groups[obj] = groups.get(outer, outer)
-            obj = outer
-        return obj
+    def first(member: int) -> int:
+        while group[member] != member:
+            group[member] = group[group[member]]
+            member = group[member]
+        return member
 
     for empty in empties:
         record = record_of(empty)
-        if bones.get(record.source_id, 0) >= _bones_wanted(record.joint):
-            one, other = group(record.joint.parent), group(record.joint.child)
-            if one != other:  # None is the world, which nothing has to move
-                one, other = (other, one) if one is None else (one, other)
-                groups[one] = other
-    carried = {None, *(group(each) for each in groups if each is not None and record_of(each).source_id in roots)}
-    return [obj for obj in bodies if group(obj) not in carried and record_of(obj).source_id not in roots]
+        turned = bones.get(record.source_id, 0)
+        if not turned or turned < _bones_wanted(record.joint):
+            continue
+        ends = []
+        for end in (record.joint.parent, record.joint.child):
+            if end not in number:  # it was deleted, and is kept
+                number[end] = len(group)
+                group.append(len(group))
+            ends.append(first(number[end]))
+        group[ends[0]] = ends[1]
+    carried = {first(number[None])}
+    for end, place in number.items():  # of most groups the first tells, and no other is asked
+        if end is not None and first(place) not in carried and record_of(end).source_id in roots:
+            carried.add(first(place))
+    return [obj for place, obj in enumerate(objects) if first(place) not in carried]
 
 
 def _bones_wanted(joint: KnuckleJoint) -> int:
-    return 1 + max((dof.step for dof in joint.dofs), default=0) if not joint.loop else 1
+    return 1 if len(joint.dofs) < 2 else 1 + max(dof.step for dof in joint.dofs)
 
 
 def _joints(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dict[str, Ends]:
