@@ -5,13 +5,18 @@ from __future__ import annotations
 import bpy
 
 from ..formats import loads
-from ..formats.files import encode
+from ..formats.files import declared_encoding, encode
 from ..model.records import Mechanism
 from ..model.report import FormatError
 from .access import settings
 
 #: Blender takes a line of a million characters in seconds and one of ten million in minutes.
 _LONGEST_LINE = 10_000
+#: What a Text keeps of itself, so that it is still that document where the model has lost what it knew: the encoding of
+#: its file, and the character at which its lines are folded.
+_ENCODING, _FOLD = "knuckle_encoding", "knuckle_fold"
+#: A declaration of an encoding stands within so many characters.
+_HEAD = 200
 
 
 def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) -> None:
@@ -24,6 +29,26 @@ def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) ->
         text = "\n".join(map(lambda line: _folded(line, model.fold), text.split("\n")))
     model.document = bpy.data.texts.new(name)
     model.document.from_string(text)
+    model.document[_ENCODING], model.document[_FOLD] = model.encoding, model.fold
+
+
+def adopt_document(rig: bpy.types.Object, text: bpy.types.Text) -> None:
+    """Have a Text of the file be the document of a model."""
+    model = settings(rig)
+    model.document = text
+    model.encoding, model.fold = _kept(text)
+
+
+def read_text(text: bpy.types.Text, path: str) -> Mechanism:
+    """The mechanism of any Text, as it would be of a model from ``path``. FormatError where it is none."""
+    encoding, fold = _kept(text)
+    return loads(encode(_unfolded(text, fold), encoding, as_read=True), path)
+
+
+def _kept(text: bpy.types.Text) -> tuple[str, str]:
+    """Encoding and fold of a Text. Those that an earlier release made do not know theirs."""
+    encoding = text.get(_ENCODING) or declared_encoding(text.as_string()[:_HEAD]) or "utf-8"
+    return str(encoding), str(text.get(_FOLD, ""))
 
 
 def _folded(line: str, mark: str) -> str:
@@ -36,8 +61,12 @@ def document_text(rig: bpy.types.Object) -> str | None:
     model = settings(rig)
     if model.document is None:
         return None
-    text = model.document.as_string()
-    return text.replace(f"{model.fold}\n", "") if model.fold else text
+    return _unfolded(model.document, model.fold)
+
+
+def _unfolded(document: bpy.types.Text, fold: str) -> str:
+    text = document.as_string()
+    return text.replace(f"{fold}\n", "") if fold else text
 
 
 def read_document(rig: bpy.types.Object) -> Mechanism | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import bpy
@@ -29,8 +30,9 @@ def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
 
 def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
     """The model that the user means: the active object's, a selected one's, or the only one in the scene."""
-    rig = rig_of(getattr(context, "object", None) or context.view_layer.objects.active)
-    if rig is not None:
+    active = getattr(context, "object", None) or context.view_layer.objects.active
+    rig = rig_of(active)
+    if rig is not None or is_orphan_part(active):
         return rig
     for obj in getattr(context, "selected_objects", None) or ():
         rig = rig_of(obj)
@@ -38,6 +40,12 @@ def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
             return rig
     rigs = list(rigs_in(context.scene))
     return rigs[0] if len(rigs) == 1 else None
+
+
+def is_orphan_part(obj: bpy.types.Object | None) -> bool:
+    """Whether an object is a part of a model that is gone for good: it is no other model that is meant then."""
+    record = record_of(obj) if obj is not None else None
+    return record is not None and record.role in _ROLES and record.model is None and not record.is_ground
 
 
 def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
@@ -218,10 +226,11 @@ def root_bones(rig: bpy.types.Object) -> dict[str, str]:
     return {root: name for (joint, root, _step), name in _bones_by_task(rig).items() if root and not joint}
 
 
-def carrying_bones(rig: bpy.types.Object) -> tuple[set[str], set[str]]:
-    """The ids of the joints that bones turn, and of the bodies of the roots that bones carry."""
+def carrying_bones(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
+    """How many bones turn each joint, by its id, and the ids of the bodies of the roots that bones carry."""
     tasks = _bones_by_task(rig)
-    return {joint for joint, _, _ in tasks if joint}, {root for joint, root, _ in tasks if root and not joint}
+    turned = Counter(joint for joint, _, _ in tasks if joint)
+    return turned, {root for joint, root, _ in tasks if root and not joint}
 
 
 def own_bones(rig: bpy.types.Object) -> set[str]:

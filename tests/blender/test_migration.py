@@ -215,3 +215,62 @@ def test_a_model_of_a_newer_release_is_told_of_and_left_alone(
         bpy.context.scene.frame_set(frame)
     assert rig.data.knuckle.version == 1000
     assert kept(rig) == before
+
+
+def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
+    blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A step fails in an unforeseen way after half of its work: it is told of, and the next opening does it once."""
+    import bpy
+
+    from addon.blender.edit import migration
+    from addon.blender.properties import VERSION
+
+    for name in ("pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml"):
+        assert bpy.ops.import_scene.mechanism(filepath=str(SAMPLES / name), physics=False) == {"FINISHED"}
+    one, other = (obj.name for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+    frames = sorted(obj.name for obj in bpy.data.objects if obj.knuckle.role in {"FRAME", "LIGHT"})
+    assert any(obj.parent for obj in parts_of(bpy.data.objects[one], "FRAME"))
+    for each in (one, other):
+        make_old(bpy.data.objects[each], 1)
+    path = tmp_path / "old.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+
+    step = migration._STEPS[1]
+
+    def fails(rig: Any) -> None:
+        step(rig)
+        if rig.name == one:
+            raise KeyError("what nobody thought of")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(migration._STEPS, 1, fails)
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+    assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [1, VERSION]
+    assert "'pumpjack', which an earlier release saved, cannot be brought up to date" in capsys.readouterr().out
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [VERSION, VERSION]
+    assert sorted(obj.name for obj in bpy.data.objects if obj.knuckle.role in {"FRAME", "LIGHT"}) == frames
+
+
+def test_an_old_copy_in_the_collection_of_its_original_is_read_itself(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.extract import extract
+
+    first = import_model(SAMPLES / "pumpjack/pumpjack.json")
+    bpy.ops.object.select_all(action="SELECT")
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    (second,) = (obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL" and obj != first)
+    assert second.data.knuckle.collection == first.data.knuckle.collection
+    count = len(extract(second).frames)
+    assert count
+    bpy.data.batch_remove([*parts_of(first, "BODY"), *parts_of(first, "JOINT")])
+    make_old(second, 1)
+    assert not parts_of(second, "FRAME")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "old.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "old.blend"))
+    (second,) = (obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL" and parts_of(obj, "BODY"))
+    assert len(parts_of(second, "FRAME")) == count

@@ -100,7 +100,7 @@ def build(
     allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders
     complete_masses(mechanism, report, allowed, preferences.ignore_collada_units(), tell_missing=False)
     decided = plan(mechanism, options.up_axis, options.assemble)
-    before, kept = latest(_KINDS), _scene_state(scene)
+    before, kept = latest(KINDS), _scene_state(scene)
     try:
         with listeners.quiet():
             rig, folders, bone_names = _make_objects(decided, options)
@@ -122,7 +122,7 @@ def build(
         _keep_report(rig, report)
         context.view_layer.update()
     except BaseException:
-        remove_since(before, _KINDS)
+        remove_since(before, KINDS)
         _put_back(scene, kept)
         raise
     return collection
@@ -215,7 +215,7 @@ def _keep_report(rig: bpy.types.Object, report: Report) -> None:
 
 
 #: What an import makes.
-_KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
+KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
 
 
 @dataclass

@@ -73,7 +73,7 @@ class Folders:
         return chain
 
     def _under(self, outer: bpy.types.Collection, name: str, key: tuple[str, ...]) -> bpy.types.Collection:
-        there = next((child for child in outer.children if _is_called(child, name)), None)
+        there = next((child for child in outer.children if is_called(child, name)), None)
         made = self._made[key] = there or bpy.data.collections.new(name)
         if there is None:
             outer.children.link(made)
@@ -87,7 +87,7 @@ class Folders:
             _exclude(layer.layer_collection, set(self._off))
 
 
-def _is_called(collection: bpy.types.Collection, name: str) -> bool:
+def is_called(collection: bpy.types.Collection, name: str) -> bool:
     """Whether a collection was given a name, behind which Blender may have put a number."""
     return collection.name == name or re.sub(r"\.\d{3,}$", "", collection.name) == name
 

@@ -17,7 +17,8 @@ from ..access import record_of, settings
 from ..extract import extract
 from ..extract.designs import Designs
 from ..model_parts import file_name, parts, strays
-from .fitting import is_gone, loose_shapes, lost_joints, misfit
+from .fitting import loose_shapes, lost_joints, misfit
+from .missing import is_armature_gone, scene_of
 from .overlapping import overlapping
 from .refit import give_ids, moved_joints
 from .twin_meshes import mesh_differences
@@ -38,7 +39,10 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
     if settings(rig).collection is None:
         told = f"The collection of {rig.name!r} was deleted: it holds what belongs to the mechanism"
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
-    if is_gone(rig, rig):
+    if scene_of(settings(rig).collection) is None:
+        told = f"The collection of {rig.name!r} is in no scene"
+        return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
+    if is_armature_gone(rig):
         name = record_of(rig).source_name
         told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
         return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]
@@ -91,7 +95,7 @@ def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
             names = name_list((file_name(known[part]) for part in ids), _MOST_NAMES)
             yield Finding(
                 "bones-gone", "error", f"The armature has no bone for {names}", kind, ids,  # type: ignore[arg-type]
-                "Make the bones again",
+                "Make the bones again", "Rebuild Missing Parts" if kind == "body" else "",
             )  # fmt: skip
     if found.left:
         told = f"The armature has bones of what is gone: {name_list(found.left, _MOST_NAMES)}"

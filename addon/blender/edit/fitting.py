@@ -16,14 +16,11 @@ from ..access import record_of, settings
 from ..build.plan import plan
 from ..model_parts import child_collection, every_part, own_bones, parts
 from ..records import unflat
+from .needed import FOLDERS, lacks_end
 from .places import put_design
 from .refit import present_bones, refit
 from .twins import by_id
 
-#: The child collections of a model by the roles of what they hold.
-FOLDERS = {
-    "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
-}  # fmt: skip
 #: Entries of two local matrices that differ by less are the same.
 _SAME = 1e-6
 
@@ -95,7 +92,7 @@ def lost_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, list[bpy.
         joint = record_of(empty).joint
         ends = [end for end in (joint.parent, joint.child) if end is not None]
         gone = [end for end in ends if end not in bodies]
-        if gone or (len(ends) < 2 and joint.active and not joint.at_world):
+        if gone or (lacks_end(joint) and joint.active):
             out.append((empty, gone))
     return out
 

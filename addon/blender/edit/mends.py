@@ -20,6 +20,7 @@ from .rebuild import rebuild
 from .refit import refit
 from .shape_making import take_mesh, take_shape
 from .symmetric import by_itself
+from .taking_back import as_before
 from .twins import by_id, unlink_twin
 
 
@@ -109,7 +110,9 @@ def _hang_shapes(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
-    return f"Made anew or taken back: {'; '.join(rebuild(rig, bpy.context.scene).done)}"
+    with as_before():
+        done = rebuild(rig, bpy.context.scene).done
+    return f"Made anew or taken back: {'; '.join(done)}"
 
 
 def _take_back(rig: bpy.types.Object, finding: Finding) -> str:
@@ -161,5 +164,6 @@ _MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 #: The second of two ways.
 _OTHERS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _bodies_back,
+    "bones-gone": _rebuild,  # with the joint that moved the body, where that was deleted
     "mesh-edited": _take_shape,
 }

@@ -7,6 +7,7 @@ fills in what that version had not.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -48,12 +49,13 @@ def bring_up_to_date(rig: bpy.types.Object) -> list[int]:
 
 
 def _give_frames_objects(rig: bpy.types.Object) -> None:
-    """To 2. Frames and lights were in the document alone."""
-    decided = plan(extract(settings(rig).collection), closed=False)
+    """To 2. Frames and lights were in the document alone. (Some are there where this was begun before, and failed.)"""
+    decided = plan(extract(rig), closed=False)
     if decided.mechanism.frames or decided.mechanism.lights:
         names = [name or "" for name in present_bones(rig, decided)]
         bodies = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
-        make_frames(decided, Hook(decided, rig, names), _Folders(rig), bodies)
+        there = {(role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
+        make_frames(decided, Hook(decided, rig, names), _Folders(rig), bodies, there=there)
 
 
 class _Folders(Folders):
@@ -83,7 +85,7 @@ def _know_bones(rig: bpy.types.Object) -> None:
     empties = parts(rig, "JOINT")
     joints = [record_of(empty).joint for empty in empties]
     if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
-        record_joints(rig, plan(extract(settings(rig).collection), closed=False))
+        record_joints(rig, plan(extract(rig), closed=False))
     for empty, joint in zip(empties, joints, strict=True):
         joint.boned = joint.boned or kinds_of(joint)
         if not any(record_of(empty).fitted):
@@ -139,7 +141,9 @@ def _look() -> None:
             continue
         try:
             passed = bring_up_to_date(rig)
-        except (FormatError, ValueError, OSError) as error:
+        except Exception as error:  # whatever is wrong with one model is not to keep the others from it
+            if not isinstance(error, (FormatError, ValueError, OSError)):
+                traceback.print_exc()
             print(f"Knuckle: {rig.name!r}, which an earlier release saved, cannot be brought up to date: {error}")
             continue
         if passed:

@@ -9,11 +9,14 @@ import bpy
 
 from ...model.sides import name_list
 from ..access import armature_settings, record_of, settings
-from ..model_parts import carrying_bones, is_foreign, parts, parts_by_role
-from ..physics.homes import home_of
+from ..build.folders import is_called
+from ..model_parts import is_foreign, is_orphan_part, parts, parts_by_role
+from ..physics.homes import home_of, scene_for
+from ..physics.world import is_of_other_file
+from .needed import FOLDERS, deleted, lacks_end, lost_folders, unmoved
 
 #: The roles of objects that stand for something of the model's file.
-FILED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE", "LABEL")
+FILED = tuple(FOLDERS)
 _MOST_NAMES = 3
 
 #: A model's objects by role.
@@ -22,7 +25,7 @@ Parts = Mapping[str, list[bpy.types.Object]]
 
 def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
     """What a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at hand.
-    What was deleted with all that held it is not among it: that is how a model is made smaller."""
+    What was deleted with all that held it is not among it: that is how a model is made smaller (``needed``)."""
     return list(_missing(rig, parts_by_role(rig) if every is None else every))
 
 
@@ -33,19 +36,38 @@ def _missing(rig: bpy.types.Object, every: Parts) -> Iterator[str]:
     if top is None:
         yield "The collection of the model was deleted"
         return
-    if top.all_objects.get(rig.name) != rig:
+    if scene_of(top) is None:
+        yield "The collection of the model is in no scene"
+    if is_armature_gone(rig):
         yield "The armature was deleted"
     bodies, joints = every.get("BODY", []), every.get("JOINT", [])
     gone = lost_ends(bodies, joints)
     if gone:
         yield f"Deleted, and still held by joints: {gone}"
-    boneless = _boneless(rig, bodies, joints)
+    boneless = name_list([obj.name for obj in unmoved(rig, bodies, joints)], _MOST_NAMES)
     if boneless:
         yield f"The armature has no bone for {boneless}"
+    folders = lost_folders(rig)
+    if folders:
+        folders &= {record_of(obj).role for obj in deleted(rig)}
+    if folders:
+        yield f"Deleted, with what was in it: collection {name_list(sorted({FOLDERS[role] for role in folders}))}"
     if settings(rig).format and settings(rig).document is None:
         yield "The text of its file was deleted: exports write a new one, without what only the text knew"
     if has_lost_physics(rig, bodies):
-        yield "The rigid-body world was deleted, and the model's physics with it"
+        yield _lost_physics(rig)
+
+
+def is_armature_gone(rig: bpy.types.Object) -> bool:
+    """Whether the armature of a model was deleted, and was not merely moved into another collection: Blender keeps
+    what our records point at, in none."""
+    top = settings(rig).collection
+    return (top is None or top.all_objects.get(rig.name) != rig) and not rig.users_scene
+
+
+def scene_of(top: bpy.types.Collection) -> bpy.types.Scene | None:
+    """A scene that has a collection."""
+    return next((scene for scene in bpy.data.scenes if top in scene.collection.children_recursive), None)
 
 
 def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
@@ -54,31 +76,35 @@ def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) ->
     names = []
     for empty in joints:
         joint = record_of(empty).joint
-        ends = [joint.parent, joint.child]
-        names += [record_of(end).source_name or end.name for end in ends if end is not None and end not in known]
-        if ends.count(None) > joint.at_world and joint.active:
+        ends = joint.parent, joint.child
+        gone = [end for end in ends if end is not None and end not in known and not _is_elsewhere(end)]
+        names += [record_of(end).source_name or end.name for end in gone]
+        if None in ends and lacks_end(joint) and joint.active:
             names.append(f"a body of {empty.name}")
     return name_list(list(dict.fromkeys(names)), _MOST_NAMES)
 
 
-def _boneless(rig: bpy.types.Object, bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
-    """The names of bodies that nothing in the armature moves."""
-    carried, roots = carrying_bones(rig)
-    held = [record.joint for record in map(record_of, joints) if record.source_id in carried]
-    moved = {joint.child for joint in held} | {joint.parent for joint in held}
-    names = [obj.name for obj in bodies if obj not in moved and record_of(obj).source_id not in roots]
-    return name_list(names, _MOST_NAMES)
+def _is_elsewhere(body: bpy.types.Object) -> bool:
+    """Whether a body was moved out of its model's collection, and not deleted."""
+    return record_of(body).role == "BODY" and bool(body.users_scene)
 
 
 def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bool:
-    """Whether a model had physics and its world was taken from under it: what clears physics leaves nothing that
-    tells of it."""
+    """Whether a model had physics and has none here: its world was taken from under it, or it was appended. What
+    clears physics leaves nothing that tells of it."""
     model = settings(rig)
     home = home_of(rig)
     if home is not None:
         return home.rigidbody_world.constraints is None
     had = model.before.made_world or model.before.joined_world or any(obj.rigid_body is not None for obj in bodies)
     return had or (model.drive != "KEYS" and bool(bodies))
+
+
+def _lost_physics(rig: bpy.types.Object) -> str:
+    scene = scene_for(rig)
+    if scene is not None and is_of_other_file(scene, rig):
+        return "The physics of the model was built in another file, and is not in the world of this scene"
+    return "The rigid-body world was deleted, and the model's physics with it"
 
 
 def lost_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
@@ -94,27 +120,31 @@ def lost_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     return sorted((rig for rig in lost if rig in of_scene or rig in held), key=lambda rig: rig.name)
 
 
-def orphans(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> list[bpy.types.Object]:
     """Bodies and joints of a scene whose model is gone for good, of one model: those that are in the collection of the
-    first of them."""
+    ``active`` one, if it is such a part, else of the first of them."""
     lost = [obj for obj in scene.objects if record_of(obj).role in FILED and record_of(obj).model is None]
-    first = next((obj for obj in lost if record_of(obj).role in ("BODY", "JOINT")), None)
-    if first is None:
+    held = [obj for obj in lost if record_of(obj).role in ("BODY", "JOINT")]
+    if not held:
         return []
+    first = active if active in lost and is_orphan_part(active) else held[0]
     top = top_of(first, scene)
     return [obj for obj in lost if top is None or obj.name in top.all_objects]
 
 
 def top_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collection | None:
-    """The uppermost collection of a scene that an object is in and that has parts of no other model, which is its
-    model's."""
+    """The collection of a scene that is an object's model's: of those that it is in and that have parts of no other
+    the uppermost that has the collections of its kinds, or the uppermost."""
     model = record_of(obj).model
-    for child in scene.collection.children_recursive:
-        if child.all_objects.get(obj.name) != obj:
-            continue
-        if all(record_of(each).model == model for each in child.all_objects if record_of(each).role in FILED):
-            return child
-    return None
+    around = [
+        child
+        for child in scene.collection.children_recursive
+        if child.all_objects.get(obj.name) == obj
+        and all(record_of(each).model == model for each in child.all_objects if record_of(each).role in FILED)
+    ]
+    names = FOLDERS.values()
+    tops = (each for each in around if any(is_called(child, name) for child in each.children for name in names))
+    return next(tops, next(iter(around), None))
 
 
 def let_go(rig: bpy.types.Object, ids: Iterable[str]) -> None:

@@ -20,7 +20,7 @@ from ..access import armature_of, armature_settings, record_of, settings
 from ..build import PLANE, PROXY, keep_facts
 from ..build.bodies import make_bodies
 from ..build.collision import make_collision
-from ..build.folders import Folders
+from ..build.folders import Folders, is_called
 from ..build.frames import make_frames
 from ..build.joints import make_joints
 from ..build.mesh_files import MeshFiles
@@ -28,18 +28,23 @@ from ..build.meshes import MeshShelf
 from ..build.plan import Plan, plan
 from ..build.restraints import keep_restraints
 from ..build.rig import Hook
-from ..document import keep_document, read_document
+from ..datablocks import latest
+from ..document import adopt_document, keep_document, read_document, read_text
 from ..extract import extract
+from ..extract.designs import Designs
 from ..listeners import quiet
-from ..model_parts import child_collection, file_name, parts
+from ..model_parts import child_collection, every_part, file_name, parts
 from ..physics.homes import scene_for
 from ..physics.simulation import build_physics
-from .fitting import FOLDERS, misfit
-from .missing import FILED, has_lost_physics, orphans, top_of
+from .fitting import misfit
+from .missing import FILED, has_lost_physics, is_armature_gone, missing, orphans, scene_of, top_of
+from .needed import FOLDERS, Needed, lacks_end, needed
 from .refit import refit
 from .twins import by_id
 
 _MOST_NAMES = 4
+#: What is taken back first: what hangs on it comes with it.
+_ORDER = ("BODY", "JOINT", "SHAPE", "FRAME", "LIGHT", "LABEL")
 
 
 @dataclass
@@ -50,10 +55,10 @@ class Rebuilt:
     report: Report = field(default_factory=Report)
 
 
-def adopt(scene: bpy.types.Scene) -> bpy.types.Object:
-    """An armature for bodies and joints whose own is gone for good, without bones yet. ValueError where the scene has
-    no such."""
-    lost = orphans(scene)
+def adopt(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> bpy.types.Object:
+    """An armature for bodies and joints whose own is gone for good, without bones yet: for those beside the ``active``
+    one, if it is such a part. ValueError where the scene has no such."""
+    lost = orphans(scene, active)
     if not lost:
         raise ValueError("Nothing is missing: every part in the scene has its mechanism")
     top = top_of(lost[0], scene)
@@ -79,21 +84,28 @@ def _was_of(data: bpy.types.Armature, top: bpy.types.Collection | None) -> bool:
 
 
 @no_garbage_hunts()
-def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene) -> Rebuilt:
-    """Make anew what is missing of a model. A model that is whole stays as it is."""
+def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = False) -> Rebuilt:
+    """Make anew what is missing of a model. A model that is whole stays as it is. ``everything``: also the parts that
+    were deleted and that nothing needs. On an error the caller takes back what was begun (``as_before``)."""
     out = Rebuilt()
     fresh = settings(rig).collection is None or settings(rig).rig is None or record_of(rig).role != "MODEL"
+    lacks = fresh or everything or bool(missing(rig))
     with quiet():
-        _collections(rig, scene, out)
-        _take_back(rig, out)
+        is_new = _collections(rig, scene, out)
+        _require_numbers(rig)
         base = _document(rig, out)
+        if not lacks:
+            return out
         if fresh:
             _facts(rig, base, out)
-        made = _parts(rig, base, out) if base is not None else False
+        want = needed(rig, base, everything)
+        _take_back(rig, want, is_new or everything, out)
+        made = base is not None and _parts(rig, base, want, everything, out)
         if made and scene_for(rig) is not None:
             bpy.context.view_layer.update()
-    mechanism = _reading(rig)
-    wrong = misfit(rig, mechanism)
+    if rig.pose is None:  # an armature that was made just now has none until Blender has looked at it
+        bpy.context.view_layer.update()
+    wrong = misfit(rig, extract(rig))
     misfits = made or wrong.missing or wrong.left or wrong.elsewhere
     if misfits or out.done:
         refit(rig)  # which also hangs on its bones again what stands elsewhere
@@ -103,21 +115,27 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene) -> Rebuilt:
     return out
 
 
-def _reading(rig: bpy.types.Object) -> Mechanism:
-    return extract(settings(rig).collection)
+def _require_numbers(rig: bpy.types.Object) -> None:
+    """ValueError where a part stands at no number: said before anything is made."""
+    designs = Designs(rig)
+    for role in ("BODY", "JOINT"):
+        for obj in every_part(rig, role):
+            designs.of(obj)
 
 
 # ---------------------------------------------------------------- collections and objects
 
 
-def _collections(rig: bpy.types.Object, scene: bpy.types.Scene, out: Rebuilt) -> None:
-    """See that the model has its collection, in the scene, with its armature in it."""
+def _collections(rig: bpy.types.Object, scene: bpy.types.Scene, out: Rebuilt) -> bool:
+    """See that the model has its collection, in the scene, with its armature in it. Whether it has another than
+    before."""
     model = settings(rig)
     model.rig = rig
+    is_new = model.collection is None
     if model.collection is None:
         kept = next((obj for obj in _own(rig) if obj.users_scene), None)
         model.collection = top_of(kept, scene) if kept is not None else None
-        if model.collection is None or model.collection.name.split(".")[0] in FOLDERS.values():
+        if model.collection is None or _is_folder(model.collection):
             model.collection = _new_top(rig, scene)
         out.done.append("its collection")
     top = model.collection
@@ -125,17 +143,18 @@ def _collections(rig: bpy.types.Object, scene: bpy.types.Scene, out: Rebuilt) ->
         scene.collection.children.link(top)
         if "its collection" not in out.done:
             out.done.append("its collection")
-    if top.all_objects.get(rig.name) != rig:
+    if (is_new or is_armature_gone(rig)) and top.all_objects.get(rig.name) != rig:
         top.objects.link(rig)
         if rig.name in scene.collection.objects:
             scene.collection.objects.unlink(rig)
         else:
             out.done.append("its armature")
+    return is_new
 
 
-def scene_of(top: bpy.types.Collection) -> bpy.types.Scene | None:
-    """A scene that has a collection."""
-    return next((scene for scene in bpy.data.scenes if top in scene.collection.children_recursive), None)
+def _is_folder(collection: bpy.types.Collection) -> bool:
+    """Whether a collection is called as those of a model are that hold one kind of its parts."""
+    return any(is_called(collection, name) for name in FOLDERS.values())
 
 
 def _own(rig: bpy.types.Object) -> list[bpy.types.Object]:
@@ -149,28 +168,45 @@ def _new_top(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collect
     holding = {folder for obj in _own(rig) for folder in obj.users_collection}
     inner = {child for folder in bpy.data.collections for child in folder.children}
     for folder in bpy.data.collections:
-        is_kind = folder.name.split(".")[0] in FOLDERS.values()
         loose = folder not in inner or folder.name in scene.collection.children
-        if is_kind and loose and ({folder, *folder.children_recursive} & holding or not folder.all_objects):
+        if _is_folder(folder) and loose and {folder, *folder.children_recursive} & holding:
             top.children.link(folder)
             if folder.name in scene.collection.children:
                 scene.collection.children.unlink(folder)
     return top
 
 
-def _take_back(rig: bpy.types.Object, out: Rebuilt) -> None:
-    """Put parts of the model that are in none of its collections back: Blender keeps what something points at."""
-    top = settings(rig).collection
-    present = set(top.all_objects)
-    names = []
-    for obj in _own(rig):
-        if obj in present or record_of(obj).is_ground or record_of(obj).is_flywheel:
+def _take_back(rig: bpy.types.Object, want: Needed, every: bool, out: Rebuilt) -> None:
+    """Put parts of the model that are wanted, and what hangs on them, back into its collections: Blender keeps what
+    something points at. ``every``: also what stands in a scene without being in these."""
+    present, taken = set(settings(rig).collection.all_objects), set[bpy.types.Object]()
+    scenes = [scene.collection for scene in bpy.data.scenes]
+    away = [obj for obj in _own(rig) if obj not in present and not _is_of_physics(obj)]
+    for obj in sorted(away, key=lambda obj: _ORDER.index(record_of(obj).role)):
+        record = record_of(obj)
+        ids = {"BODY": want.bodies, "JOINT": want.joints}.get(record.role)
+        if obj.users_scene:
+            wanted = every
+        elif ids is not None:
+            wanted = record.source_id in ids
+        else:
+            wanted = every or record.role in want.roles or obj.parent in taken
+        if not wanted:
             continue
-        child_collection(rig, FOLDERS[record_of(obj).role]).objects.link(obj)
-        if record_of(obj).role in ("BODY", "JOINT"):
-            names.append(file_name(obj))
+        taken.add(obj)
+        child_collection(rig, FOLDERS[record.role]).objects.link(obj)
+        for root in scenes:
+            if root.objects.get(obj.name) == obj:
+                root.objects.unlink(obj)
+    names = [file_name(obj) for obj in taken if record_of(obj).role in ("BODY", "JOINT")]
     if names:
-        out.done.append(name_list(names, _MOST_NAMES))
+        out.done.append(name_list(sorted(names), _MOST_NAMES))
+    elif taken:
+        out.done.append(name_list(sorted({FOLDERS[record_of(obj).role] for obj in taken})))
+
+
+def _is_of_physics(obj: bpy.types.Object) -> bool:
+    return record_of(obj).is_ground or record_of(obj).is_flywheel
 
 
 # ---------------------------------------------------------------- the document
@@ -188,22 +224,28 @@ def _document(rig: bpy.types.Object, out: Rebuilt) -> Mechanism | None:
             out.report.warn("document-damaged", f"The text of its file cannot be read any more: {error}")
     elif not model.format and settings(rig).collection is not None and model.version > 1 and not _is_cleared(rig):
         return None  # it never had one
+    owned = _documents()
     for text in bpy.data.texts:
-        found = _read(text.as_string().encode(), model.path, ids)
-        if found is not None and text not in _documents():
-            model.document, model.encoding = text, "utf-8"
+        if text in owned:
+            continue
+        try:
+            found = read_text(text, model.path)
+        except FormatError:
+            continue
+        if _fits(found, ids):
+            adopt_document(rig, text)
             out.done.append("the text of its file")
             return found
     path = Path(model.path) if model.path else None
     if path is not None and path.is_file():
         try:
-            found = formats.load(path)
+            read = formats.load(path)
         except FormatError:
-            found = None
-        if found is not None and _fits(found, ids):
-            keep_document(rig, path.name, found.source.text, found.source.encoding)
+            read = None
+        if read is not None and (_fits(read, ids) or not ids):  # with no parts left nothing speaks against its own file
+            keep_document(rig, path.name, read.source.text, read.source.encoding)
             out.done.append("the text of its file")
-            return found
+            return read
     out.report.warn(
         "document-lost",
         "The text of its file was found neither in the .blend nor where it was read from: exports write a new one, "
@@ -222,18 +264,10 @@ def _documents() -> set[bpy.types.Text]:
     return {model.document for model in known if model.rig is not None and model.document is not None}
 
 
-def _read(data: bytes, path: str, ids: set[str]) -> Mechanism | None:
-    try:
-        found = formats.loads(data, path)
-    except FormatError:
-        return None
-    return found if _fits(found, ids) else None
-
-
 def _fits(mechanism: Mechanism, ids: set[str]) -> bool:
-    """Whether most parts are of this mechanism."""
+    """Whether most parts are of this mechanism. Of no parts none is."""
     known = {body.id for body in mechanism.bodies} | {joint.id for joint in mechanism.joints}
-    return bool(known) and 2 * len(ids & known) >= len(ids)
+    return bool(ids & known) and 2 * len(ids & known) >= len(ids)
 
 
 def _facts(rig: bpy.types.Object, base: Mechanism | None, out: Rebuilt) -> None:
@@ -254,14 +288,13 @@ def _facts(rig: bpy.types.Object, base: Mechanism | None, out: Rebuilt) -> None:
 # ---------------------------------------------------------------- parts of the document
 
 
-def _parts(rig: bpy.types.Object, base: Mechanism, out: Rebuilt) -> bool:
-    """Make the bodies and joints of the document that are gone, but for those that were let go. Whether there are
-    such."""
-    let_go = set(settings(rig).let_go.split("\n"))
+def _parts(rig: bpy.types.Object, base: Mechanism, want: Needed, everything: bool, out: Rebuilt) -> bool:
+    """Make the wanted bodies and joints of the document that are not kept, with what is on them; with ``everything``
+    also frames and lights on others. Whether there are such."""
     bodies, joints = by_id(rig, "BODY"), by_id(rig, "JOINT")
-    new_bodies = {body.id for body in base.bodies} - bodies.keys() - let_go
-    new_joints = {joint.id for joint in base.joints} - joints.keys() - let_go
-    if new_bodies or new_joints:
+    new_bodies = {body.id for body in base.bodies if body.id in want.bodies} - bodies.keys()
+    new_joints = {joint.id for joint in base.joints if joint.id in want.joints} - joints.keys()
+    if new_bodies or new_joints or everything:
         formats.complete_masses(base, out.report, tell_missing=False)
         decided = plan(base)
         hook = Hook(decided, rig, [])
@@ -272,12 +305,15 @@ def _parts(rig: bpy.types.Object, base: Mechanism, out: Rebuilt) -> bool:
             bodies |= make_bodies(decided, hook, folders, shelf, new_bodies)
             _shapes(rig, decided, bodies, new_bodies, shelf, folders)
         joints |= make_joints(decided, hook, bodies, folders, new_joints)
-        _frames(rig, decided, bodies, new_bodies, hook, folders)
+        frames = _frames(rig, decided, bodies, new_bodies, everything, hook, folders)
         for scene in bpy.data.scenes:
             folders.exclude_off(scene)
+        if frames and everything:
+            out.done.append("Frames")
         names = [file_name(obj) for known, new in ((bodies, new_bodies), (joints, new_joints))
                  for own, obj in known.items() if own in new]  # fmt: skip
-        out.done.append(name_list(names, _MOST_NAMES))
+        if names:
+            out.done.append(name_list(names, _MOST_NAMES))
     joined = _join_again(base, bodies, joints)
     if new_bodies or new_joints or joined:
         settings(rig).restraints.clear()
@@ -302,10 +338,10 @@ def _shapes(
 
 
 def _frames(
-    rig: bpy.types.Object, decided: Plan, bodies: dict[str, bpy.types.Object], new: set[str], hook: Hook,
-    folders: Folders,
-) -> None:  # fmt: skip
-    """The same for frames and lights."""
+    rig: bpy.types.Object, decided: Plan, bodies: dict[str, bpy.types.Object], new: set[str], everything: bool,
+    hook: Hook, folders: Folders,
+) -> bool:  # fmt: skip
+    """The same for frames and lights; ``everything``: those on other bodies are made too. Whether any were."""
     for role, made in (("FRAME", decided.mechanism.frames), ("LIGHT", decided.mechanism.lights)):
         for obj in parts(rig, role):
             number = int(record_of(obj).source_id) if record_of(obj).source_id.isdigit() else len(made)
@@ -313,20 +349,23 @@ def _frames(
             if obj.parent is None and body in new:
                 obj.parent, obj.parent_type, obj.matrix_parent_inverse = bodies[body], "OBJECT", Matrix()
     known = {(record_of(obj).role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
-    make_frames(decided, hook, folders, bodies, new, known)
+    before = latest(("objects",))
+    make_frames(decided, hook, folders, bodies, None if everything else new, known)
+    return latest(("objects",)) > before
 
 
 def _join_again(base: Mechanism, bodies: dict[str, bpy.types.Object], joints: dict[str, bpy.types.Object]) -> bool:
     """Have joints of the document that lack a body be between those of the document again."""
-    joined = False
+    joined, present = False, set(bodies.values())
     for joint in base.joints:
         empty = joints.get(joint.id)
         if empty is None:
             continue
         record = record_of(empty).joint
+        lacks = lacks_end(record)
         for end, own in (("parent", joint.parent), ("child", joint.child)):
             held = getattr(record, end)
-            if own in bodies and (held is None or held not in bodies.values()) and not record.at_world:
+            if own in bodies and (lacks if held is None else held not in present):
                 setattr(record, end, bodies[own])
                 joined = True
     return joined
@@ -337,7 +376,11 @@ def _physics(rig: bpy.types.Object, out: Rebuilt) -> None:
     scene = scene_for(rig)
     if scene is not None and has_lost_physics(rig, parts(rig, "BODY")):
         drive = settings(rig).drive
-        out.report.extend(build_physics(scene, rig))
+        try:
+            out.report.extend(build_physics(scene, rig))
+        except ValueError as error:  # the world is another's: all else is as it was
+            out.report.warn("physics-not-built", str(error))
+            return
         if settings(rig).drive != drive:
             settings(rig).drive = drive
         out.done.append("its physics")

@@ -39,6 +39,8 @@ def ensure_world(
         _forget(before)
     world = scene.rigidbody_world
     if world is None:
+        if before.joined_world:  # the user has deleted it since: what is remembered of it is of no world any more
+            _forget(before)
         with bpy.context.temp_override(scene=scene):
             bpy.ops.rigidbody.world_add()
         world = scene.rigidbody_world
@@ -274,6 +276,15 @@ def _keeps(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     before = settings(rig).before
     here = before.world == _mark_of(scene) and home_of(rig) in {None, scene}
     return (before.made_world or before.joined_world) and here
+
+
+def is_of_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Whether the physics that a model remembers, or its bodies still have, was never in this scene's world: the model
+    was appended."""
+    before = settings(rig).before
+    if before.world:
+        return before.world != _mark_of(scene)
+    return not (_mark_of(scene) or before.made_world or before.joined_world)  # of several only one remembers
 
 
 def has_made_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:

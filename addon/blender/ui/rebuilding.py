@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import bpy
+from bpy.props import BoolProperty
 
 from ..edit.missing import Parts, lost_models, missing, orphans
 from ..edit.rebuild import adopt, rebuild
+from ..edit.taking_back import as_before
+from ..model_parts import is_orphan_part
 from ..translations import told
 from .common import ERRORS, Result, model_in, refuse, tell, why_foreign, why_linked_copy, why_no_model
 from .sidebar import paragraph
 
 
 def _meant(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The model that the user means; where none is whole enough to be meant, the first that lost its armature."""
-    return model_in(context) or next(iter(lost_models(context.scene)), None)
+    """The model that the user means; where none is whole enough to be meant, the first that lost its armature. None
+    where what is active is of a model that is gone for good."""
+    rig = model_in(context)
+    if rig is None and not is_orphan_part(context.view_layer.objects.active):
+        return next(iter(lost_models(context.scene)), None)
+    return rig
 
 
 class KNUCKLE_OT_rebuild(bpy.types.Operator):
@@ -24,6 +31,13 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
         "text and physics. What remains keeps its keys, poses and edits, and what Delete Parts took away stays away"
     )
     bl_options = {"REGISTER", "UNDO"}
+
+    everything: BoolProperty(
+        name="Deleted Parts Too",
+        description="Also take back what was deleted with all that held it, which is how a mechanism is made smaller: "
+        "bodies with their joints, frames. What Delete Parts took away stays away",
+        options={"SKIP_SAVE"},
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -39,8 +53,9 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
         if context.mode != "OBJECT" and context.object is not None:
             bpy.ops.object.mode_set(mode="OBJECT")
         try:
-            rig = _meant(context)
-            out = rebuild(rig if rig is not None else adopt(context.scene), context.scene)
+            with as_before():
+                rig = _meant(context) or adopt(context.scene, context.view_layer.objects.active)
+                out = rebuild(rig, context.scene, self.everything)
         except ERRORS as error:
             return refuse(self, error)
         done = "; ".join(out.done)

@@ -29,6 +29,17 @@ WORDS: dict[str, str] = {
         "Der Text seiner Datei fand sich weder in der .blend noch dort, woher er kam: Exporte schreiben einen neuen, "
         "ohne das, was nur der Text wusste"
     ),
+    "Deleted Parts Too": "Auch gelöschte Teile",
+    "Also take back what was deleted with all that held it, which is how a mechanism is made smaller: bodies with their "
+    "joints, frames. What Delete Parts took away stays away": (
+        "Auch zurückholen, was mit allem gelöscht wurde, was es hielt; so macht man einen Mechanismus kleiner: Körper "
+        "mit ihren Gelenken, Bezugssysteme. Was „Teile löschen“ fortnahm, bleibt fort"
+    ),
+    "The collection of the model is in no scene": "Die Sammlung des Modells ist in keiner Szene",
+    "Deleted, with what was in it: collection {}": "Gelöscht, mit allem darin: die Sammlung {}",
+    "The physics of the model was built in another file, and is not in the world of this scene": (
+        "Die Physik des Modells wurde in einer anderen Datei gebaut und ist nicht in der Welt dieser Szene"
+    ),
     "The rigid-body world was deleted, and the model's physics with it": (
         "Die Starrkörperwelt wurde gelöscht und mit ihr die Physik des Modells"
     ),

@@ -294,6 +294,7 @@ WORDS: dict[str, str] = {
     "The collection of {} was deleted: it holds what belongs to the mechanism": (
         "Die Sammlung von {} wurde gelöscht: Sie hält, was zum Mechanismus gehört"
     ),
+    "The collection of {} is in no scene": "Die Sammlung von {} ist in keiner Szene",
     "Collection {} holds no mechanism: its armature is missing. Rebuild Missing Parts takes it back": (
         "Sammlung {} enthält keinen Mechanismus: sein Armature fehlt. „Fehlende Teile neu bauen“ holt es zurück"
     ),
