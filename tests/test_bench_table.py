@@ -84,7 +84,10 @@ def test_a_part_that_dies_is_told_and_fails(
     told = capsys.readouterr().out
     assert "no room" in told
     assert "missed: a pass, 9 bodies: 1.5 (bar 1)" in told
-    assert "no room" in json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))["trouble"][0]
+    (part,) = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))["parts"].values()
+    assert "no room" in part["wrong"]
+    assert part["sizes"] == list(run.module("kinematics").SIZES)
+    assert len(part["rows"]) == 1, "what it had by then is kept"
 
 
 @pytest.mark.parametrize(("words", "code"), [([], 0), (["--strict"], 1)])
@@ -92,5 +95,5 @@ def test_a_missed_bar_fails_only_where_that_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], code: int
 ) -> None:
     row = Row("a pass", 9, "bodies", 3.0, 2.0, bar=1.0)
-    monkeypatch.setattr(run, "apart", lambda part, words, folder: ([row], ""))
+    monkeypatch.setattr(run, "apart", lambda part, words, folder, patience: ([row], ""))
     assert run.main(["--only", "kinematics", "--json", str(tmp_path / "bench.json"), *words]) == code

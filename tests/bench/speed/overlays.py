@@ -10,13 +10,10 @@ from typing import Any
 import bpy
 import gpu
 
-from addon import formats
 from addon.blender import compat
-from addon.blender.build import BuildOptions, build
 from addon.blender.edit import marks
-from addon.blender.model_parts import rig_in
 from addon.blender.ui import overlay
-from tests.bench.measuring import again, fresh
+from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 
@@ -27,17 +24,14 @@ SIZE = (1280, 800)
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Seconds per rebuild and per draw of all kinds at once; and per pose, beside the same pose with nothing on."""
     for joints in sizes:
-        yield from _of(joints)
+        rig = fresh_model(star(joints + 1))
+        yield from marked(rig.pose.bones[joints // 2], joints, "joints", "", 0.002 if joints == 1000 else None)
 
 
-def _of(joints: int) -> Iterator[Row]:
-    fresh()
-    text = star(joints + 1).encode()
-    rig = rig_in(build(formats.loads(text, "star.jm"), bpy.context, BuildOptions(gait=False)))
-    bpy.context.view_layer.update()
+def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: float | None = None) -> Iterator[Row]:
+    """The rows of all the scene's models, of which ``pose`` is a bone."""
     compat.ready_gpu()
     scene, wish = bpy.context.scene, overlay.overlay_of(bpy.context.scene)
-    pose = rig.pose.bones[joints // 2]
 
     def posed() -> None:
         pose.rotation_euler[2] += 0.01
@@ -55,10 +49,10 @@ def _of(joints: int) -> Iterator[Row]:
     for kind in marks.KINDS:
         setattr(wish, kind, False)
 
-    yield Row("overlays, gathered anew", joints, "joints", gathered, batched, "making their batches")
-    yield Row("overlays, rebuilt", joints, "joints", rebuilt, off, "a pose without overlays")
-    yield Row("overlays, drawn again", joints, "joints", drawn, bar=0.002 if joints == 1000 else None)
-    yield Row("a pose with overlays on", joints, "joints", on, off, "a pose without overlays")
+    yield Row(f"{whose}overlays, gathered anew", size, unit, gathered, batched, "making their batches")
+    yield Row(f"{whose}overlays, rebuilt", size, unit, rebuilt, off, "a pose without overlays")
+    yield Row(f"{whose}overlays, drawn again", size, unit, drawn, bar=bar)
+    yield Row(f"{whose}a pose with overlays on", size, unit, on, off, "a pose without overlays")
 
 
 def on_canvas(batches: overlay.Batches) -> None:
