@@ -23,18 +23,20 @@ GROWTH = 1.25
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Models from each format to each other, and motions of ten times as many keys to a servo."""
     for size in sizes:
-        files = written(folder, size)
-        for source, target in permutations(files, 2):
-            out = folder / f"converted{EXTENSIONS[target]}"
-            ours, read = _timed(
-                lambda source=source, target=target, out=out: formats.save(formats.load(files[source]), out, target),
-                lambda source=source: formats.load(files[source]),
-            )
-            assert len(formats.load(out).bodies) == size, "every body is written"
-            what = f"{source} to {target}"
-            yield Row(what, size, "bodies", ours, read, "its reading", growth_bar=GROWTH)
-    for size in sizes:
+        yield from _models(size, folder)
         yield from _motions(KEYS * size, folder)
+
+
+def _models(size: int, folder: Path) -> Iterator[Row]:
+    files = written(folder, size)
+    for source, target in permutations(files, 2):
+        path, out = files[source], folder / f"converted{EXTENSIONS[target]}"
+        ours, read = _timed(
+            lambda path=path, out=out, target=target: formats.save(formats.load(path), out, target),
+            lambda path=path: formats.load(path),
+        )
+        assert len(formats.load(out).bodies) == size, "every body is written"
+        yield Row(f"{source} to {target}", size, "bodies", ours, read, "its reading", growth_bar=GROWTH)
 
 
 def _motions(keys: int, folder: Path) -> Iterator[Row]:
