@@ -131,7 +131,7 @@ def _by_name(found: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, 
 
 
 def _bars(own: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The bars of rows of a name, each with the sizes that it is for, where these are not all, and where it is missed."""
+    """The bars of rows of a name, each with the sizes that it is for, if not for all, and those where it is missed."""
     out = []
     for limit in dict.fromkeys(_limit(row) for row in own if row["bar"] is not None):
         judged = [row for row in own if row["bar"] is not None and _limit(row) == limit]
