@@ -1,6 +1,6 @@
 """Frames carried through the joints of a mechanism, in many poses at once.
 
-What is fixed between one move and the next is one pose, in which the axis of a turn is z: a turn is of two columns then.
+What is fixed between one move and the next is one pose, with the axis of a turn as its z: a turn is of two columns then.
 """
 
 from __future__ import annotations
