@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .moves import Carry, State, move, put, split
+from .moves import Carry, Frames, move, split
 from .records import DOF_SIZE, Array, Body, Joint, Mechanism
 from .rotations import frame_with_z, inverse, rotation_vector
 
@@ -74,15 +74,21 @@ class Tree:
         return out
 
     def _forward_block(self, world: Array, carries: list[Carry], roots: Array | None, part: slice) -> None:
-        """Fill in a block of poses, small enough to stay in the processor's cache."""
-        states: dict[int, State] = {-1: (np.eye(3)[:, :, None], np.zeros((3, 1)))}
+        """Fill in a block of poses, small enough to stay in the processor's cache. What carries nothing more is let go:
+        what comes next takes its place there."""
+        frames = {-1: Frames.at(np.eye(4)[None])}
         for number, root in enumerate(self.roots):
-            pose = root.pose[None] if roots is None else roots[:, number]
-            states[self.index[root.id]] = pose[:, :3, :3].transpose(2, 1, 0), pose[:, :3, 3].T
-            put(world[self.index[root.id]], states[self.index[root.id]])
-        for carry in carries:
-            states[carry.body] = carry.through(states[carry.carrier], part)
-            put(world[carry.body], carry.rest.of(states[carry.body]))
+            at = self.index[root.id]
+            frames[at] = Frames.at(root.pose[None] if roots is None else roots[:, number])
+            frames[at].put(world[at])
+        last = {carry.carrier: number for number, carry in enumerate(carries)}
+        for number, carry in enumerate(carries):
+            own = carry.through(frames[carry.carrier], part)
+            carry.rest.of(own).put(world[carry.body])
+            if last[carry.carrier] == number:
+                del frames[carry.carrier]
+            if carry.body in last:
+                frames[carry.body] = own
 
 
 def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] = ()) -> Tree:
@@ -227,12 +233,11 @@ def joint_motion(joint: Joint, value: Array) -> Array:
     """``J(q)`` for coordinates of shape (n, size): (n, 4, 4)."""
     value = np.asarray(value, dtype=np.float64).reshape(len(value), -1)
     poses = len(value)
-    state = np.broadcast_to(np.eye(3)[:, :, None], (3, 3, poses)), np.zeros((3, poses))
+    frames = Frames.at(np.eye(4)[None])
     for dof, amount in split(joint, value):
-        state = move(state, dof, amount, False)
+        frames = move(frames, dof, amount, False)
     out = np.zeros((poses, 4, 4))
-    out[:, :3, :3] = state[0].transpose(2, 1, 0)
-    out[:, :3, 3] = state[1].T
+    frames.put(out.transpose(1, 2, 0))
     out[:, 3, 3] = 1.0
     return out
 

@@ -1,46 +1,80 @@
 """Frames carried through the joints of a mechanism, in many poses at once.
 
-What is fixed between one move and the next is one pose, with the axis of a turn as its z: a turn is of two columns then.
+What is fixed between one move and the next is one pose, with the axis of a turn as its z: two columns turn then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .records import DOF_SIZE, Array, Dof, Joint
 from .rotations import frame_with_z, inverse, rotation_matrix
-
-#: A frame in many poses: the columns of its rotation, [column, row, pose], so that one product turns all poses, and its
-#: origin, [row, pose]. What is the same in all poses has one.
-State = tuple[Array, Array]
 
 #: The kinds of degrees that turn about an axis, and how nearly a rotation is none.
 _TURNS = {"rotation", "screw"}
 _UNTURNED, _NOTHING = np.eye(3), 1e-15
 
 
+class Frames(NamedTuple):
+    """A frame in many poses, each of three numbers in a row and side by side for all poses, (3, poses), or (3, 1) where
+    all poses have the same. ``pair``: the first two columns of its rotation as one complex number, x + iy: a turn about
+    z multiplies that and leaves the ``third`` column."""
+
+    pair: NDArray[np.complex128]
+    third: Array
+    origin: Array
+
+    @staticmethod
+    def at(poses: Array) -> Frames:
+        """At poses (n, 4, 4)."""
+        columns = poses[:, :3].transpose(2, 1, 0)
+        return Frames(columns[0] + 1j * columns[1], columns[2], columns[3])
+
+    def put(self, into: Array) -> None:
+        """Write the poses into (4, 4, poses)."""
+        into[:3, 0], into[:3, 1], into[:3, 2], into[:3, 3] = self.pair.real, self.pair.imag, self.third, self.origin
+
+    def columns(self, poses: int = 0) -> Array:
+        """The rotation, (column, row, poses), of at least so many poses."""
+        out = np.empty((3, 3, max(poses, self.pair.shape[-1], self.third.shape[-1])))
+        out[0], out[1], out[2] = self.pair.real, self.pair.imag, self.third
+        return out
+
+    def turned(self, columns: Array) -> Frames:
+        """With another rotation."""
+        return Frames(columns[0] + 1j * columns[1], columns[2], self.origin)
+
+    def spun(self, angle: Array) -> Frames:
+        """Turned about its z by angles (n,)."""
+        return self._replace(pair=self.pair * np.exp(-1j * angle))
+
+    def shifted(self, way: Array, times: Array | float = 1.0) -> Frames:
+        """Moved along a way (3,) of its own, as often as ``times`` says, (n,)."""
+        x, y, z = way.tolist()
+        moved = (complex(x, -y) * self.pair).real if x or y else 0.0
+        return self._replace(origin=self.origin + (moved + z * self.third if z else moved) * times)
+
+
 class Fixed:
-    """A constant pose (4, 4), and how it is gone through: one product for the rotation's columns and the translation;
-    where nothing is turned, one for the translation alone."""
+    """A constant pose (4, 4), and how it is gone through: where it turns nothing, by its translation alone."""
 
     def __init__(self, pose: Array) -> None:
         self.pose = pose
-        self._turns = bool(np.abs(pose[:3, :3] - _UNTURNED).max() >= _NOTHING)
-        self._shifts = bool(pose[:3, 3].any())
-        self._columns, self._shift = np.ascontiguousarray(pose[:3, :].T), np.ascontiguousarray(pose[:3, 3])
+        self._turn = None if np.abs(pose[:3, :3] - _UNTURNED).max() < _NOTHING else np.ascontiguousarray(pose[:3, :3].T)
+        self._shift = pose[:3, 3] if pose[:3, 3].any() else None
 
-    def of(self, state: State) -> State:
-        """A frame gone through it."""
-        columns, origin = state
-        poses = columns.shape[-1]
-        if self._turns:
-            both = self._columns @ columns.reshape(3, -1)
-            return both[:3].reshape(3, 3, poses), origin + both[3].reshape(3, poses)
-        if self._shifts:
-            origin = origin + (self._shift @ columns.reshape(3, -1)).reshape(3, poses)
-        return columns, origin
+    def of(self, frames: Frames) -> Frames:
+        """Frames gone through it."""
+        if self._shift is not None:
+            frames = frames.shifted(self._shift)
+        if self._turn is None:
+            return frames
+        columns = frames.columns()
+        return frames.turned((self._turn @ columns.reshape(3, -1)).reshape(columns.shape))
 
 
 @dataclass(frozen=True)
@@ -72,11 +106,11 @@ class Carry:
             fixed = align.T
         return Carry(ends[1], ends[0], moves, Fixed(fixed @ inverse(leave)), against)
 
-    def through(self, state: State, part: slice) -> State:
+    def through(self, frames: Frames, part: slice) -> Frames:
         """From the carrier's last move to the body's own, for a part of the poses."""
         for fixed, dof, amount in self.moves:
-            state = move(fixed.of(state), dof, amount if len(amount) == 1 else amount[part], self.against)
-        return state
+            frames = move(fixed.of(frames), dof, amount if len(amount) == 1 else amount[part], self.against)
+        return frames
 
 
 def split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
@@ -91,49 +125,27 @@ def split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
     return out
 
 
-def put(world: Array, state: State) -> None:
-    """Write a frame into (4, 4, poses)."""
-    columns, origin = state
-    world[:3, :3] = columns.transpose(1, 0, 2)
-    world[:3, 3] = origin
-
-
 def _is_straight(dof: Dof) -> bool:
     return bool(dof.axis[0] == 0.0 and dof.axis[1] == 0.0 and dof.axis[2] > 0.0)
 
 
-def move(state: State, dof: Dof, amount: Array, backwards: bool) -> State:
-    columns, origin = state
+def move(frames: Frames, dof: Dof, amount: Array, backwards: bool) -> Frames:
+    """Frames moved by a degree of freedom, by amounts (n,) or (n, size). ``backwards``: from child to parent."""
     if dof.kind == "translation":
-        return columns, origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, -1) * amount
-    if dof.kind == "screw":
-        origin = origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, -1) * (amount * dof.pitch)
+        return frames.shifted(dof.axis, amount)
     if dof.kind in _TURNS:
+        if dof.kind == "screw":
+            frames = frames.shifted(dof.axis, amount * dof.pitch)
         if _is_straight(dof):
-            return _spun(columns, amount), origin
-        align = frame_with_z(dof.axis)
-        aligned = (align.T @ columns.reshape(3, -1)).reshape(columns.shape)
-        return (align @ (spun := _spun(aligned, amount)).reshape(3, -1)).reshape(spun.shape), origin
-    poses = max(columns.shape[-1], len(amount))
-    columns = np.broadcast_to(columns, (3, 3, poses))
-    turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (poses, 3, 3))
-    if dof.kind == "free" and not backwards:
-        origin = origin + np.einsum("jip,pj->ip", columns, np.broadcast_to(amount[..., 3:], (poses, 3)))
-    columns = np.einsum("kip,pkj->jip", columns, turn)
-    if dof.kind == "free" and backwards:
-        origin = origin + np.einsum("jip,pj->ip", columns, np.broadcast_to(amount[..., 3:], (poses, 3)))
-    return columns, origin
-
-
-def _spun(columns: Array, amount: Array) -> Array:
-    """Columns turned about their z: the third stays."""
-    cos, sin = np.cos(amount), np.sin(amount)
-    out = np.empty((3, 3, max(columns.shape[-1], len(amount))))
-    np.multiply(columns[0], cos, out=out[0])
-    np.multiply(columns[1], sin, out=out[2])
-    out[0] += out[2]
-    np.multiply(columns[1], cos, out=out[1])
-    np.multiply(columns[0], sin, out=out[2])
-    out[1] -= out[2]
-    out[2] = columns[2]
-    return out
+            return frames.spun(amount)
+        align = np.eye(4)
+        align[:3, :3] = frame_with_z(dof.axis)
+        return Fixed(align.T).of(Fixed(align).of(frames).spun(amount))
+    columns = frames.columns(len(amount))
+    turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (columns.shape[-1], 3, 3))
+    turned = np.einsum("kip,pkj->jip", columns, turn)
+    if dof.kind == "free":
+        slide = np.broadcast_to(amount[..., 3:], (columns.shape[-1], 3))
+        way = np.einsum("jip,pj->ip", turned if backwards else columns, slide)
+        frames = frames._replace(origin=frames.origin + way)
+    return frames.turned(turned)

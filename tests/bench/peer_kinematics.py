@@ -44,10 +44,10 @@ def mujoco_poses(path, names, values, bodies):
     for name, column in zip(names, values.T, strict=True):
         rows[:, model.joint(name).qposadr[0]] = column
     order = [model.body(name).id for name in bodies]
-    places, turns = (numpy.empty((len(values), model.nbody, size)) for size in (3, 9))
     angles, at, turned, forward = data.qpos, data.xpos, data.xmat, mujoco.mj_kinematics
 
     def poses(count):
+        places, turns = (numpy.empty((count, model.nbody, size)) for size in (3, 9))
         for number, row in enumerate(rows[:count]):
             angles[:] = row
             forward(model, data)

@@ -336,3 +336,41 @@ def test_many_bones_renamed_at_once(rig: Any) -> None:
     after = named()
     for key, names in before.items():
         assert after[key] == {name.replace("Left", "Port").replace("Right", "Starboard") for name in names}, key
+
+
+class Asked(dict[int, list[str]]):
+    """Counts how often names were compared."""
+
+    count = 0
+
+    def get(self, *args: Any) -> Any:
+        self.count += 1
+        return super().get(*args)
+
+
+def test_posing_does_not_ask_for_the_names_of_bones(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(renamed._seen)
+    monkeypatch.setattr(renamed, "_seen", asked)
+
+    def looks(act: Any) -> int:
+        before = asked.count
+        act()
+        settle()
+        settle()  # what was posed is told once more
+        return asked.count - before
+
+    def pose() -> None:
+        rig.pose.bones[BONE].rotation_euler.z += 0.1
+
+    looks(pose)
+    assert looks(pose) == 0
+    assert looks(lambda: bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)) == 0
+    assert looks(lambda: setattr(rig.data.bones[BONE], "name", "Other")) > 0
+    assert all_is_named("Other", BONE)
+    looks(pose)
+    assert looks(pose) == 0
+    assert renamed._LOOKED not in rig.data, "the user's armature is left alone"
+    rig.pose.bones["Other"].rotation_euler.z += 0.1
+    rig.data.bones["Other"].name = BONE
+    settle()
+    assert all_is_named(BONE, "Other"), "posed and renamed at once"
