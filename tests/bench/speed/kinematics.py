@@ -71,7 +71,7 @@ def _of_chain(joints: int) -> Row:
 
 def _beside_others(joints: int, folder: Path) -> Iterator[Row]:
     """A tree from one SKEL file, as other programs pose it."""
-    path = written(folder, joints + 1)["skel"]
+    path = written(folder, joints + 1, only=["skel"])["skel"]
     mechanism = formats.load(path)
     tree, poses = spanning_tree(mechanism), _poses(joints)
     values, bodies = _values(mechanism, poses), [body.name for body in mechanism.bodies]

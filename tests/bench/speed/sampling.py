@@ -84,7 +84,7 @@ def _exported(what: str, posed: Callable[[bpy.types.Object], None], frames: int,
         (seconds(ours, nothing), seconds(floor, nothing), export_seconds(folder / "blender.bvh", rig, frames))
         for _ in range(_rounds(frames))
     ]
-    read = {name.partition(" [")[0]: values for name, _times, values in KINDS["CSV"].read(target)}  # a new file has units
+    read = {name.partition(" [")[0]: values for name, _times, values in KINDS["CSV"].read(target)}  # without units
     written = np.array([read[bone.name] for bone in _hinges(rig)]).T
     assert written.shape == found["floor"].shape, "every frame is written"
     assert np.abs(np.angle(np.exp(1j * (written - found["floor"])))).max() < 1e-3

@@ -21,7 +21,7 @@ THIRD = 3.5
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Three imports into one scene; then one model's undo step, save and opening beside the floor's."""
     for size in sizes:
-        path = written(folder, size)["juice"]
+        path = written(folder, size, only=["juice"])["juice"]
 
         def imported(path: Path = path) -> None:
             build(formats.load(path), bpy.context, BuildOptions())
