@@ -30,9 +30,6 @@ _seen: dict[int, list[str]] = {}
 #: (Blender keeps a step before it tells of the change).
 _past: dict[int, dict[str, Task]] = {}
 _PREFIX = 'pose.bones["'
-#: Stands in Blender's evaluated copy of an armature whose names were looked at. Blender makes that copy anew when
-#: anything of the armature itself changes, such as a name, and not when its bones are posed.
-_LOOKED = "knuckle_names_looked_at"
 
 
 @persistent
@@ -45,22 +42,16 @@ def after_step(*_args: Any) -> None:
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """After every change of the scene: see whether bones of models have other names."""
     if depsgraph.id_type_updated("ARMATURE"):
-        _look_at_names(depsgraph)
+        _look_at_names()
 
 
-def _look_at_names(depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """See whether bones have other names: of all armatures, or of those that changed since this was asked with the same
-    ``depsgraph``."""
+def _look_at_names() -> None:
     for data in bpy.data.armatures:
-        copy = data if depsgraph is None else data.evaluated_get(depsgraph)
-        if data.is_editmode or (copy.is_evaluated and _LOOKED in copy):
+        if data.is_editmode or _seen.get(data.session_uid) == data.bones.keys():
             continue
-        if _seen.get(data.session_uid) != data.bones.keys():
-            rig = armature_settings(data).rig
-            if rig is not None and rig.data == data and not is_foreign(rig):
-                follow_bones(rig)
-        if copy.is_evaluated and data.session_uid in _seen:
-            copy[_LOOKED] = True
+        rig = armature_settings(data).rig
+        if rig is not None and rig.data == data and not is_foreign(rig):
+            follow_bones(rig)
 
 
 def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
