@@ -10,6 +10,7 @@ from typing import Any
 
 from in_markdown import rows
 
+HEAD = ("what", "of", "takes", "beside", "ratio", "grows", "bar")
 #: The run that is told of: ``build.py bench --page`` writes it.
 KEPT = Path(__file__).resolve().parent / "figures/speed.json"
 #: What the parts are of, in the order of the manual.
@@ -47,6 +48,10 @@ RATES = {
     "overlays, drawn again": "all overlays drawn again",
 }
 AT_WORK = ("large", "trees")
+#: What rows are measured beside where Blender does the same work by itself.
+ALONE = "without our handlers"
+#: Parts of very many rows, of which the worst of each measure is told.
+MANY = {"hostile"}
 
 
 def speed() -> str:
@@ -56,7 +61,9 @@ def speed() -> str:
     if lost:
         raise ValueError(f"docs/speed_tables.py has no heading for: {sorted(lost)}")
     found = [(part, heading) for part, heading in PARTS.items() if part in run["parts"]]
-    return "\n".join([_told_of(run), *(_section(heading, run["parts"][part]) for part, heading in found)])
+    told = [_worst(heading, run["parts"][part]) if part in MANY else _section(heading, run["parts"][part])
+            for part, heading in found]  # fmt: skip
+    return "\n".join([_told_of(run), *told])
 
 
 def rates() -> str:
@@ -69,7 +76,7 @@ def rates() -> str:
             row = max(own, key=lambda each: each["size"])
             if act in RATES and row["value"] > 0.0:
                 model = f"{whose} of {row['size']:,} {row['unit']}"
-                alone = "" if row["floor"] is None else f"{_number(1.0 / row['floor'])}"
+                alone = _number(1.0 / row["floor"]) if row["floor_name"] == ALONE else ""
                 lines.append([model, RATES[act], _number(1.0 / row["value"]), alone])
     return rows(("model", "what", "per second", "Blender by itself"), lines)
 
@@ -87,6 +94,7 @@ def _told_of(run: Mapping[str, Any]) -> str:
         missed += [f"growth of {each['what']}" for each in part["growth"] if _misses(each)]
     wrong = [name for name, part in run["parts"].items() if part["wrong"]]
     lines = [f"{run['with']}, {run['date']}. {len(judged) - len(missed)} of {len(judged)} bars hold."]
+    lines += ["This was a run of small sizes, without bars."] if run["extent"] == "quick" else []
     lines += [f"Missed: {'; '.join(missed)}."] if missed else []
     lines += [f"Not measured to the end: {', '.join(wrong)}."] if wrong else []
     return "\n\n".join(lines) + "\n"
@@ -96,11 +104,21 @@ def _misses(row: Mapping[str, Any]) -> bool:
     return bool(row["verdict"] == "misses")
 
 
+def _worst(heading: str, part: Mapping[str, Any]) -> str:
+    """Of each measure the row that is nearest to its bar, or beyond it."""
+    judged = [row for row in part["rows"] if row["bar"] is not None]
+    worst = []
+    for measure in dict.fromkeys(row["measure"] for row in judged):
+        alike = [row for row in judged if row["measure"] == measure]
+        worst.append(max(alike, key=lambda row: (row["value"] if row["ratio"] is None else row["ratio"]) / row["bar"]))
+    told = f"The worst of {len(judged)} with a bar:\n\n" if judged else ""
+    return told and f"### {heading}\n\n{told}{rows(HEAD, [_line(row['what'], [row], None) for row in worst])}"
+
+
 def _section(heading: str, part: Mapping[str, Any]) -> str:
     grown = {(each["what"], each["unit"]): each for each in part["growth"]}
     lines = [_line(what, own, grown.get((what, own[0]["unit"]))) for what, own in _by_name(part["rows"]).items()]
-    head = ("what", "of", "takes", "beside", "ratio", "grows", "bar")
-    return f"### {heading}\n\n{rows(head, lines)}"
+    return f"### {heading}\n\n{rows(HEAD, lines)}"
 
 
 def _line(what: str, own: Sequence[Mapping[str, Any]], grown: Mapping[str, Any] | None) -> list[str]:

@@ -22,7 +22,9 @@ def tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
 
 def keep(tables: ModuleType, parts: dict[str, list[Row]], wrong: str = "") -> None:
     ran = {part: table.Run([100, 1000], 9.0, wrong) for part in parts}
-    tables.KEPT.write_text(table.as_json(parts, {"with": "Blender", "date": "today"}, ran), encoding="utf-8")
+    tables.KEPT.write_text(
+        table.as_json(parts, {"with": "Blender", "date": "today", "extent": "sizes"}, ran), encoding="utf-8"
+    )
 
 
 def test_rows_of_a_name_are_a_line_from_the_smallest_on(tables: ModuleType) -> None:
@@ -53,9 +55,20 @@ def test_a_part_that_did_not_end_is_told_of(tables: ModuleType) -> None:
     assert "Not measured to the end: imports." in tables.speed()
 
 
+def test_of_very_many_rows_the_nearest_to_their_bars_are_told(tables: ModuleType) -> None:
+    rows = [Row(f"shape {number}", 1000, "bytes", float(number), bar=5.0) for number in range(1, 5)]
+    memory = [Row("shape 2, memory", 1000, "bytes", 9.0, 10.0, "most", 1.0, measure="MB")]
+    keep(tables, {"hostile": [*rows, *memory]})
+    told = tables.speed()
+    assert "The worst of 5 with a bar" in told
+    assert "| shape 4 | 1,000 bytes | 4 s |" in told
+    assert "| shape 2, memory | 1,000 bytes | 9 MB | most | 0.9 |" in told
+    assert "shape 3" not in told
+
+
 def test_rates_are_of_the_largest_model(tables: ModuleType) -> None:
     sizes = ((20, 0.001), (200, 0.02))
-    rows = [Row("factory: a bone posed", size, "robots", each, each / 2, "alone") for size, each in sizes]
+    rows = [Row("factory: a bone posed", size, "robots", each, each / 2, tables.ALONE) for size, each in sizes]
     keep(tables, {"large": [*rows, Row("factory: read", 200, "robots", 1.0)]})
     (line,) = tables.rates().splitlines()[2:]
     assert line == "| factory of 200 robots | a bone posed | 50 | 100 |"

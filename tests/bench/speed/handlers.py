@@ -15,7 +15,7 @@ from tests.bench.measuring import fresh, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 10_000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 400, 1600), (100, 1000, 10_000), (10, 20, 40)
 #: Of the model that stands beside the objects.
 BODIES = 101
 #: The most of what Blender itself takes for the same, or of a 60th of a second where it takes less than that.

@@ -17,7 +17,7 @@ from tests.bench.mechanisms import star
 from tests.bench.table import Row
 from tests.blender.ui.test_panels import panels_of_tab
 
-SIZES, QUICK = (100, 1000, 3000), (5, 10)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 3000), (5, 10)
 #: Seconds for all panels of the tab, and for the joint table's list, of 1,000 joints.
 BAR, JUDGED = 0.05, 1000
 

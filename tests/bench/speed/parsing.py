@@ -20,7 +20,7 @@ from tests.bench.peers import asking
 from tests.bench.table import NOTE, Row
 from tests.references import CORPUS, DARTPY, NO_DARTPY, NO_RING, RING
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 ROUNDS = 5
 #: A load of more seconds is repeated once only.
 LONG = 5.0

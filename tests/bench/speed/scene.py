@@ -14,7 +14,7 @@ from tests.bench.measuring import again, fresh, seconds
 from tests.bench.mechanisms import written
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 THIRD = 3.5
 
 

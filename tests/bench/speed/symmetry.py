@@ -19,7 +19,7 @@ from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 
 
 def spent_in(handlers: Sequence[Callable[..., None]], act: Callable[[], None], times: int = 20) -> float:
