@@ -5,26 +5,23 @@ from __future__ import annotations
 import bpy
 import numpy as np
 from mathutils import Matrix
-from numpy.typing import NDArray
 
 from addon.blender import compat
 
-Array = NDArray[np.float64]
 #: Meshes of the floor, each in a colour of its own: as many as an import makes of equal bodies.
 _COLORS = 39
 
 
-def floor_import(count: int, keys: int, frames: int = 0, physics: bool = True) -> bpy.types.Object:
+def floor_import(count: int, keys: int, frames: int = 0) -> None:
     """The same scene by the shortest way: world and armature first, a mesh per colour, everything linked once, bodies
-    and hinges on their bones. ``frames``: of a format that has them, as many empties on bodies. Returns the armature.
+    and hinges on their bones. ``frames``: of a format that has them, as many empties on bodies.
 
     What makes it a model is not in it: records of parts, stops and locks of bones, names, report, document."""
     scene, layer = bpy.context.scene, bpy.context.view_layer
-    if physics:
-        bpy.ops.rigidbody.world_add()
-        world = scene.rigidbody_world
-        world.collection = bpy.data.collections.new("floor bodies")
-        world.constraints = bpy.data.collections.new("floor constraints")
+    bpy.ops.rigidbody.world_add()
+    world = scene.rigidbody_world
+    world.collection = bpy.data.collections.new("floor bodies")
+    world.constraints = bpy.data.collections.new("floor constraints")
     armature = bpy.data.armatures.new("floor")
     rig = bpy.data.objects.new("floor", armature)
     scene.collection.objects.link(rig)
@@ -68,11 +65,11 @@ def floor_import(count: int, keys: int, frames: int = 0, physics: bool = True) -
         empty = bpy.data.objects.new(f"frame {number}", None)
         empty.parent = bodies[number % count]
         holder.objects.link(empty)
-    for body in bodies if physics else ():
+    for body in bodies:
         world.collection.objects.link(body)
         rigid = body.rigid_body
         rigid.type, rigid.collision_shape, rigid.mass = "ACTIVE", "BOX", 1.0
-    for number, empty in enumerate(empties if physics else ()):
+    for number, empty in enumerate(empties):
         world.constraints.objects.link(empty)
         hinge = empty.rigid_body_constraint
         hinge.type, hinge.object1, hinge.object2 = "HINGE", bodies[number], bodies[number + 1]
@@ -92,20 +89,3 @@ def floor_import(count: int, keys: int, frames: int = 0, physics: bool = True) -
             curve.update()
     scene.collection.children.link(holder)
     layer.update()
-    return rig
-
-
-def key_bones(rig: bpy.types.Object, count: int, frames: Array, values: Array) -> None:
-    """The same keys about the Z of every bone but the first, by the shortest way."""
-    action = bpy.data.actions.new("floor")
-    compat.use_action(rig, action)
-    curves = compat.action_curves(rig, action)
-    assert curves is not None
-    pairs = np.stack([frames, values], axis=1).astype(np.float32).ravel()
-    for number in range(1, count):
-        rig.pose.bones[f"bone {number}"].rotation_mode = "XYZ"
-        curve = curves.new(f'pose.bones["bone {number}"].rotation_euler', index=2)
-        curve.keyframe_points.add(len(frames))
-        curve.keyframe_points.foreach_set("co", pairs)
-        curve.keyframe_points.foreach_set("interpolation", np.full(len(frames), 1, dtype=np.int32))
-        curve.update()
