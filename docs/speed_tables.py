@@ -45,7 +45,7 @@ RATES = {
     "a frame of keys": "a frame of keys on every bone, physics cleared",
     "a frame of keys and physics": "the same with bodies in Blender's world",
     "redraw: all panels of the tab": "the whole tab drawn again",
-    "overlays, drawn again": "all overlays drawn again",
+    "overlays, drawn again, with what draws them": "all overlays drawn again (by software, without a graphics card)",
 }
 AT_WORK = ("large", "trees")
 #: What rows are measured beside where Blender does the same work by itself.
