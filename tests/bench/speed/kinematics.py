@@ -23,7 +23,7 @@ from tests.references import DARTPY, MUJOCO, NO_DARTPY, NO_MUJOCO
 SIZES, QUICK = (31, 310, 1000), (3, 6, 9)
 #: Poses times joints, and poses.
 WORK, MOST_POSES = 310_000, 10_000
-ROUNDS = 3
+ROUNDS = 5
 #: How many times as many poses in a second as another program, by its name, with as many joints.
 BARS, JUDGED = {"dartpy": 40.0, "mujoco": 1.0}, 31
 #: DART reads a large tree in N^3.
