@@ -135,6 +135,10 @@ REFERENCES = {
         ("imt-ring==1.7.1", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6"),
     ),
 }
+#: And those that only the bench compares with.
+BENCH_REFERENCES = {
+    "KNUCKLE_MUJOCO": Recipe("mujoco", ((3, 11), (3, 13), (3, 12)), ("mujoco==4.0.0", "numpy==2.4.6")),
+}
 #: Seconds before what could not be installed is tried again. Each run would pay for pip's timeouts, or for most of a
 #: download; but networks come back and wheels appear, so it is not for ever.
 RETRY_AFTER = 24 * 3600.0
@@ -365,7 +369,8 @@ def reference_python(recipe: Recipe, make: bool) -> Path:
     if ready:
         return ready
     if not make:
-        raise Trouble(f"{recipe.name} is not set up: `build.py test` does it, with no further words")
+        verb = "bench" if recipe in BENCH_REFERENCES.values() else "test"
+        raise Trouble(f"{recipe.name} is not set up: `build.py {verb}` does it, with no further words")
     failed = cache() / "envs" / f"{recipe.name}.failed"
     if not failed.is_file() or time.time() - failed.stat().st_mtime > RETRY_AFTER:
         failed.unlink(missing_ok=True)
@@ -377,11 +382,11 @@ def reference_python(recipe: Recipe, make: bool) -> Path:
     raise Trouble(f"{recipe.name} cannot be installed here ({failed} says why; delete it to try again within a day)")
 
 
-def references(make: bool) -> dict[str, str]:
+def references(make: bool, recipes: Optional[Mapping[str, Recipe]] = None) -> dict[str, str]:
     """Variables for the tests: the Pythons with the programs to compare with, or why there is none. Those that the
     user set, be it to nothing, are left alone."""
     found = {}
-    for variable, recipe in REFERENCES.items():
+    for variable, recipe in (REFERENCES if recipes is None else recipes).items():
         if variable in os.environ:
             continue
         try:
@@ -705,10 +710,20 @@ def landing() -> list[tuple[str, Sequence[str]]]:
     return runs
 
 
+#: Has the bench's table put into the manual as well.
+PAGE = "--page"
+#: Words of a bench that leave nothing out.
+WHOLE_BENCH = {"physics", "--full", "--strict", PAGE}
+
+
 def bench(options: argparse.Namespace) -> int:
     python, script = blender_python(options.blender), str(ROOT / "tests/bench/run.py")
-    whole = not options.rest or options.rest == ["physics"]
-    return call(python, script, *options.rest, variables=references(make=whole))
+    peers = references(not options.rest or set(options.rest) <= WHOLE_BENCH, {**REFERENCES, **BENCH_REFERENCES})
+    rest = [word for word in options.rest if word != PAGE]
+    if rest == options.rest:
+        return call(python, script, *rest, variables=peers)
+    code = call(python, script, *rest, "--json", str(ROOT / "docs/figures/speed.json"), variables=peers)
+    return call(python, "docs/tables.py") or code
 
 
 def fuzz(options: argparse.Namespace) -> int:
@@ -789,6 +804,7 @@ EXAMPLES = """examples:
   python3 build.py test --blender 5.2 -m core
   python3 build.py bench
   python3 build.py bench --only imports exports --json /tmp/bench.json
+  python3 build.py bench --page
   python3 build.py bench conversions
   python3 build.py bench batch
   python3 build.py bench farm
@@ -808,8 +824,9 @@ The first run sets up an environment (about 1 GB, a minute or two) in {cache}.
 KNUCKLE_CACHE names another place.
 
 `test` and `bench` with no further words also set up, once, the programs that some tests compare with: DART's Python
-module and imt-ring (1 GB more, with JAX). With further words they use what is there. KNUCKLE_DARTPY and KNUCKLE_RING
-may name Pythons of yours that have them, or be empty to do without; tests that lack theirs say so and skip."""
+module and imt-ring (1 GB more, with JAX), `bench` MuJoCo as well. With further words they use what is there.
+KNUCKLE_DARTPY, KNUCKLE_RING and KNUCKLE_MUJOCO may name Pythons of yours that have them, or be empty to do without;
+tests that lack theirs say so and skip."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -21,6 +21,7 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 import format_tables
 import losses
 import program_tables
+import speed_tables
 
 PLACE = re.compile(r"(<!-- table: (?P<name>[^>]+?) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
 
@@ -39,6 +40,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "options": program_tables.options,
     "functions": program_tables.functions,
     "physics": program_tables.physics,
+    "speed": speed_tables.speed,
+    "rates": speed_tables.rates,
 }
 
 

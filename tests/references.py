@@ -22,6 +22,7 @@ def _python(variable: str, program: str) -> tuple[str, str]:
 
 DARTPY, NO_DARTPY = _python("KNUCKLE_DARTPY", "dartpy")
 RING, NO_RING = _python("KNUCKLE_RING", "imt-ring")
+MUJOCO, NO_MUJOCO = _python("KNUCKLE_MUJOCO", "MuJoCo")
 
 
 def answered(python: str, script: Path, questions: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,8 +62,9 @@ def test_a_quick_table_of_one_part(tmp_path: Path, capsys: pytest.CaptureFixture
     kept = tmp_path / "made" / "bench.json"
     assert run.main(["--quick", "--only", "kinematics", "--json", str(kept)]) == 0
     told = json.loads(kept.read_text(encoding="utf-8"))
-    rows = told["parts"]["kinematics"]["rows"]
-    assert [row["size"] for row in rows] == list(run.module("kinematics").QUICK)
+    part = told["parts"]["kinematics"]
+    rows = [row for row in part["rows"] if row["what"] == "a pose of a chain"]
+    assert [row["size"] for row in rows] == part["sizes"] == list(run.module("kinematics").QUICK)
     assert all(row["ratio"] > 0 and row["verdict"] == "" for row in rows)
     assert told["parts"]["kinematics"]["growth"]
     assert rows[0]["what"] in capsys.readouterr().out
@@ -84,7 +85,10 @@ def test_a_part_that_dies_is_told_and_fails(
     told = capsys.readouterr().out
     assert "no room" in told
     assert "missed: a pass, 9 bodies: 1.5 (bar 1)" in told
-    assert "no room" in json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))["trouble"][0]
+    (part,) = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))["parts"].values()
+    assert "no room" in part["wrong"]
+    assert part["sizes"] == list(run.module("kinematics").SIZES)
+    assert len(part["rows"]) == 1, "what it had by then is kept"
 
 
 @pytest.mark.parametrize(("words", "code"), [([], 0), (["--strict"], 1)])
@@ -92,5 +96,5 @@ def test_a_missed_bar_fails_only_where_that_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], code: int
 ) -> None:
     row = Row("a pass", 9, "bodies", 3.0, 2.0, bar=1.0)
-    monkeypatch.setattr(run, "apart", lambda part, words, folder: ([row], ""))
+    monkeypatch.setattr(run, "apart", lambda part, words, folder, patience: ([row], ""))
     assert run.main(["--only", "kinematics", "--json", str(tmp_path / "bench.json"), *words]) == code

@@ -42,7 +42,8 @@ def run_build(*words: str, python: str = sys.executable, **environ: str) -> subp
 
 
 def test_every_requirement_is_pinned(build: ModuleType) -> None:
-    for recipe in (*build.BLENDERS.values(), build.TOOLS, build.DOCS, *build.REFERENCES.values()):
+    compared = (*build.REFERENCES.values(), *build.BENCH_REFERENCES.values())
+    for recipe in (*build.BLENDERS.values(), build.TOOLS, build.DOCS, *compared):
         for requirement in recipe.requirements:
             assert "==" in requirement.split(";")[0], requirement
 
@@ -306,7 +307,7 @@ def test_only_a_whole_run_sets_up_what_is_compared_with(
     made: list[bool] = []
     given: list[dict[str, str]] = []
     monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
-    monkeypatch.setattr(build, "references", lambda make: made.append(make) or {"KNUCKLE_IT": "there"})
+    monkeypatch.setattr(build, "references", lambda make, _recipes=None: made.append(make) or {"KNUCKLE_IT": "there"})
     monkeypatch.setattr(build, "other_blenders", dict)
     monkeypatch.setattr(build, "call", lambda python, *words, variables: given.append(variables) or 0)
     build.main([verb])
@@ -314,6 +315,21 @@ def test_only_a_whole_run_sets_up_what_is_compared_with(
     build.main([verb, "-k", "juice"])
     assert made == [True, True, False]
     assert given == [{"KNUCKLE_IT": "there"}] * 3
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_one_command_measures_and_puts_the_table_into_the_manual(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
+    monkeypatch.setattr(build, "references", lambda make, recipes: {name: str(make) for name in recipes})
+    monkeypatch.setattr(build, "call", lambda python, *words, **more: ran.append(words) or (code if more else 0))
+    assert build.main(["bench", "--page", "--strict"]) == code, "what the bench says, the page is written anyway"
+    (_script, *words), page = ran
+    assert words[:2] == ["--strict", "--json"]
+    assert words[2].endswith("speed.json")
+    assert page == ("docs/tables.py",)
 
 
 def test_two_at_once_take_turns(build: ModuleType, tmp_path: Path) -> None:

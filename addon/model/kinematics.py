@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
-from .rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
+from .moves import Carry, Frames, move, split
+from .records import DOF_SIZE, Array, Body, Joint, Mechanism
+from .rotations import frame_with_z, inverse, rotation_vector
 
 #: Poses that are worked out together: more fall out of the processor's cache, fewer cost more calls.
-_BLOCK = 512
+_BLOCK = 2048
 
 
 #: Noted in a joint's ``extra`` where its file has it for closing a loop.
@@ -53,35 +54,45 @@ class Tree:
         joints that it does not name stay at zero. ``root_poses``, shape (poses, roots, 4, 4) or
         (roots, 4, 4), moves the roots from where they were designed. Bodies are relative to their
         joints as the file says; a root stands at its design pose."""
-        world = np.zeros((poses, len(self.mechanism.bodies), 4, 4))
-        world[..., 3, 3] = 1.0
+        # all poses of a number stand side by side; of a large array that is not asked to be zero the system gives large
+        # pages, which come several times as fast
+        world = np.empty((len(self.mechanism.bodies), 4, 4, poses))
+        world[:, 3], world[:, 3, 3] = 0.0, 1.0
         roots = None if root_poses is None else np.broadcast_to(root_poses, (poses, *root_poses.shape[-3:]))
-        steps = [_Step.of(link, coordinates.get(link.joint.id)) for link in self.links]
+        carries = self._carries(coordinates)
         for first in range(0, poses, _BLOCK):
             part = slice(first, min(first + _BLOCK, poses))
-            self._forward_block(world[part], steps, None if roots is None else roots[part], part)
-        return world
+            self._forward_block(world[..., part], carries, None if roots is None else roots[part], part)
+        placed = {*(self.index[root.id] for root in self.roots), *(carry.body for carry in carries)}
+        world[[at for at in range(len(world)) if at not in placed], :3] = 0.0  # a second body of one id
+        return world.transpose(3, 0, 1, 2)
 
-    def _forward_block(self, world: Array, steps: list[_Step], roots: Array | None, part: slice) -> None:
-        """Fill in a block of poses, small enough to stay in the processor's cache."""
-        poses, count = world.shape[:2]
-        columns = np.empty((count, 3, 3, poses))  # [body, column of R, row, pose]: one product turns all poses
-        origins = np.empty((count, 3, poses))
+    def _carries(self, coordinates: Mapping[str, Array]) -> list[Carry]:
+        """The way to every body that is carried."""
+        rest = {at: np.eye(4) for at in (-1, *(self.index[root.id] for root in self.roots))}
+        out = []
+        for link in self.links:
+            ends = -1 if link.carrier is None else self.index[link.carrier], self.index[link.body]
+            out.append(Carry.by(link.joint, coordinates.get(link.joint.id), rest[ends[0]], ends, link.against))
+            rest[ends[1]] = out[-1].rest.pose
+        return out
+
+    def _forward_block(self, world: Array, carries: list[Carry], roots: Array | None, part: slice) -> None:
+        """Fill in a block of poses, small enough to stay in the processor's cache. What carries nothing more is let go:
+        what comes next takes its place there."""
+        frames = {-1: Frames.at(np.eye(4)[None])}
         for number, root in enumerate(self.roots):
-            pose = root.pose[None] if roots is None else roots[:, number]
             at = self.index[root.id]
-            columns[at] = pose[:, :3, :3].transpose(2, 1, 0)
-            origins[at] = pose[:, :3, 3].T
-        for step in steps:
-            if step.carrier is None:
-                start = np.broadcast_to(np.eye(3)[:, :, None], (3, 3, poses)), np.zeros((3, poses))
-            else:
-                at = self.index[step.carrier]
-                start = columns[at], origins[at]
-            at = self.index[step.body]
-            columns[at], origins[at] = step.carry(start, part)
-        world[..., :3, :3] = columns.transpose(3, 0, 2, 1)
-        world[..., :3, 3] = origins.transpose(2, 0, 1)
+            frames[at] = Frames.at(root.pose[None] if roots is None else roots[:, number])
+            frames[at].put(world[at])
+        last = {carry.carrier: number for number, carry in enumerate(carries)}
+        for number, carry in enumerate(carries):
+            own = carry.through(frames[carry.carrier], part)
+            carry.rest.of(own).put(world[carry.body])
+            if last[carry.carrier] == number:
+                del frames[carry.carrier]
+            if carry.body in last:
+                frames[carry.body] = own
 
 
 def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] = ()) -> Tree:
@@ -174,85 +185,6 @@ def _choose_root(
     return max(part, key=lambda body: (body.mass, 0 if directed else len(touching[body.id])))
 
 
-@dataclass(frozen=True)
-class _Step:
-    """From a carrier to the body it carries: through one frame, the coordinates, the other frame back."""
-
-    body: str
-    carrier: str | None
-    entry: Array
-    leave: Array
-    moves: list[tuple[Dof, Array]]
-    against: bool
-
-    @staticmethod
-    def of(link: Link, value: Array | None) -> _Step:
-        joint = link.joint
-        entry, leave = (
-            (joint.frame_child, joint.frame_parent) if link.against else (joint.frame_parent, joint.frame_child)
-        )
-        moves: list[tuple[Dof, Array]] = []
-        if value is not None:
-            moves = _split(joint, np.asarray(value, dtype=np.float64))
-            if link.against:
-                moves = [(dof, -amount) for dof, amount in reversed(moves)]
-        return _Step(link.body, link.carrier, entry, inverse(leave), moves, link.against)
-
-    def carry(self, state: tuple[Array, Array], part: slice) -> tuple[Array, Array]:
-        state = _fixed(state, self.entry)
-        for dof, amount in self.moves:
-            state = _move(state, dof, amount if len(amount) == 1 else amount[part], self.against)
-        return _fixed(state, self.leave)
-
-
-def _split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
-    """A joint's coordinates dealt out to its degrees of freedom, each (poses,) or (poses, size)."""
-    if value.ndim < 2:
-        value = value.reshape(-1, 1)
-    out, at = [], 0
-    for dof in joint.dofs:
-        size = DOF_SIZE[dof.kind]
-        out.append((dof, value[:, at] if size == 1 else value[:, at : at + size]))
-        at += size
-    return out
-
-
-def _fixed(state: tuple[Array, Array], pose: Array) -> tuple[Array, Array]:
-    """Through a constant pose: one product for the rotation's columns and the translation."""
-    columns, origin = state
-    both = pose[:3, :].T @ columns.reshape(3, -1)
-    poses = columns.shape[-1]
-    return both[:3].reshape(3, 3, poses), origin + both[3].reshape(3, poses)
-
-
-def _move(state: tuple[Array, Array], dof: Dof, amount: Array, backwards: bool) -> tuple[Array, Array]:
-    columns, origin = state
-    poses = columns.shape[-1]
-    if dof.kind == "translation":
-        return columns, origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, poses) * amount
-    if dof.kind == "screw":
-        origin = origin + (dof.axis @ columns.reshape(3, -1)).reshape(3, poses) * (amount * dof.pitch)
-    if dof.kind in {"rotation", "screw"}:
-        straight = (dof.axis[0], dof.axis[1]) == (0.0, 0.0) and dof.axis[2] > 0.0
-        align = None if straight else frame_with_z(dof.axis)
-        aligned = columns if align is None else (align.T @ columns.reshape(3, -1)).reshape(3, 3, poses)
-        cos, sin = np.cos(amount), np.sin(amount)
-        spun = np.empty((3, 3, poses))
-        np.multiply(aligned[0], cos, out=spun[0])
-        spun[0] += aligned[1] * sin
-        np.multiply(aligned[1], cos, out=spun[1])
-        spun[1] -= aligned[0] * sin
-        spun[2] = aligned[2]
-        return spun if align is None else (align @ spun.reshape(3, -1)).reshape(3, 3, poses), origin
-    turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (poses, 3, 3))
-    if dof.kind == "free" and not backwards:
-        origin = origin + np.einsum("jip,pj->ip", columns, np.broadcast_to(amount[..., 3:], (poses, 3)))
-    columns = np.einsum("kip,pkj->jip", columns, turn)
-    if dof.kind == "free" and backwards:
-        origin = origin + np.einsum("jip,pj->ip", columns, np.broadcast_to(amount[..., 3:], (poses, 3)))
-    return columns, origin
-
-
 def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
     """Where the joints begin: id -> (1, size of the joint), as ``Tree.forward`` takes it."""
     return {
@@ -305,12 +237,11 @@ def joint_motion(joint: Joint, value: Array) -> Array:
     """``J(q)`` for coordinates of shape (n, size): (n, 4, 4)."""
     value = np.asarray(value, dtype=np.float64).reshape(len(value), -1)
     poses = len(value)
-    state = np.broadcast_to(np.eye(3)[:, :, None], (3, 3, poses)), np.zeros((3, poses))
-    for dof, amount in _split(joint, value):
-        state = _move(state, dof, amount, False)
+    frames = Frames.at(np.eye(4)[None])
+    for dof, amount in split(joint, value):
+        frames = move(frames, dof, amount, False)
     out = np.zeros((poses, 4, 4))
-    out[:, :3, :3] = state[0].transpose(2, 1, 0)
-    out[:, :3, 3] = state[1].T
+    frames.put(out.transpose(1, 2, 0))
     out[:, 3, 3] = 1.0
     return out
 

@@ -6,10 +6,15 @@ import gc
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import bpy
 
 import addon
+from addon import formats
+from addon.blender.build import BuildOptions, build
+from addon.blender.model_parts import rig_in
 
 Work = Callable[[], object]
 
@@ -20,6 +25,18 @@ def fresh() -> None:
     if not addon.is_registered():
         addon.register()
     gc.collect()
+
+
+def fresh_model(text: str, **options: Any) -> bpy.types.Object:
+    """A file with nothing but a model in it, without its gait: its armature, active. ``options`` are those of its
+    build."""
+    fresh()
+    made = build(formats.loads(text.encode(), "model"), bpy.context, replace(BuildOptions(gait=False), **options))
+    rig = rig_in(made)
+    assert rig is not None
+    bpy.context.view_layer.objects.active = rig
+    bpy.context.view_layer.update()
+    return rig
 
 
 def nothing() -> None:

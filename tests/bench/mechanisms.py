@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from pathlib import Path
 
 from addon import formats
@@ -61,10 +62,10 @@ def bare(count: int, depth: int = 8) -> Mechanism:
     return mechanism
 
 
-def written(folder: Path, count: int, depth: int = 8) -> dict[str, Path]:
-    """The star of ``count`` bodies in every format, without its gait."""
+def written(folder: Path, count: int, depth: int = 8, only: Collection[str] = EXTENSIONS) -> dict[str, Path]:
+    """The star of ``count`` bodies in every format, or some ``only``, without its gait."""
     mechanism = bare(count, depth)
-    paths = {name: folder / f"star{count}_{depth}{extension}" for name, extension in EXTENSIONS.items()}
+    paths = {name: folder / f"star{count}_{depth}{EXTENSIONS[name]}" for name in only}
     for name, path in paths.items():
         formats.save(mechanism, path, name)
     return paths

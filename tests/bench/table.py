@@ -119,6 +119,8 @@ def grouped(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
     return out
 
 
+#: How a line begins that a part prints of what it cannot compare with.
+NOTE = "not compared: "
 HEADING = f"{'':4}{'size':20} {'value':>10}     {'floor':>9} {'ratio':>8} {'bar':>9}"
 
 
@@ -153,10 +155,20 @@ def judged(rows: Sequence[Row]) -> int:
     return sum(row.bar is not None for row in rows) + sum(each.bar is not None for each in growth(rows))
 
 
-def as_json(rows: Mapping[str, Sequence[Row]], told: Mapping[str, Any]) -> str:
-    """The whole table: what it was measured with, and the rows and growths of each part."""
+@dataclass(frozen=True)
+class Run:
+    """How a part was measured: of which sizes, in how many seconds by the clock, and what went wrong."""
+
+    sizes: list[int]
+    seconds: float
+    wrong: str = ""
+
+
+def as_json(rows: Mapping[str, Sequence[Row]], told: Mapping[str, Any], ran: Mapping[str, Run]) -> str:
+    """The whole table: what it was measured with, and how, the rows and the growths of each part."""
     parts = {
         part: {
+            **asdict(ran[part]),
             "rows": [{**asdict(row), "ratio": row.ratio, "verdict": row.verdict} for row in found],
             "growth": [{**asdict(each), "verdict": each.verdict} for each in growth(found)],
         }

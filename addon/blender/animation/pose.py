@@ -19,11 +19,15 @@ _SAME = 1e-3
 #: Cosine of a middle angle below which the outer two cannot be told apart in 32 bits.
 _LOCKED = 1e-3
 
+#: Matrices of bones that are worked out together.
+_MOST_MATRICES = 16_384
+
 Places = NDArray[np.intp]
+_Numbers = NDArray[np.float32]
 
 
 class PoseReader:
-    """Reads the coordinates of channels off an evaluated pose, all bones in one go.
+    """Reads the coordinates of channels off evaluated poses, all bones in one go, and many poses together.
 
     Where several sets of numbers mean one rotation (angles a turn apart, three turns on a bone, a ball), it gives what
     the channels say if they are what poses the bone, else the nearest to what it read before."""
@@ -34,7 +38,7 @@ class PoseReader:
         channels = [channel for joint in dict.fromkeys(c.joint for c in wanted) for channel in every[joint]]
         place = {(channel.joint, channel.number): k for k, channel in enumerate(channels)}
         self._wanted = np.array([place[channel.joint, channel.number] for channel in wanted], dtype=np.intp)
-        self._values = np.zeros(len(channels))
+        self._count = len(channels)
         names = list(dict.fromkeys(channel.bone for channel in channels))
         self._place(names)
         row = {name: number for number, name in enumerate(names)}
@@ -53,30 +57,57 @@ class PoseReader:
         rest = np.array([np.array(pose.bone.matrix_local) for pose in self._rig.pose.bones]).reshape(-1, 4, 4)
         rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
         self._from_rest = np.linalg.inv(rest[self._at]) @ rest[self._carrier]
-        self._buffer = np.empty(len(bones) * 16, dtype=np.float32)
-        self._angles = np.empty(len(bones) * 3, dtype=np.float32)
-        self._quaternions = np.empty(len(bones) * 4, dtype=np.float32)
+        self.most = max(_MOST_MATRICES // max(len(bones), 1), 1)
+        self._seen: list[tuple[_Numbers, _Numbers, _Numbers]] = []
 
     def read(self) -> Array:
         """Coordinates of the current pose, (channels,)."""
+        self.look()
+        return self.taken()[0]
+
+    def look(self) -> None:
+        """Take the current pose, to be worked out by ``taken`` together with others: up to ``most``."""
+        count = len(self._rig.pose.bones)
+        numbers = [np.empty(size * count, dtype=np.float32) for size in (16, 3, 4)]
+        wanted = {"matrix": True, "rotation_euler": True, "rotation_quaternion": bool(self._blocks)}
+        for (name, is_wanted), into in zip(wanted.items(), numbers, strict=True):
+            if is_wanted and len(self._wanted):
+                self._rig.pose.bones.foreach_get(name, into)
+        self._seen.append((numbers[0], numbers[1], numbers[2]))
+
+    def taken(self) -> Array:
+        """Coordinates of the poses that were looked at since, (poses, channels)."""
+        matrices, angles, quaternions = (np.array(each) for each in zip(*self._seen, strict=True))
+        poses = len(self._seen)
+        self._seen.clear()
+        values = np.zeros((poses, self._count))
         if not len(self._wanted):
-            return np.zeros(0)
-        self._rig.pose.bones.foreach_get("matrix", self._buffer)
-        self._rig.pose.bones.foreach_get("rotation_euler", self._angles)
-        told = self._angles.reshape(-1, 3)[self._at].astype(np.float64)
-        pose = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
-        pose = np.concatenate([pose, np.eye(4)[None]])
-        local = self._from_rest @ np.linalg.inv(pose[self._carrier]) @ pose[self._at]
+            return values[:, self._wanted]
+        told = angles.reshape(poses, -1, 3)[:, self._at].astype(np.float64)
+        pose = matrices.reshape(poses, -1, 4, 4).swapaxes(2, 3).astype(np.float64)
+        pose = np.concatenate([pose, np.broadcast_to(np.eye(4), (poses, 1, 4, 4))], axis=1)
+        local = self._from_rest @ affine_inverse(pose[:, self._carrier]) @ pose[:, self._at]
         channels, rows, index = self._slides
-        self._values[channels] = local[rows, index, 3]
+        values[:, channels] = local[:, rows, index, 3]
         for turns in self._turns:
-            self._values[turns.channels] = turns.read(local[turns.rows, :3, :3], told[turns.rows])
-        if self._blocks:
-            self._rig.pose.bones.foreach_get("rotation_quaternion", self._quaternions)
-            written = self._quaternions.reshape(-1, 4)[self._at].astype(np.float64)
-            for blocks in self._blocks:
-                self._values[blocks.channels] = blocks.read(local[blocks.rows], written[blocks.rows])
-        return self._values[self._wanted]
+            values[:, turns.channels] = turns.read(local[:, turns.rows, :3, :3], told[:, turns.rows])
+        for blocks in self._blocks:
+            written = quaternions.reshape(poses, -1, 4)[:, self._at[blocks.rows]].astype(np.float64)
+            for number in range(poses):
+                values[number, blocks.channels] = blocks.read(local[number, blocks.rows], written[number])
+        return values[:, self._wanted]
+
+
+def affine_inverse(poses: Array) -> Array:
+    """The inverses of poses (..., 4, 4) that may be scaled and sheared; of one that is scaled to nothing no numbers."""
+    x, y, z, origin = (poses[..., :3, column] for column in range(4))
+    rows = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows /= np.einsum("...i,...i", x, rows[..., 0, :])[..., None, None]
+    out = np.zeros(poses.shape)
+    out[..., :3, :3], out[..., 3, 3] = rows, 1.0
+    out[..., :3, 3] = -np.einsum("...ij,...j", rows, origin)
+    return out
 
 
 @dataclass
@@ -119,18 +150,19 @@ class _Turns:
         return 1.0 if (second - first) % 3 == 1 else -1.0
 
     def read(self, rotation: Array, told: Array) -> Array:
-        """The angles (n, turns) of rotations (n, 3, 3), of all that mean the same: those that the bones' Euler channels
-        (n, 3) tell, if they do, else the nearest to what was read before."""
-        found = self.angles(rotation)
-        count = found.shape[1]
-        told = told[:, self.columns[:count]]
-        own = self.nearest(found, told)
-        strange = np.abs(own - told).max(axis=1) > _SAME
-        if strange.any():
-            own[strange] = self.nearest(
-                found[strange], np.zeros(count) if self.before is None else self.before[strange]
-            )
-        self.before = own
+        """The angles (poses, n, turns) of rotations (poses, n, 3, 3), of all that mean the same: those that the bones'
+        Euler channels (poses, n, 3) tell, if they do, else the nearest to what was read before."""
+        count = self.channels.shape[1]
+        found = self.angles(rotation.reshape(-1, 3, 3))
+        told = told[..., self.columns[:count]]
+        own = self.nearest(found, told.reshape(-1, count)).reshape(told.shape)
+        strange = np.abs(own - told).max(axis=2) > _SAME
+        found, before = found.reshape(told.shape), self.before
+        for number in np.flatnonzero(strange.any(axis=1)).tolist():  # one after the other: each is near to the last
+            rows = strange[number]
+            last = own[number - 1] if number else before
+            own[number, rows] = self.nearest(found[number, rows], np.zeros(count) if last is None else last[rows])
+        self.before = own[-1]
         return own
 
     def angles(self, rotation: Array) -> Array:

@@ -40,9 +40,16 @@ def after_step(*_args: Any) -> None:
 
 @persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """After every change of the scene: see whether bones of models have other names."""
-    if depsgraph.id_type_updated("ARMATURE"):
+    """After every change of the scene: see whether bones of models have other names. Blender tells alike of names and
+    of poses; while something is dragged in the view it is poses, and the change that ends it is told as well."""
+    if depsgraph.id_type_updated("ARMATURE") and not _is_dragging():
         _look_at_names()
+
+
+def _is_dragging() -> bool:
+    """Whether the user moves, turns or scales something at this moment."""
+    window = bpy.context.window
+    return window is not None and any(each.bl_idname.startswith("TRANSFORM_OT_") for each in window.modal_operators)
 
 
 def _look_at_names() -> None:

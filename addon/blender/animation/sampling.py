@@ -70,10 +70,13 @@ def pose_values(
     with _posed(rig):
         reader = PoseReader(rig, channels)
         try:
-            for number, frame in enumerate(frames):
-                whole = int(np.floor(frame))
-                scene.frame_set(whole, subframe=float(frame - whole))
-                values[number] = reader.read()
+            for first in range(0, len(frames), reader.most):
+                part = frames[first : first + reader.most]
+                for frame in part:
+                    whole = int(np.floor(frame))
+                    scene.frame_set(whole, subframe=float(frame - whole))
+                    reader.look()
+                values[first : first + len(part)] = reader.taken()
         finally:
             scene.frame_set(before[0], subframe=before[1])
     return values

@@ -91,6 +91,8 @@ class _Patch:
 
     def _moved(self) -> dict[float, float]:
         """New times of rows in whose old time no servo has a key any more."""
+        if all(map(self._has_its_times, range(len(self.columns)))):
+            return {}
         shared = [(servo, column) for servo, column in enumerate(self.columns) if column is not None]
         weights = np.random.default_rng(0).uniform(1.0, 2.0, len(self.columns))
         old = _signatures((self.before[column], weights[servo]) for servo, column in shared)
@@ -105,6 +107,11 @@ class _Patch:
         found = {float(was): float(now) for was, now in pairs if was != now}
         return found if self._in_order(found) else {}
 
+    def _has_its_times(self, servo: int) -> bool:
+        """Whether a servo's keys stand at the times at which they stood."""
+        column = self.columns[servo]
+        return column is not None and np.array_equal(self.before[column].times, self.motion.trajectories[servo].times)
+
     def _in_order(self, moved: dict[float, float]) -> bool:
         """Whether rows, those without keys too, stay in the order of their times."""
         times = [moved.get(time, time) for time in self.document.times.tolist()]
@@ -112,6 +119,8 @@ class _Patch:
 
     def _fill(self, lines: dict[float, list[_Line]], servo: int, column: int | None) -> None:
         """Put a servo's values into cells, into new rows where there are none for them."""
+        if column is not None and self._has_its_times(servo) and self._fill_alike(lines, servo, column):
+            return
         wanted: dict[float, list[float]] = {}
         for (time, _), value in sorted(self.wanted[servo].items()):
             wanted.setdefault(time, []).append(value)
@@ -125,6 +134,21 @@ class _Patch:
             for line, value in zip(chosen, values, strict=True):
                 if not line.holds(column) or line.old[column] != value:
                     line.changes[servo] = value
+
+    def _fill_alike(self, lines: dict[float, list[_Line]], servo: int, column: int) -> bool:
+        """The same where there is one row at a time, and keys are in the cells that were filled; whether it is so."""
+        document, wanted = self.document, self.wanted[servo]
+        filled = np.flatnonzero(~np.isnan(document.table[:, column]))
+        if len(lines) != len(document.rows) or len(filled) != len(wanted):
+            return False
+        times = document.times[filled]
+        values = np.fromiter(wanted.values(), np.float64, len(wanted))
+        if not np.array_equal(times, np.fromiter((time for time, _ in wanted), np.float64, len(wanted))):
+            return False
+        for number in np.flatnonzero(values != document.table[filled, column]).tolist():
+            (line,) = lines[float(times[number])]
+            line.changes[servo] = float(values[number])
+        return True
 
     # -------------------------------------------------------------- their text
 

@@ -15,7 +15,7 @@ from tests.bench.measuring import fresh, nothing, rounds, seconds, timed
 from tests.bench.mechanisms import written
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 BAR, GROWTH, JUDGED = 1.0, 1.25, 1000
 
 

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import bpy
 
-from addon import formats
 from addon.blender.access import settings
 from addon.blender.animation.gait import bake_gait
-from addon.blender.build import BuildOptions, build
-from addon.blender.model_parts import rig_in
 from addon.blender.render import FilmOptions, open_stage, prepare, render_frames
 from addon.blender.render.studio import hushed
-from tests.bench.measuring import fresh, nothing, seconds
+from tests.bench.measuring import fresh_model, nothing, seconds
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 
@@ -31,8 +28,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
 
 
 def _of(frames: int, folder: Path) -> Iterator[Row]:
-    fresh()
-    rig = rig_in(build(formats.loads(star(31).encode(), "star.jm"), bpy.context, BuildOptions(gait=False)))
+    rig = fresh_model(star(31))
     scene = bpy.context.scene
     scene.render.fps, scene.frame_end = int(RATE), frames
     bake_gait(scene, rig, 1, frames)

@@ -10,9 +10,8 @@ import numpy as np
 
 from addon.blender import compat
 from addon.blender.animation.gait import bake_gait
-from tests.bench.measuring import in_turn, nothing
+from tests.bench.measuring import fresh_model, in_turn, nothing
 from tests.bench.mechanisms import star
-from tests.bench.speed.motion import fresh
 from tests.bench.table import Row
 
 SIZES, QUICK = (500, 5000, 50_000), (20, 40, 80)
@@ -21,7 +20,7 @@ SERVOS = 30
 
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Seconds per bake of so many frames: the gait is worked out, and has a key in each that is not on a line."""
-    rig = fresh(star(SERVOS + 1))
+    rig = fresh_model(star(SERVOS + 1))
     scene = bpy.context.scene
     for frames in sizes:
         action = bake_gait(scene, rig, 1, frames)

@@ -11,14 +11,11 @@ from typing import Any
 
 import bpy
 
-from addon import formats
-from addon.blender.build import BuildOptions, build
-from addon.blender.model_parts import rig_in
-from tests.bench.measuring import fresh
+from tests.bench.measuring import fresh, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 10_000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 400, 1600), (100, 1000, 10_000), (10, 20, 40)
 #: Of the model that stands beside the objects.
 BODIES = 101
 #: The most of what Blender itself takes for the same, or of a 60th of a second where it takes less than that.
@@ -38,9 +35,10 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
 
 
 def _beside(count: int, model: str) -> Iterator[Row]:
-    fresh()
-    if model != "none":
-        build(formats.loads(star(BODIES).encode(), "star.jm"), bpy.context, BuildOptions(gait=False))
+    if model == "none":
+        fresh()
+    else:
+        fresh_model(star(BODIES))
     mesh, scene = bpy.data.meshes.new("plain"), bpy.context.scene
     objects = [bpy.data.objects.new(f"plain {number}", mesh) for number in range(count)]
     for obj in objects:
@@ -66,9 +64,7 @@ def _beside(count: int, model: str) -> Iterator[Row]:
 
 
 def _posed(count: int) -> Row:
-    fresh()
-    options = BuildOptions(gait=False, physics=False)
-    rig = rig_in(build(formats.loads(star(count + 1).encode(), "star.jm"), bpy.context, options))
+    rig = fresh_model(star(count + 1), physics=False)
     pose = rig.pose.bones[count // 2]
 
     def act() -> None:

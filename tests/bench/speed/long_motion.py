@@ -17,8 +17,9 @@ from addon.blender.edit.twins import link_twins
 from addon.blender.model_parts import parts
 from addon.model.records import Motion, Trajectory
 from addon.plot.motions import motion_picture
+from tests.bench.measuring import fresh_model
 from tests.bench.mechanisms import star
-from tests.bench.speed.motion import FRAME, fresh
+from tests.bench.motion_files import FRAME
 from tests.bench.table import Row
 
 #: A million keys at the largest.
@@ -43,7 +44,7 @@ def _of(keys: int, folder: Path) -> Iterator[Row]:
     names = ",".join(f"Hinge {number}" for number in range(1, SERVOS + 1))
     table = np.column_stack([np.arange(keys) * FRAME, values])
     np.savetxt(source, table, fmt="%.6g", delimiter=",", header=f"time,{names}", comments="")
-    rig = fresh(star(SERVOS + 1))
+    rig = fresh_model(star(SERVOS + 1))
     scene = bpy.context.scene
     _pair(rig)
     steps: dict[str, Callable[[], Any]] = {

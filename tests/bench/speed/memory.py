@@ -12,7 +12,7 @@ from addon import formats
 from tests.bench.mechanisms import written
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 BAR, JUDGED = 1.5, 1000
 #: Says how many MB more a process took at most after it did something than before; Linux counts in kB, macOS in bytes.
 _SCRIPT = """

@@ -3,6 +3,8 @@ the scene costs while it is on, and while it is off."""
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,34 +12,28 @@ from typing import Any
 import bpy
 import gpu
 
-from addon import formats
 from addon.blender import compat
-from addon.blender.build import BuildOptions, build
 from addon.blender.edit import marks
-from addon.blender.model_parts import rig_in
 from addon.blender.ui import overlay
-from tests.bench.measuring import again, fresh
+from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 SIZE = (1280, 800)
 
 
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Seconds per rebuild and per draw of all kinds at once; and per pose, beside the same pose with nothing on."""
     for joints in sizes:
-        yield from _of(joints)
+        rig = fresh_model(star(joints + 1))
+        yield from marked(rig.pose.bones[joints // 2], joints, "joints", "", 0.002 if joints == 1000 else None)
 
 
-def _of(joints: int) -> Iterator[Row]:
-    fresh()
-    text = star(joints + 1).encode()
-    rig = rig_in(build(formats.loads(text, "star.jm"), bpy.context, BuildOptions(gait=False)))
-    bpy.context.view_layer.update()
+def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: float | None = None) -> Iterator[Row]:
+    """The rows of all the scene's models, of which ``pose`` is a bone."""
     compat.ready_gpu()
     scene, wish = bpy.context.scene, overlay.overlay_of(bpy.context.scene)
-    pose = rig.pose.bones[joints // 2]
 
     def posed() -> None:
         pose.rotation_euler[2] += 0.01
@@ -51,21 +47,39 @@ def _of(joints: int) -> Iterator[Row]:
     drawing = marks.draw_models(scene, marks.KINDS)
     batched = again(lambda: overlay.batches_of(drawing))
     rebuilt = again(lambda: overlay.batches_of(marks.draw_models(scene, marks.KINDS)))
-    drawn = again(lambda: on_canvas(overlay.batches_of(drawing))) - batched
+    handed, drawn = on_canvas(overlay.batches_of(drawing))
     for kind in marks.KINDS:
         setattr(wish, kind, False)
 
-    yield Row("overlays, gathered anew", joints, "joints", gathered, batched, "making their batches")
-    yield Row("overlays, rebuilt", joints, "joints", rebuilt, off, "a pose without overlays")
-    yield Row("overlays, drawn again", joints, "joints", drawn, bar=0.002 if joints == 1000 else None)
-    yield Row("a pose with overlays on", joints, "joints", on, off, "a pose without overlays")
+    yield Row(f"{whose}overlays, gathered anew", size, unit, gathered, batched, "making their batches")
+    yield Row(f"{whose}overlays, rebuilt", size, unit, rebuilt, off, "a pose without overlays")
+    yield Row(f"{whose}overlays, drawn again", size, unit, handed, bar=bar)
+    yield Row(f"{whose}overlays, drawn again, with what draws them", size, unit, drawn)
+    yield Row(f"{whose}a pose with overlays on", size, unit, on, off, "a pose without overlays")
 
 
-def on_canvas(batches: overlay.Batches) -> None:
-    """Draw into a picture that nobody keeps, and wait for it."""
+class _Undrawn:
+    """Stands in for a batch."""
+
+    def draw(self, shader: Any) -> None:
+        """Draw nothing."""
+
+
+def on_canvas(batches: overlay.Batches, times: int = 7) -> tuple[float, float]:
+    """Draw into a picture that nobody keeps: processor seconds, medians, of all but Blender's own drawing, and with
+    that until the picture is there. Without a graphics card the processor draws it."""
     blender: Any = gpu
     canvas = blender.types.GPUOffScreen(*SIZE)
+    handed, drawn = [], []
+    undrawn: overlay.Batches = [(shader, _Undrawn(), line) for shader, _batch, line in batches]
     with canvas.bind():
-        overlay.draw_batches(batches, SIZE)
-        blender.state.active_framebuffer_get().read_color(0, 0, 1, 1, 4, 0, "UBYTE")
+        for _ in range(times + 1):
+            start = time.process_time()
+            overlay.draw_batches(undrawn, SIZE)
+            handed.append(time.process_time() - start)
+            start = time.process_time()
+            overlay.draw_batches(batches, SIZE)
+            blender.state.active_framebuffer_get().read_color(0, 0, 1, 1, 4, 0, "UBYTE")
+            drawn.append(time.process_time() - start)
     canvas.free()
+    return statistics.median(handed[1:]), statistics.median(drawn[1:])

@@ -9,17 +9,15 @@ from typing import Any
 
 import bpy
 
-from addon import formats
 from addon.blender.animation.gait import bake_gait
-from addon.blender.build import BuildOptions, build
-from addon.blender.model_parts import child_collection, parts, rig_in
+from addon.blender.model_parts import child_collection, parts
 from addon.blender.ui.joint_table import KNUCKLE_UL_joint_table
-from tests.bench.measuring import again, fresh
+from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 from tests.blender.ui.test_panels import panels_of_tab
 
-SIZES, QUICK = (100, 1000, 3000), (5, 10)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 3000), (5, 10)
 #: Seconds for all panels of the tab, and for the joint table's list, of 1,000 joints.
 BAR, JUDGED = 0.05, 1000
 
@@ -40,22 +38,20 @@ class Nowhere:
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Seconds per redraw of the whole tab, of its slowest panel, and of the joint table's list."""
     for joints in sizes:
-        yield from _of(joints)
+        rig = fresh_model(star(joints + 1))
+        bake_gait(bpy.context.scene, rig, 1, 20)
+        yield from redrawn(rig, joints, "joints", "", BAR if joints == JUDGED else None)
 
 
-def _of(joints: int) -> Iterator[Row]:
-    fresh()
-    text = star(joints + 1).encode()
-    rig = rig_in(build(formats.loads(text, "star.jm"), bpy.context, BuildOptions(gait=False)))
-    bake_gait(bpy.context.scene, rig, 1, 20)
+def redrawn(rig: bpy.types.Object, size: int, unit: str, whose: str, bar: float | None = None) -> Iterator[Row]:
+    """The rows of a model, one of its joints active."""
     bpy.context.view_layer.objects.active = parts(rig, "JOINT")[0]
     took = {cls.__name__: again(lambda cls=cls: _draw(cls)) for cls in panels_of_tab()}
     worst = max(took, key=lambda name: took[name])
-    bar = BAR if joints == JUDGED else None
-    yield Row("redraw: all panels of the tab", joints, "joints", sum(took.values()), bar=bar, growth_bar=1.25)
-    yield Row(f"redraw: {worst}", joints, "joints", took[worst])
+    yield Row(f"{whose}redraw: all panels of the tab", size, unit, sum(took.values()), bar=bar, growth_bar=1.25)
+    yield Row(f"{whose}redraw: {worst}", size, unit, took[worst])
     listed = again(lambda: _filter(rig))
-    yield Row("redraw: the joint table's list", joints, "joints", listed, bar=bar, growth_bar=1.25)
+    yield Row(f"{whose}redraw: the joint table's list", size, unit, listed, bar=bar, growth_bar=1.25)
 
 
 def _draw(cls: Any) -> None:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from addon import formats
 from addon.model.report import FormatError
 from tests.bench.measuring import seconds
 from tests.bench.mechanisms import written
-from tests.bench.table import Row
+from tests.bench.peers import asking
+from tests.bench.table import NOTE, Row
 from tests.references import CORPUS, DARTPY, NO_DARTPY, NO_RING, RING
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 ROUNDS = 5
 #: A load of more seconds is repeated once only.
 LONG = 5.0
@@ -56,26 +55,6 @@ def walk(path: Path) -> int:
     return count
 
 
-@contextmanager
-def peer(program: str, python: str) -> Iterator[Callable[[Path], float]]:
-    """Asks another program for the CPU seconds of one load. ValueError with its words where it cannot load a file."""
-    script = str(Path(__file__).parents[1] / "peer.py")
-    with subprocess.Popen(
-        [python, script, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin and process.stdout
-        asked, told = process.stdin, process.stdout
-
-        def load(path: Path) -> float:
-            print(path.absolute(), file=asked, flush=True)
-            return float(told.readline())
-
-        try:
-            yield load
-        finally:
-            asked.close()
-
-
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Our reading of the same mechanism from each format, beside a plain walk and the format's own program, and that of
     the largest real files."""
@@ -92,14 +71,18 @@ def against_peer(format: str, files: Iterable[tuple[str, int, Path]]) -> Iterato
     """Our reading of files beside that of the format's own program. Files that this cannot load are left out."""
     program, python, missing = PEERS[format]
     if not python:
-        print(f"reading {format} is not compared: {missing}")
+        print(f"{NOTE}reading {format}, {missing}")
         return
-    with peer(program, python) as load:
+    with asking(python, "peer.py", program) as ask:
+
+        def load(path: Path) -> float:
+            return ask(str(path.absolute()))
+
         for what, bodies, path in files:
             try:
                 first = load(path)
             except ValueError as error:
-                print(f"{program} does not load {path.name}: {error}")
+                print(f"{NOTE}{program} does not load {path.name}: {error}")
                 continue
             rounds = ROUNDS if first < LONG else 1
             pairs = [(seconds(lambda path=path: formats.load(path)), load(path)) for _ in range(rounds)]

@@ -10,29 +10,27 @@ from typing import Any
 
 import bpy
 
-from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.animation import renamed
-from addon.blender.build import BuildOptions, build
 from addon.blender.edit import symmetric
 from addon.blender.edit.twins import link_twins
-from addon.blender.model_parts import parts, rig_in
-from tests.bench.measuring import again, fresh
+from addon.blender.model_parts import parts
+from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
 
-SIZES, QUICK = (100, 1000, 5000), (10, 20, 40)
+SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 
 
 def spent_in(handlers: Sequence[Callable[..., None]], act: Callable[[], None], times: int = 20) -> float:
-    """Seconds that handlers of Blender's take of an act, at the median."""
+    """Processor seconds that handlers of Blender's take of an act, at the median."""
     spent = [0.0]
 
     def watched(handler: Callable[..., None]) -> Callable[..., None]:
         def run(*args: Any) -> None:
-            begin = time.perf_counter()
+            begin = time.thread_time()
             handler(*args)
-            spent[-1] += time.perf_counter() - begin
+            spent[-1] += time.thread_time() - begin
 
         return run
 
@@ -55,9 +53,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
 
 
 def _of(count: int) -> Iterator[Row]:
-    fresh()
-    options = BuildOptions(gait=False, physics=False)
-    rig = rig_in(build(formats.loads(star(count + 1).encode(), "star.jm"), bpy.context, options))
+    rig = fresh_model(star(count + 1), physics=False)
     bodies = [obj for obj in parts(rig, "BODY") if not record_of(obj).twin]
     for first, second in zip(bodies[1::2], bodies[2::2], strict=False):
         link_twins(first, second)
@@ -105,9 +101,7 @@ def _of(count: int) -> Iterator[Row]:
 
 def _twins_made(count: int) -> Row:
     """Half of a model, all of it selected, and the operator that makes the other half."""
-    fresh()
-    options = BuildOptions(gait=False, physics=False)
-    rig = rig_in(build(formats.loads(star(count // 2 + 1).encode(), "star.jm"), bpy.context, options))
+    rig = fresh_model(star(count // 2 + 1), physics=False)
     bodies = parts(rig, "BODY")
     for obj in bodies[1:]:
         obj.select_set(True)

@@ -1,0 +1,69 @@
+"""Poses that are read many at a time are what they are one at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.model.rotations import inverse, rotation_matrix
+
+LAMP = Path(__file__).resolve().parents[3] / "sample_models/desk_lamp/desk_lamp.skel"
+FRAMES = list(range(1, 25))
+
+
+def lamp() -> Any:
+    """A lamp whose shoulder a driver turns four times round, and whose arm reaches by IK for what moves."""
+    import bpy
+
+    from addon import formats
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.model_parts import rig_in
+
+    rig = rig_in(build(formats.load(LAMP), bpy.context, BuildOptions(physics=False)))
+    bones = rig.pose.bones
+    bones["shoulder"].driver_add("rotation_euler", 2).driver.expression = "frame"
+    goal = bpy.data.objects.new("goal", None)
+    bpy.context.scene.collection.objects.link(goal)
+    goal.driver_add("location", 0).driver.expression = "0.3*sin(frame)"
+    reach = next(bone for bone in bones if bone.name.startswith("neck")).constraints.new("IK")
+    reach.target, reach.chain_count = goal, 2
+    bpy.context.view_layer.update()
+    return rig
+
+
+def test_many_poses_are_read_as_one_after_the_other(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpy
+
+    from addon.blender.animation.pose import PoseReader
+    from addon.blender.animation.sampling import pose_values
+    from addon.blender.channels import servo_channels
+
+    rig = lamp()
+    channels = [channel for own in servo_channels(rig).values() for channel in own]
+    together = pose_values(rig, bpy.context.scene, channels, FRAMES)
+    reader = PoseReader(rig, channels)
+    single = []
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+        single.append(reader.read())
+    assert np.abs(together - single).max() < 1e-12
+    assert np.ptp(together, axis=0).max() > 4.0 * np.pi, "it counts whole turns"
+    monkeypatch.setattr("addon.blender.animation.pose._MOST_MATRICES", 7 * len(rig.pose.bones))
+    assert np.abs(pose_values(rig, bpy.context.scene, channels, FRAMES) - together).max() < 1e-12, "in parts"
+
+
+def test_the_inverse_of_what_is_scaled_and_sheared() -> None:
+    from addon.blender.animation.pose import affine_inverse
+
+    random = np.random.default_rng(1)
+    poses = np.zeros((5, 4, 4))
+    poses[:, :3] = random.uniform(-1.0, 1.0, (5, 3, 4))
+    poses[:, 3, 3] = 1.0
+    assert np.abs(affine_inverse(poses) @ poses - np.eye(4)).max() < 1e-12
+    rigid = poses.copy()
+    rigid[:, :3, :3] = rotation_matrix(random.uniform(-1.0, 1.0, (5, 3)))
+    assert np.abs(affine_inverse(rigid) - inverse(rigid)).max() < 1e-14
+    assert not np.isfinite(affine_inverse(np.zeros((1, 4, 4)))).all(), "scaled to nothing"
