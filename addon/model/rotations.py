@@ -11,12 +11,27 @@ from .records import Array
 
 def inverse(pose: Array) -> Array:
     """The inverse of rigid poses of shape (..., 4, 4)."""
+    if pose.ndim == 2:
+        return _inverse_of_one(pose)
     out = np.zeros(pose.shape)  # methods and not functions of numpy: most are asked for one by one
     turn = pose[..., :3, :3].swapaxes(-1, -2)
     out[..., :3, :3] = turn
     out[..., :3, 3] = -np.einsum("...ij,...j->...i", turn, pose[..., :3, 3])
     out[..., 3, 3] = 1.0
     return out
+
+
+def _inverse_of_one(pose: Array) -> Array:
+    """The inverse of a single pose (4, 4), in a third of the time: readers ask for many, one by one."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
+    return np.array(
+        [
+            [a, d, g, -(a * x + d * y + g * z)],
+            [b, e, h, -(b * x + e * y + h * z)],
+            [c, f, i, -(c * x + f * y + i * z)],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
 
 
 def frame_with_z(axis: Array) -> Array:

@@ -10,7 +10,8 @@ from ..jsonedits import Edits, same
 from ..jsontext import Node
 from . import write
 from .document import PLACEMENT, Document, Key
-from .lower import Lowered, Lowering, Part
+from .lower import Lowering
+from .parts import Lowered, Part
 from .read import End, Placed
 from .table import FIXED, FRAME, MARK, SEPARATOR, Row
 
@@ -187,7 +188,7 @@ class _Patch:
             if same(_plain(before.get(name)), _plain(value)):
                 continue
             changed = True
-            node = placed.places.get(name)
+            node = placed.at(name)
             if value is None or (name == MARK and not value):
                 if node is not None:
                     self.edits.delete(node)

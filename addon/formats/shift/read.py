@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...model.report import FormatError, Report
 from ..jsontext import Node
-from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Row, Table
+from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Given, Path, Table
 
 #: The node of a body's name, or path, and that of its frame's; one of a pair written as a single text is None.
 
 
-@dataclass
+@dataclass(slots=True)
 class End:
     """One end of a joint as it is written: a path to a body, and a frame on it. ``whole`` is the node of both."""
 
@@ -26,17 +27,27 @@ class End:
     frame_node: Node | None
 
 
-@dataclass
+@dataclass(slots=True)
 class Placed:
-    """An element's row, and where each of its values stands."""
+    """An element's row, and the paths in it at which the values stand that it has."""
 
     table: Table
     node: Node
-    row: Row
-    places: dict[str, Node]
+    row: Given
+    places: dict[str, Path]
     assembly: str
-    line: int
-    ends: list[End] = field(default_factory=list)
+    reader: Reader
+    ends: Sequence[End] = ()
+
+    def at(self, name: str) -> Node | None:
+        """The node of a value; None where the element has none."""
+        path = self.places.get(name)
+        return None if path is None else self.node.get(*path)
+
+    @property
+    def line(self) -> int:
+        """The line on which it begins."""
+        return self.reader.line(self.node)
 
     @property
     def where(self) -> str:
@@ -59,12 +70,12 @@ class Reader:
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
-        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        self._breaks = [match.start() for match in re.finditer("\n", text)]
         self.unknown: Counter[str] = Counter()
 
     def line(self, node: Node) -> int:
         """The line on which a node begins, 1 is the first."""
-        return bisect_right(self._starts, node.before)
+        return bisect_left(self._breaks, node.before) + 1
 
     def error(self, node: Node, message: str, remedy: str = "") -> FormatError:
         """What is wrong with a node."""
@@ -76,46 +87,47 @@ class Reader:
 
     def elements(self, node: Node | None) -> list[Node]:
         """The objects of a list; a single object counts as a list of one, null and nothing as an empty one."""
-        if node is None or node.value is None:
+        if node is None or node.plain() is None:
             return []
-        if isinstance(node.value, dict):
+        if node.kind is dict:
             return [node]
-        if not isinstance(node.value, list):
+        if node.kind is not list:
             raise self.error(node, "a list is expected here", "Write it as [ ... ].")
         for child in node.value:
-            if not isinstance(child.value, dict):
+            if child.kind is not dict:
                 raise self.error(child, "an object is expected here", "Write it as { ... }.")
         return list(node.value)
 
     def place(self, node: Node, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> Placed:
         """The row of an element. ``more`` are keys beside the table's that mean something. FormatError for a value
         that is not of its kind."""
-        row: Row = {}
-        places: dict[str, Node] = {}
-        written = node.value.keys()
+        row = Given(table)
+        places: dict[str, Path] = {}
+        plain = node.plain()
         for item in table:
-            row[item.name] = item.default
-            found = None
             for path in item.places:
-                if found is None and path[0] in written:
-                    found = node.get(*path)
-            if found is None or found.value is None:
-                if found is not None:
-                    places[item.name] = found
+                value = _found(plain, path)
+                if value is not _ABSENT:
+                    break
+            else:
                 continue
-            value = found.plain()
+            places[item.name] = path
+            if value is None:
+                continue
             if not item.kind.takes(value):
-                raise self.error(found, f"{_shown(value)} is not {item.kind.wanted}", f"Correct {item.name} here.")
-            row[item.name], places[item.name] = value, found
-        if not written <= table.keys:
-            self.unknown.update(key for key in written if key not in table.keys and key not in more)
-        return Placed(table, node, row, places, assembly, self.line(node))
+                place = node.get(*path)
+                assert place is not None
+                raise self.error(place, f"{_shown(value)} is not {item.kind.wanted}", f"Correct {item.name} here.")
+            row[item.name] = value
+        if not plain.keys() <= table.keys:
+            self.unknown.update(key for key in plain if key not in table.keys and key not in more)
+        return Placed(table, node, row, places, assembly, self)
 
     def ends(self, node: Node) -> tuple[list[End], str]:
         """The two ends of an element, parent first, and the dialect they are in; no ends where it has none."""
         pairs = node.get("body_frame_pairs") or node.get("body_frame_pair")
         if pairs is not None:
-            if not isinstance(pairs.value, list) or len(pairs.value) != 2:
+            if pairs.kind is not list or len(pairs.plain()) != 2:
                 raise self.error(pairs, "this is not two pairs of a body and a frame", _PAIRS_REMEDY)
             return [self.end(child) for child in pairs.value], PAIRS
         parent, child = node.get("parent"), node.get("child")
@@ -127,17 +139,17 @@ class Reader:
 
     def end(self, node: Node) -> End:
         """One end: a body and a frame, or one text with both."""
-        value = node.value
-        if isinstance(value, str):
+        value = node.plain()
+        if node.kind is str:
             parts = tuple(value.split(SEPARATOR))
             if len(parts) > 1:
                 return End(parts[:-1], parts[-1], node, None, None)
             return End(parts, ORIGIN, node, None, None)
-        if isinstance(value, list) and len(value) == 2:
-            body, frame = value
-            if isinstance(frame.value, str) and (path := _path_of(body)) is not None:
+        if node.kind is list and len(value) == 2:
+            body, frame = node.value
+            if frame.kind is str and (path := _path_of(body)) is not None:
                 return End(path, frame.value, node, body, frame)
-        raise self.error(node, f"{_shown(node.plain())} is not a body and a frame", _PAIRS_REMEDY)
+        raise self.error(node, f"{_shown(value)} is not a body and a frame", _PAIRS_REMEDY)
 
     def tell_unknown(self) -> None:
         """Say which keys mean nothing here."""
@@ -145,6 +157,16 @@ class Reader:
             if key != "comment":
                 times = f" ({count} times)" if count > 1 else ""
                 self.report.info("kept", f'"{key}"{times} means nothing here; it stays in the file as it is')
+
+
+def _found(plain: Any, path: Path) -> Any:
+    """What stands at a path of a plain value."""
+    for key in path:
+        plain = plain.get(key, _ABSENT) if type(plain) is dict else _ABSENT
+    return plain
+
+
+_ABSENT = object()
 
 
 def _path_of(node: Node) -> tuple[str, ...] | None:

@@ -72,9 +72,26 @@ class Table:
         return {field.name: field for field in self.fields}
 
     @cached_property
+    def defaults(self) -> Row:
+        """A row with every field at its default, not to be changed."""
+        return {field.name: field.default for field in self.fields}
+
+    @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of an element that the table knows."""
         return frozenset(path[0] for field in self.fields for path in field.places)
+
+
+class Given(Row):
+    """A row that holds what an element gives; what it does not is at its default, and takes no room."""
+
+    __slots__ = ("_defaults",)
+
+    def __init__(self, table: Table) -> None:
+        self._defaults = table.defaults
+
+    def __missing__(self, name: str) -> Any:
+        return self._defaults[name]
 
 
 def is_number(value: Any) -> bool:

@@ -19,7 +19,7 @@ from . import geometry, notes
 from .geoms import geoms_of
 from .joints import JOINT_FRAME, note_of_frame, turned_round
 from .mechanism import WORLD_BODY, build
-from .names import free_name, read_name, safe_name
+from .names import read_name, safe_name, unique_names
 from .rows import LinkRow, ModelRow, OmcRow
 from .steps import steps_of
 from .table import joint_kind
@@ -51,7 +51,7 @@ class _Writer:
         self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
         self.tree: Tree = spanning_tree(mechanism)
         self.linked = {link.body for link in self.tree.links}
-        self.names: set[str] = set()
+        self.names = unique_names()
         self.out = ModelRow()
         self.number_of: dict[str | None, int | None] = {None: None}  # of the link that carries a body
         self.joint_of: dict[str, Joint] = {}  # as it is written, from the carrier to the body
@@ -145,13 +145,11 @@ class _Writer:
         return joint
 
     def _name(self, wanted: str) -> str:
-        name = free_name(safe_name(wanted), self.names)
-        self.names.add(name)
-        return name
+        return self.names(safe_name(wanted))
 
     def _frames(self, scenery: Body | None) -> None:
         """Markers where they belong, other frames as frozen bodies."""
-        taken: set[str] = set()
+        names = unique_names()
         for frame in self.mechanism.frames:
             carrier = frame.body if scenery is None or frame.body != scenery.id else None
             if carrier not in self.number_of:
@@ -165,8 +163,7 @@ class _Writer:
                 marker = OmcRow(safe_name(frame.name), str(frame.extra["pos_marker"]), position)
                 self.out.links[number].omcs.append(marker)
                 continue
-            own = free_name(frame.name, taken)
-            taken.add(own)
+            own = names(frame.name)
             row = LinkRow(self._name(frame.name or "frame"), "frozen", number, frame.pose, key=("frame", own, 0))
             row.note = {"frame": {}}
             back = Frame(read_name(row.name), frame.body, frame.pose)
