@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..model.report import FormatError, Report
+from . import jsonstrict
 
 #: Levels beyond which a file is no mechanism but a mistake or an attack.
 DEEPEST = 100
@@ -45,6 +46,15 @@ class Node:
         "_made", "_plain", "after", "before", "end", "kind", "label", "parent", "shadowed", "start", "text", "value",
     )  # fmt: skip
 
+    after: int
+    before: int
+    end: int
+    start: int
+    kind: type
+    value: Any
+    _made: dict[str, Node]
+    _plain: Any
+
     def __init__(self, parent: Node | None, label: str | int, text: str) -> None:
         self.parent, self.label, self.text = parent, label, text
         self.shadowed: Sequence[Node] = ()
@@ -63,7 +73,7 @@ class Node:
         elif name == "_plain":
             self._plain = self._without_nodes()
         elif name == "_made":
-            self._made: dict[str, Node] = {}
+            self._made = {}
         elif name in _PLACES and self.parent is not None:
             self.parent._find_places()
         else:
@@ -130,7 +140,7 @@ class Node:
             if is_object:
                 at = _ANY_KEY.match(text, at).end()  # type: ignore[union-attr]
             child.start = at
-            child.end = child.after = _PASSED(text, at)[1]
+            child.end = child.after = jsonstrict.end_of(text, at)
             comma = _COMMA.match(text, child.end)
             assert comma is not None
             if comma[1]:
@@ -148,71 +158,14 @@ def parse(text: str, path: str, report: Report) -> Node:
 
 
 def _strict(text: str) -> Node | None:
-    """The top value of a text that is JSON to the letter, repeats no key and is nested no deeper than we read; None for
-    any other."""
+    """The top value of strict JSON, None for any other."""
     start = _BLANK.match(text).end()  # type: ignore[union-attr]
-    try:
-        plain, end = _STRICT(text, start)
-    except (ValueError, StopIteration, RecursionError):
+    found = jsonstrict.decoded(text, start, DEEPEST)
+    if found is None or _BLANK.match(text, found[1]).end() < len(text):  # type: ignore[union-attr]
         return None
-    if not _is_blank(text, end) or _is_deep(plain):
-        return None
-    root = Node.of(None, "", text, plain)
-    root.start, root.before, root.end, root.after = start, start, end, end
+    root = Node.of(None, "", text, found[0])
+    root.start, root.before, root.end, root.after = start, start, found[1], found[1]
     return root
-
-
-def _is_blank(text: str, at: int) -> bool:
-    """Whether nothing is left of a text but white space."""
-    return _BLANK.match(text, at).end() == len(text)  # type: ignore[union-attr]
-
-
-def _is_deep(plain: Any) -> bool:
-    """Whether a value is nested deeper than we read."""
-    level = [plain] if type(plain) in _CONTAINERS else []
-    for _ in range(DEEPEST):
-        if not level:
-            return False
-        level = [
-            child
-            for each in level
-            for child in (each.values() if type(each) is dict else each)
-            if type(child) in _CONTAINERS
-        ]
-    return bool(level)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is repeated")
-    return found
-
-
-def _whole(word: str) -> int | float:
-    return int(word) if len(word) < _LONG else _finite(word)
-
-
-def _finite(word: str) -> float:
-    value = float(word)
-    if not math.isfinite(value):
-        raise ValueError(word)
-    return value
-
-
-def _constant(word: str) -> None:
-    raise ValueError(word)
-
-
-_CONTAINERS = frozenset({dict, list})
-#: Whole numbers of so many letters are read as any other number: 64 bits do not hold them.
-_LONG = 19
-#: Python's own readers of one value, which say where it ends: one that takes no more than is in order, and one that
-#: passes over what the first has taken.
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_whole, parse_float=_finite, parse_constant=_constant
-).scan_once
-_PASSED = json.JSONDecoder(object_pairs_hook=len, parse_int=float).scan_once
 
 
 def line_at(text: str, position: int) -> int:
@@ -370,7 +323,7 @@ class _Parser:
             if not math.isfinite(value):
                 raise self._error(f"{_shortened(word)} is too large a number", node)
             self.at = match.end()
-            return int(word) if len(word) < _LONG and word.lstrip("-").isdigit() else value
+            return int(word) if len(word) < jsonstrict.LONG and word.lstrip("-").isdigit() else value
         found = _WORD.match(self.text, self.at)
         if found is None:
             here = self.text[self.at : self.at + 1]

@@ -10,7 +10,6 @@ from ..model.inertia import body_inertia
 from ..model.records import Body, Mechanism
 from ..model.report import FormatError
 
-
 #: So many bodies are looked at together.
 _BLOCK = 1000
 

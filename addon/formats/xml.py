@@ -7,6 +7,8 @@ mechanism.
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -23,7 +25,7 @@ DEEPEST_OF = {"x_xy": 10_000}
 #: The same for the lines of a name.
 LONGEST_TEXT = 20
 
-_TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
+_TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]++)((?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+)(/?)>")
 #: A tag, or what is passed over whole; ``open`` where that has no end.
 _MARKUP = re.compile(
     _TAG.pattern + r"|<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|(?P<open><!--|<!\[CDATA\[|<\?)", re.DOTALL
@@ -35,7 +37,7 @@ _OPAQUE = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass
+@dataclass(slots=True)
 class Span:
     """Where an element stands in the text: ``text[start:end]`` is all of it, ``text[inner:close]`` what is
     between its tags. A self-closed element has ``inner == close == end``."""
@@ -76,6 +78,7 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
 class Standing:
     """What stands in an element of a document."""
 
+    __slots__ = ()
     element: etree._Element
 
     @property
@@ -120,20 +123,48 @@ def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
             return
 
 
-def spans(text: str) -> list[Span]:
-    """The spans of all elements of a well-formed text, in document order."""
-    found: list[Span] = []
-    is_open: list[Span] = []
-    for match, closes in scan(text):
-        if closes:
-            span = is_open.pop()
-            span.close, span.end = match.start(), match.end()
-            continue
-        span = Span(match[2], match.start(), match.end(), match.end(), match.end())
-        found.append(span)
-        if not match[4]:
-            is_open.append(span)
-    return found
+class Spans:
+    """Where all elements of a well-formed text stand, in document order. They are kept as bare numbers: of most nobody
+    asks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.starts, self._inner, self._close, self.ends, self._parents = (array("q") for _ in range(5))
+        is_open: list[int] = []
+        for match in _MARKUP.finditer(text):
+            closes, tag, closed, opens = match.group(1, 2, 4, "open")
+            if tag is None:
+                if opens:
+                    break
+                continue
+            start, end = match.span()
+            if closes:
+                own = is_open.pop()
+                self._close[own], self.ends[own] = start, end
+                continue
+            own = len(self.starts)
+            self._parents.append(is_open[-1] if is_open else -1)
+            self.starts.append(start)
+            for each in (self._inner, self._close, self.ends):
+                each.append(end)
+            if not closed:
+                is_open.append(own)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, number: int) -> Span:
+        start = self.starts[number]
+        match = _TAG.match(self._text, start)
+        assert match is not None
+        return Span(match[2], start, self._inner[number], self._close[number], self.ends[number])
+
+    def around(self, place: int) -> int:
+        """The number of the innermost element that a place in the text is in, -1 for none."""
+        number = bisect_right(self.starts, place) - 1
+        while number >= 0 and self.ends[number] <= place:
+            number = self._parents[number]
+        return number
 
 
 def _parse(text: str, deepest: int) -> etree._Element:

@@ -9,6 +9,12 @@ import numpy as np
 from .records import Array
 
 
+def identical(a: Array, b: Array) -> bool:
+    """Whether two arrays of numbers are the same to the last bit: far quicker than to compare them number by number,
+    and enough to pass over what nobody touched."""
+    return a is b or (a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
 def inverse(pose: Array) -> Array:
     """The inverse of rigid poses of shape (..., 4, 4)."""
     if pose.ndim == 2:

@@ -116,7 +116,7 @@ class _Builder:
         if any(name in placed.places for name in MOMENTS) or not body.mass:
             xx, yy, zz, xy, yz, zx = (float(row[name]) for name in MOMENTS)
             body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-            self._tell_inertia(body, placed)
+            self._tell_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
         if body.mass < 0:
             self.reader.warn("negative-mass", f"{placed.label} has a negative mass", placed.at("mass"))
         body.extra = {
@@ -130,8 +130,8 @@ class _Builder:
         keep.take_body(body, row[MARK])
         return body
 
-    def _tell_inertia(self, body: Body, placed: Placed) -> None:
-        moments = np.linalg.eigvalsh(body.inertia)
+    def _tell_inertia(self, principal: list[float], placed: Placed) -> None:
+        moments = sorted(principal)
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6) - 1e-12 or moments[0] < -1e-12:
             message = f"no real body has the moments of inertia of {placed.label}; they are kept as they are"
             place = next(placed.at(name) for name in MOMENTS if name in placed.places)

@@ -185,7 +185,8 @@ class _Patch:
         """Write the values of one element that differ."""
         missing: Row = {}
         for name, value in now.items():
-            if same(_plain(before.get(name)), _plain(value)):
+            was = before.get(name)
+            if was is value or was == value or same(_plain(was), _plain(value)):
                 continue
             changed = True
             node = placed.at(name)
@@ -193,7 +194,7 @@ class _Patch:
                 if node is not None:
                     self.edits.delete(node)
             elif node is not None:
-                self.edits.update(node, _plain(before.get(name)), _plain(value))
+                self.edits.update(node, _plain(was), _plain(value))
             else:
                 missing[name] = value
         if missing:

@@ -13,18 +13,26 @@ from ...model.report import FormatError, Report
 from ..jsontext import Node
 from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Given, Path, Table
 
-#: The node of a body's name, or path, and that of its frame's; one of a pair written as a single text is None.
-
 
 @dataclass(slots=True)
 class End:
-    """One end of a joint as it is written: a path to a body, and a frame on it. ``whole`` is the node of both."""
+    """One end of a joint as it is written: a path to a body, and a frame on it. ``whole`` is the node of both, which is
+    a ``pair`` of nodes or a single text."""
 
     path: tuple[str, ...]
     frame: str
     whole: Node
-    body_node: Node | None
-    frame_node: Node | None
+    pair: bool
+
+    @property
+    def body_node(self) -> Node | None:
+        """The node of the body's name or path, None where it is in one text with the frame's."""
+        return self.whole.value[0] if self.pair else None
+
+    @property
+    def frame_node(self) -> Node | None:
+        """The same of the frame's name."""
+        return self.whole.value[1] if self.pair else None
 
 
 @dataclass(slots=True)
@@ -104,21 +112,24 @@ class Reader:
         row = Given(table)
         places: dict[str, Path] = {}
         plain = node.plain()
-        for item in table:
-            for path in item.places:
-                value = _found(plain, path)
+        for name, paths in table.paths:
+            for path in paths:
+                value = plain.get(path[0], _ABSENT)
+                for key in path[1:]:
+                    value = value.get(key, _ABSENT) if type(value) is dict else _ABSENT
                 if value is not _ABSENT:
                     break
             else:
                 continue
-            places[item.name] = path
+            places[name] = path
             if value is None:
                 continue
-            if not item.kind.takes(value):
+            kind = table[name].kind
+            if not kind.takes(value):
                 place = node.get(*path)
                 assert place is not None
-                raise self.error(place, f"{_shown(value)} is not {item.kind.wanted}", f"Correct {item.name} here.")
-            row[item.name] = value
+                raise self.error(place, f"{_shown(value)} is not {kind.wanted}", f"Correct {name} here.")
+            row[name] = value
         if not plain.keys() <= table.keys:
             self.unknown.update(key for key in plain if key not in table.keys and key not in more)
         return Placed(table, node, row, places, assembly, self)
@@ -143,12 +154,12 @@ class Reader:
         if node.kind is str:
             parts = tuple(value.split(SEPARATOR))
             if len(parts) > 1:
-                return End(parts[:-1], parts[-1], node, None, None)
-            return End(parts, ORIGIN, node, None, None)
+                return End(parts[:-1], parts[-1], node, False)
+            return End(parts, ORIGIN, node, False)
         if node.kind is list and len(value) == 2:
-            body, frame = node.value
-            if frame.kind is str and (path := _path_of(body)) is not None:
-                return End(path, frame.value, node, body, frame)
+            body, frame = value
+            if type(frame) is str and (path := _path_of(body)) is not None:
+                return End(path, frame, node, True)
         raise self.error(node, f"{_shown(value)} is not a body and a frame", _PAIRS_REMEDY)
 
     def tell_unknown(self) -> None:
@@ -159,18 +170,11 @@ class Reader:
                 self.report.info("kept", f'"{key}"{times} means nothing here; it stays in the file as it is')
 
 
-def _found(plain: Any, path: Path) -> Any:
-    """What stands at a path of a plain value."""
-    for key in path:
-        plain = plain.get(key, _ABSENT) if type(plain) is dict else _ABSENT
-    return plain
-
-
 _ABSENT = object()
 
 
-def _path_of(node: Node) -> tuple[str, ...] | None:
-    value = node.plain()
+def _path_of(value: Any) -> tuple[str, ...] | None:
+    """The path that leads to a body, of its name or of several; None where a value is neither."""
     if isinstance(value, str):
         return tuple(value.split(SEPARATOR))
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):

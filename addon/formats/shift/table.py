@@ -77,6 +77,11 @@ class Table:
         return {field.name: field.default for field in self.fields}
 
     @cached_property
+    def paths(self) -> tuple[tuple[str, tuple[Path, ...]], ...]:
+        """Every field's name, with the places at which it is read."""
+        return tuple((field.name, field.places) for field in self.fields)
+
+    @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of an element that the table knows."""
         return frozenset(path[0] for field in self.fields for path in field.places)

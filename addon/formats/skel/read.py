@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from lxml import etree
 
@@ -18,7 +20,7 @@ _ENDLESS = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
-@dataclass
+@dataclass(slots=True)
 class Placed(Standing):
     """An object of a document: its table, its values by field, and the elements that hold them.
 
@@ -30,7 +32,7 @@ class Placed(Standing):
     row: Row
     places: dict[str, etree._Element]
     id: str = ""
-    parts: list[Placed] = field(default_factory=list)
+    parts: Sequence[Placed] = ()
 
     @property
     def label(self) -> str:
@@ -71,7 +73,13 @@ class Reader:
             item, attribute = spelling
             if path == item.path or item.path not in found:
                 places[item.path] = place
-                row[item.path] = self.value(item, (place.get(attribute) if attribute else place.text) or "", place)
+                text = (place.get(attribute) if attribute else place.text) or ""
+                count = item.kind.count
+                plain = _plain_numbers(text) if count > 0 else ()  # as nearly all values are
+                if plain and len(plain) == count:
+                    row[item.path] = plain[0] if count == 1 else plain
+                else:
+                    row[item.path] = self.value(item, text, place)
                 if path != item.path:
                     what = f"{path} is read as {item.path}"
                     self.note("info", "old-spelling", f"{what}; DART wants it so or does not read it", place)
@@ -87,10 +95,6 @@ class Reader:
     def value(self, item: Field, text: str, element: etree._Element) -> object:
         """What a text says; the field's default, reported, where it says nothing."""
         kind = item.kind
-        if kind.count > 0:
-            plain = _plain_numbers(text)
-            if len(plain) == kind.count:
-                return plain[0] if kind.count == 1 else plain
         if kind is TEXT:
             return text
         text = text.strip()
@@ -185,7 +189,21 @@ class Reader:
 
 def _plain_numbers(text: str) -> tuple[float, ...]:
     """The numbers of a text that holds nothing but finite ones and white space; none where anything is out of the
-    ordinary. ``float`` by itself would also take underscores and the digits of other scripts."""
+    ordinary. Documents say the same few over and over."""
+    return _few_numbers(text) if len(text) < _SHORT else _many_numbers(text)
+
+
+#: Numbers of texts of fewer letters are remembered.
+_SHORT = 40
+
+
+@lru_cache(maxsize=500)
+def _few_numbers(text: str) -> tuple[float, ...]:
+    return _many_numbers(text)
+
+
+def _many_numbers(text: str) -> tuple[float, ...]:
+    """``float`` by itself would also take underscores and the digits of other scripts."""
     try:
         numbers = tuple(map(float, text.split()))
     except ValueError:

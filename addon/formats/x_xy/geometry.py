@@ -14,6 +14,7 @@ import numpy as np
 
 from ...model.records import Array
 from ...model.report import FormatError
+from ...model.rotations import identical
 
 #: Below this, poses and numbers are the same.
 SAME = 1e-12
@@ -111,7 +112,7 @@ def pose_of(position: Sequence[float] | Array, turn: Array) -> Array:
 
 def same(a: Array, b: Array, tolerance: float = SAME) -> bool:
     """Whether two arrays are equal but for rounding."""
-    return bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
+    return identical(a, b) or bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
 
 
 def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, float, float]:

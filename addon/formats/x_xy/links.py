@@ -14,7 +14,7 @@ import numpy as np
 from ...model.kinematics import Link, Tree, spanning_tree
 from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, identity
 from ...model.report import Report
-from ...model.rotations import inverse
+from ...model.rotations import identical, inverse
 from . import geometry, notes
 from .geoms import geoms_of
 from .joints import JOINT_FRAME, note_of_frame, turned_round
@@ -212,6 +212,8 @@ class _Writer:
         for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
             mine, theirs = getattr(body, name), getattr(read_body, name)
             if mine is None or body.id in self.followed:
+                continue
+            if mine == theirs if name == "mass" else identical(mine, theirs):
                 continue
             size = float(np.abs(mine).max()) if amount is None else amount
             if float(np.abs(np.asarray(mine) - np.asarray(theirs)).max()) > 1e-9 * (size or 1.0):

@@ -11,7 +11,7 @@ from lxml import etree
 
 from ...model.records import Mechanism, Source
 from ...model.report import FormatError, Report
-from ..xml import line_of, parse, spans, where_is
+from ..xml import Spans, line_of, parse, where_is
 from . import geometry, notes
 from .mechanism import build
 from .names import is_numeric
@@ -28,7 +28,6 @@ from .table import (
     joint_kind,
 )
 from .values import Reader, Remarks, spell_all
-
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _NOTHING: tuple[etree._Element, ...] = ()
@@ -78,7 +77,7 @@ class _Walk:
     def __init__(self, text: str, root: etree._Element, reader: Reader) -> None:
         self.text, self.root, self.reader = text, root, reader
         self.remarks = reader.remarks
-        found = notes.find(text, spans(text)) if "<!--knuckle" in text else {}
+        found = notes.find(text, Spans(text)) if "<!--knuckle" in text else {}
         self.noted: dict[etree._Element, tuple[notes.Note | None, int, int]] = {}
         if found:
             self.noted = {element: found[i] for i, element in enumerate(root.iter()) if i in found}
