@@ -234,6 +234,7 @@ def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
         huge_tree=huge or deepest > DEEPEST,
         remove_comments=True,
         remove_pis=True,
+        remove_blank_text=True,  # what indents elements takes as much room as they do; no format means anything by it
     )
     return etree.fromstring(text.encode("utf-8", "replace"), parser)
 
