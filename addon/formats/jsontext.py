@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..model.report import FormatError, Report
-from . import jsonstrict
+from . import files, jsonstrict
 
 #: Levels beyond which a file is no mechanism but a mistake or an attack.
 DEEPEST = 100
@@ -154,6 +154,7 @@ _PLACES = frozenset({"after", "before", "end", "start"})
 def parse(text: str, path: str, report: Report) -> Node:
     """The top value of a text. FormatError, with line and path, where it is no JSON; comments, commas at the end of
     lists and repeated keys (the last counts) are read and reported."""
+    files.check_count(text.count("{") + text.count("["), files.MOST_VALUES, "objects and lists", path)
     return _strict(text) or _Parser(text, path, report).document()
 
 

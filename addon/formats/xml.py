@@ -17,6 +17,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from ..model.report import FormatError, Report
+from . import files
 
 #: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
 DEEPEST = 256
@@ -54,6 +55,7 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
 
     ``texts`` names elements that hold nothing but text, so that a ``<`` inside can only be a letter. Tags lose
     their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines entities."""
+    files.check_count(text.count("<") - text.count("</"), files.MOST_ELEMENTS, "elements", path)
     _refuse_definitions(text, path)
     text = _escape_ampersands(text, report)
     first = next((match[2] for match, _ in scan(text)), "")

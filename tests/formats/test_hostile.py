@@ -314,6 +314,17 @@ def test_a_zipped_collada_is_not_unpacked(tmp_path: Path) -> None:
         mesh_box(tmp_path / "bomb.dae")
 
 
+@pytest.mark.parametrize("reader", ["juice", "skel", "x_xy", "shift"])
+def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take a hundred times the room that it takes in the file."""
+    monkeypatch.setattr("addon.formats.files.MOST_ELEMENTS", 30)
+    monkeypatch.setattr("addon.formats.files.MOST_VALUES", 30)
+    formats.loads(GROWN[reader]["bodies"](250), "few")
+    with pytest.raises(FormatError, match="more than 30 are never read") as refused:
+        formats.loads(GROWN[reader]["bodies"](2000), "many")
+    assert refused.value.path == "many" and "Split" in refused.value.remedy
+
+
 def test_equal_names_are_numbered_in_few_tries() -> None:
     """One by one from the start, the last of ten thousand equal names took ten thousand."""
     tries: list[int] = []

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...model.report import FormatError, Report
+from ..given import Given
 from ..jsontext import Node
-from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Given, Path, Table
+from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Path, Table
 
 
 @dataclass(slots=True)
@@ -109,7 +110,7 @@ class Reader:
     def place(self, node: Node, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> Placed:
         """The row of an element. ``more`` are keys beside the table's that mean something. FormatError for a value
         that is not of its kind."""
-        row = Given(table)
+        row = Given(table.defaults)
         places: dict[str, Path] = {}
         plain = node.plain()
         for name, paths in table.paths:

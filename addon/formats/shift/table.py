@@ -87,18 +87,6 @@ class Table:
         return frozenset(path[0] for field in self.fields for path in field.places)
 
 
-class Given(Row):
-    """A row that holds what an element gives; what it does not is at its default, and takes no room."""
-
-    __slots__ = ("_defaults",)
-
-    def __init__(self, table: Table) -> None:
-        self._defaults = table.defaults
-
-    def __missing__(self, name: str) -> Any:
-        return self._defaults[name]
-
-
 def is_number(value: Any) -> bool:
     """Whether a plain value is a finite number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -11,8 +11,9 @@ from functools import lru_cache
 from lxml import etree
 
 from ...model.report import FormatError, Report, Severity
+from ..given import Given
 from ..xml import Standing, line_of, where_is
-from .table import FLAG, TEXT, WORD, Field, Kind, Row, Table
+from .table import FLAG, TEXT, WORD, Field, Kind, Table
 
 _SEPARATORS = re.compile(r"[\s,;]+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![a-zA-Z]*\d)", re.ASCII)
@@ -29,7 +30,7 @@ class Placed(Standing):
 
     table: Table
     element: etree._Element
-    row: Row
+    row: Given
     places: dict[str, etree._Element]
     id: str = ""
     parts: Sequence[Placed] = ()
@@ -61,7 +62,7 @@ class Reader:
         """One object. Needed fields in a group are missed only where the object has that group, or only in the
         ``group`` named. FormatError where a number is none."""
         found = flattened(element, table)
-        row: Row = dict(table.defaults)
+        row = Given(table.defaults)
         places: dict[str, etree._Element] = {}
         spellings, known = table.spellings, table.known
         for path, place in found.items():
