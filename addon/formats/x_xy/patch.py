@@ -15,8 +15,10 @@ from ..xml import escape_attribute
 from ..xmledits import Edits
 from . import geometry, notes
 from .alike import written_alike
-from .links import rebased, rows_of
+from .links import rows_of
+from .made import Memory
 from .read import Document
+from .rebase import rebased
 from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
 from .table import OLD
 from .values import spell_all
@@ -43,9 +45,10 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
     edits have no place in the old one."""
     said = Report()
-    before = rows_of(document.mechanism, Report(), document.mechanism)
+    memory: Memory = {}
+    before = rows_of(document.mechanism, Report(), document.mechanism, memory)
     now, then = rebased(mechanism, document.mechanism)
-    after = rows_of(now, said, then)
+    after = rows_of(now, said, then, memory)
     if document.worldbody is None:
         return _otherwise(document, mechanism, before, after, report, "has no <worldbody>")
     if _structure(before, [row.key for row in before.links]) != _structure(document.model, list(document.numbers)):

@@ -48,6 +48,11 @@ class Remarks:
         """Something repaired or that the program would not take."""
         self.add("warning", code, message, element)
 
+    def take(self, other: Remarks) -> None:
+        """Add what others are worth saying."""
+        for what, lines in other._found.items():
+            self._found.setdefault(what, []).extend(lines)
+
     def tell(self) -> None:
         """Say everything."""
         for (severity, code, message), lines in self._found.items():
