@@ -5,7 +5,7 @@ It is made the same way for a mechanism as it was read and as it is now, so that
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from ...model.inertia import body_inertia
 from ...model.kinematics import spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
+from ...model.sameness import same_record
 from ..losses import Losses
 from . import keep, values
 from .document import PLACEMENT, between_id
@@ -47,8 +48,9 @@ class Lowering:
             self.out.assemblies[path] = {"name": safe(item.name), "active": item.active, MARK: None}
         for body in self.mechanism.bodies:
             self._name(body)
+        rows = {} if before is None else before.rows_of_bodies()
         for body in self.mechanism.bodies:
-            self._body(body)
+            self._body(body, rows)
         self._given_frames()
         self._joint_frames(before)
         for joint in self.mechanism.joints:
@@ -83,8 +85,28 @@ class Lowering:
         names.add(name)
         self.out.names[body.id] = home, name
 
-    def _body(self, body: Body) -> None:
+    def rows_of_bodies(self) -> dict[str, tuple[Body, str, Row]]:
+        """The body, its name and its row by its id, of those whose rows depend on nothing else."""
+        rows = self.out.bodies
+        return {
+            body.id: (body, self.out.names[body.id][1], rows[body.id, 0].row)
+            for body in self.mechanism.bodies
+            if body.twin is None
+        }
+
+    def _body(self, body: Body, rows: Mapping[str, tuple[Body, str, Row]]) -> None:
+        """The row of a body; the very one of ``rows`` where the body is what it was."""
         home, name = self.out.names[body.id]
+        before = rows.get(body.id)
+        if before is not None and before[1] == name and same_record(before[0], body):
+            row = before[2]
+        else:
+            row = self._body_row(body, name)
+        if "shapes" in (row[MARK] or ()):
+            self.losses.add("kept-aside", "shapes that are not a plain mesh file are kept aside", body.name)
+        self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
+
+    def _body_row(self, body: Body, name: str) -> Row:
         row: Row = {
             "name": name,
             "active": bool(body.extra.get("active", True)) if not body.active else True,
@@ -102,10 +124,8 @@ class Lowering:
             mark["twin"] = self._path(body.twin)
         if name != body.name:
             mark["name"] = body.name
-        if beyond:
-            self.losses.add("kept-aside", "shapes that are not a plain mesh file are kept aside", body.name)
         row[MARK] = mark or None
-        self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
+        return row
 
     def _path(self, body: str) -> str:
         """The path of a body from the top, by which it is known when the file is read."""

@@ -184,7 +184,7 @@ class _Patch:
     def _row(self, placed: Placed, before: Row, now: Row, changed: bool = False) -> None:
         """Write the values of one element that differ."""
         missing: Row = {}
-        for name, value in now.items():
+        for name, value in now.items() if before is not now else ():
             was = before.get(name)
             if was is value or was == value or same(_plain(was), _plain(value)):
                 continue
