@@ -19,7 +19,8 @@ class Unique:
 
     def __init__(self, numbered: Callable[[str, int], str], start: int, taken: Iterable[str] = ()) -> None:
         self._numbered, self._start = numbered, start
-        self._taken = set(taken)
+        self._taken: set[str] = set()
+        self._reserved = frozenset(taken)  # one that is given is kept as it is: many may share it
         self._next: dict[str, int] = {}
 
     def __call__(self, name: str) -> str:
@@ -28,7 +29,7 @@ class Unique:
         return found
 
     def __contains__(self, name: str) -> bool:
-        return name in self._taken
+        return name in self._taken or name in self._reserved
 
     def add(self, name: str) -> None:
         """Take a name as it is, whether it is taken or not."""
@@ -36,10 +37,10 @@ class Unique:
 
     def free(self, name: str) -> str:
         """The name that would be given."""
-        if name not in self._taken:
+        if name not in self:
             return name
         number = self._next.get(name, self._start)
-        while (found := self._numbered(name, number)) in self._taken:
+        while (found := self._numbered(name, number)) in self:
             number += 1
         self._next[name] = number
         return found
