@@ -340,7 +340,7 @@ def test_equal_names_are_numbered_in_few_tries() -> None:
     assert unique.free("b") == "b" and unique("b") == "b" and unique("b") == "b 2"
 
 
-@pytest.mark.parametrize(("reader", "shape"), [("skel", "skeletons"), ("shift", "one name")])
+@pytest.mark.parametrize(("reader", "shape"), [("skel", "skeletons"), ("shift", "one name"), ("x_xy", "one name")])
 def test_many_of_one_name_take_no_squared_time(reader: str, shape: str) -> None:
     """Ten times the file took a hundred times the time, minutes for 1 MB."""
     took = []
