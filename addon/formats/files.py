@@ -18,6 +18,9 @@ from ..model.report import FormatError, Report
 
 #: Nobody's mechanism is larger; a file that is would only fill the memory.
 LARGEST_FILE = 256 * 2**20
+#: So many elements of XML, or objects and lists of JSON, make a model of fifty thousand bodies and joints. A small file
+#: may hold more, each of a few letters, and every one may become a body of two thousand bytes.
+MOST_ELEMENTS, MOST_VALUES = 2_500_000, 1_000_000
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 #: Encodings of texts that begin with a mark.
@@ -54,6 +57,16 @@ def check_size(path: str | os.PathLike[str]) -> None:
         )
     if found.st_size > LARGEST_FILE:
         raise FormatError(f"the file is larger than {LARGEST_FILE // 2**20} MB", path=os.fspath(path))
+
+
+def check_count(count: int, most: int, what: str, path: str) -> None:
+    """FormatError where a document has more than so many of something."""
+    if count > most:
+        raise FormatError(
+            f"the file has {count:,} {what}; more than {most:,} are never read",
+            path=path,
+            remedy="Split it into several files.",
+        )
 
 
 @contextlib.contextmanager

@@ -1,7 +1,10 @@
 """JSON read leniently.
 
-It passes over comments (``//`` and ``/* */``) and commas behind the last element, and keeps where everything stands
+It passes over comments (``//`` and ``/* */``) and commas behind the last element, and knows where everything stands
 in the text, so that ``jsonedits`` can change that text and nothing else of it.
+
+Nearly all files are strict JSON. Those Python's own reader takes, many times faster; of them it is looked up only when
+somebody asks where something stands, level by level. All others are read word by word.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..model.report import FormatError, Report
+from . import files, jsonstrict
 
 #: Levels beyond which a file is no mechanism but a mistake or an attack.
 DEEPEST = 100
@@ -22,6 +26,8 @@ _COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _COMMA = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
 #: A key as nearly all are, with the colon and the blanks behind it.
 _KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
+#: Any key of strict JSON with the same.
+_ANY_KEY = re.compile(r'"(?:[^"\\]|\\.)*"[ \t\r\n]*:[ \t\r\n]*')
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
 _LAX_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.+-])")
@@ -32,36 +38,66 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 class Node:
     """A value and where it stands: ``text[start:end]``. ``value`` is a dict of nodes by key, a list of nodes, a
-    string, a number, a truth value or None; ``before`` is where its key starts (its own start in a list), ``after``
-    where the comma behind it ends (its own end, where there is none). ``shadowed`` are the values of an object whose
-    keys come again later, so that they say nothing."""
+    string, a number, a truth value or None, and ``kind`` its class; ``before`` is where its key starts (its own start
+    in a list), ``after`` where the comma behind it ends (its own end, where there is none). ``shadowed`` are the values
+    of an object whose keys come again later, so that they say nothing."""
 
-    __slots__ = ("after", "before", "end", "label", "parent", "shadowed", "start", "value")
+    __slots__ = (
+        "_made", "_plain", "after", "before", "end", "kind", "label", "parent", "shadowed", "start", "text", "value",
+    )  # fmt: skip
 
-    def __init__(self, parent: Node | None, label: str | int, start: int) -> None:
-        self.parent, self.label, self.start = parent, label, start
-        self.before, self.end, self.after = start, start, start
-        self.value: Any = None
+    after: int
+    before: int
+    end: int
+    start: int
+    kind: type
+    value: Any
+    _made: dict[str, Node]
+    _plain: Any
+
+    def __init__(self, parent: Node | None, label: str | int, text: str) -> None:
+        self.parent, self.label, self.text = parent, label, text
         self.shadowed: Sequence[Node] = ()
+
+    @staticmethod
+    def of(parent: Node | None, label: str | int, text: str, plain: Any) -> Node:
+        """The node of a plain value of strict JSON: its value as nodes, and its place, are found when asked for."""
+        node = Node(parent, label, text)
+        node._plain, node.kind = plain, type(plain)
+        return node
+
+    def __getattr__(self, name: str) -> Any:
+        """What is not known yet."""
+        if name == "value":
+            self.value = self._as_nodes()
+        elif name == "_plain":
+            self._plain = self._without_nodes()
+        elif name == "_made":
+            self._made = {}
+        elif name in _PLACES and self.parent is not None:
+            self.parent._find_places()
+        else:
+            raise AttributeError(name)
+        return getattr(self, name)
 
     def __getitem__(self, key: str) -> Node:
         return self.value[key]  # type: ignore[no-any-return]
 
     def get(self, *keys: str) -> Node | None:
         """What stands at a path of keys, None where nothing does."""
-        node: Node | None = self
+        node: Node = self
         for key in keys:
-            if node is None or not isinstance(node.value, dict):
+            if node.kind is not dict or key not in node.plain():
                 return None
-            node = node.value.get(key)
+            node = node._child(key)
         return node
 
     @property
     def children(self) -> list[Node]:
         """The values of an object or a list, in order."""
-        if isinstance(self.value, dict):
+        if self.kind is dict:
             return sorted([*self.value.values(), *self.shadowed], key=lambda node: node.before)
-        return self.value if isinstance(self.value, list) else []
+        return self.value if self.kind is list else []
 
     @property
     def where(self) -> str:
@@ -74,16 +110,63 @@ class Node:
         return "".join(reversed(parts)).lstrip(".")
 
     def plain(self) -> Any:
-        """The value with no nodes in it, as ``json.loads`` would have it."""
-        if isinstance(self.value, dict):
+        """The value with no nodes in it, as ``json.loads`` would have it. It is not to be changed."""
+        return self._plain
+
+    def _child(self, key: str) -> Node:
+        """The node of a key that is there; of an object of which no more is asked it is the only one that is made."""
+        if key not in self._made:
+            self._made[key] = Node.of(self, key, self.text, self._plain[key])
+        return self._made[key]
+
+    def _as_nodes(self) -> Any:
+        if self.kind is dict:
+            return {key: self._child(key) for key in self._plain}
+        if self.kind is list:
+            return [Node.of(self, number, self.text, item) for number, item in enumerate(self._plain)]
+        return self._plain
+
+    def _without_nodes(self) -> Any:
+        if self.kind is dict:
             return {key: node.plain() for key, node in self.value.items()}
-        return [node.plain() for node in self.value] if isinstance(self.value, list) else self.value
+        return [node.plain() for node in self.value] if self.kind is list else self.value
+
+    def _find_places(self) -> None:
+        """Find where the children of an object or a list of strict JSON stand."""
+        text, is_object = self.text, self.kind is dict
+        at = _BLANK.match(text, self.start + 1).end()  # type: ignore[union-attr]
+        for child in self.value.values() if is_object else self.value:
+            child.before = at
+            if is_object:
+                at = _ANY_KEY.match(text, at).end()  # type: ignore[union-attr]
+            child.start = at
+            child.end = child.after = jsonstrict.end_of(text, at)
+            comma = _COMMA.match(text, child.end)
+            assert comma is not None
+            if comma[1]:
+                child.after = comma.end(1)
+            at = comma.end()
+
+
+_PLACES = frozenset({"after", "before", "end", "start"})
 
 
 def parse(text: str, path: str, report: Report) -> Node:
     """The top value of a text. FormatError, with line and path, where it is no JSON; comments, commas at the end of
     lists and repeated keys (the last counts) are read and reported."""
-    return _Parser(text, path, report).document()
+    files.check_count(text.count("{") + text.count("["), files.MOST_VALUES, "objects and lists", path)
+    return _strict(text) or _Parser(text, path, report).document()
+
+
+def _strict(text: str) -> Node | None:
+    """The top value of strict JSON, None for any other."""
+    start = _BLANK.match(text).end()  # type: ignore[union-attr]
+    found = jsonstrict.decoded(text, start, DEEPEST)
+    if found is None or _BLANK.match(text, found[1]).end() < len(text):  # type: ignore[union-attr]
+        return None
+    root = Node.of(None, "", text, found[0])
+    root.start, root.before, root.end, root.after = start, start, found[1], found[1]
+    return root
 
 
 def line_at(text: str, position: int) -> int:
@@ -123,16 +206,20 @@ class _Parser:
             raise self._error("a comment has no end", None)
 
     def _value(self, parent: Node | None, label: str | int, depth: int) -> Node:
-        node = Node(parent, label, self.at)
+        node = Node(parent, label, self.text)
+        node.start = node.before = self.at
         first = self.text[self.at : self.at + 1]
         if first in ("{", "["):
             if depth >= DEEPEST:
                 raise self._error(f"values are nested deeper than {DEEPEST} levels", None, where="")
             node.value = self._object(node, depth) if first == "{" else self._list(node, depth)
+            if first == "{":
+                node._made = node.value
         elif first == '"':
             node.value = self._string(node)
         else:
             node.value = self._scalar(node)
+        node.kind = type(node.value)
         node.end = node.after = self.at
         return node
 
@@ -237,7 +324,7 @@ class _Parser:
             if not math.isfinite(value):
                 raise self._error(f"{_shortened(word)} is too large a number", node)
             self.at = match.end()
-            return int(word) if len(word) < 19 and word.lstrip("-").isdigit() else value
+            return int(word) if len(word) < jsonstrict.LONG and word.lstrip("-").isdigit() else value
         found = _WORD.match(self.text, self.at)
         if found is None:
             here = self.text[self.at : self.at + 1]

@@ -19,6 +19,12 @@ class Losses:
         self.counts[code, message] += 1
         self.first.setdefault((code, message), name)
 
+    def take(self, other: Losses) -> None:
+        """Add what others have lost."""
+        self.counts.update(other.counts)
+        for what, name in other.first.items():
+            self.first.setdefault(what, name)
+
     def tell(self, report: Report) -> None:
         """Say everything."""
         for (code, message), count in self.counts.items():

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..model.inertia import body_inertia
 from ..model.records import Body, Mechanism
 from ..model.report import FormatError
 
+#: So many bodies are looked at together.
+_BLOCK = 1000
+
 
 def refuse_overflows(mechanism: Mechanism, path: str) -> None:
     """FormatError where a body that was read has a pose, centre of mass or tensor beyond all numbers."""
-    for body in mechanism.bodies:
+    for first in range(0, len(mechanism.bodies), _BLOCK):
+        block = mechanism.bodies[first : first + _BLOCK]
+        if not _are_finite(block):
+            _refuse(block, path)
+
+
+def _are_finite(bodies: Sequence[Body]) -> bool:
+    """Whether all is finite that is made of the numbers of bodies: of many at once, for each by itself takes long."""
+    tensors = [body.inertia for body in bodies if body.inertia is not None]
+    made = np.array([body.pose for body in bodies]), np.array([body.com for body in bodies]), np.array(tensors)
+    return all(bool(np.isfinite(each).all()) for each in made)
+
+
+def _refuse(bodies: Sequence[Body], path: str) -> None:
+    for body in bodies:
         made = {"pose": body.pose, "centre of mass": body.com, "moment of inertia": body.inertia}
         what = next((name for name, each in made.items() if each is not None and not np.isfinite(each).all()), None)
         if what is not None:

@@ -7,6 +7,8 @@ mechanism.
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -15,6 +17,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from ..model.report import FormatError, Report
+from . import files
 
 #: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
 DEEPEST = 256
@@ -23,7 +26,7 @@ DEEPEST_OF = {"x_xy": 10_000}
 #: The same for the lines of a name.
 LONGEST_TEXT = 20
 
-_TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]+)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
+_TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]++)((?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+)(/?)>")
 #: A tag, or what is passed over whole; ``open`` where that has no end. All begin with the same sign, for which long
 #: texts are searched many times as fast.
 _MARKUP = re.compile(
@@ -36,7 +39,7 @@ _OPAQUE = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass
+@dataclass(slots=True)
 class Span:
     """Where an element stands in the text: ``text[start:end]`` is all of it, ``text[inner:close]`` what is
     between its tags. A self-closed element has ``inner == close == end``."""
@@ -53,6 +56,7 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
 
     ``texts`` names elements that hold nothing but text, so that a ``<`` inside can only be a letter. Tags lose
     their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines entities."""
+    files.check_count(text.count("<") - text.count("</"), files.MOST_ELEMENTS, "elements", path)
     _refuse_definitions(text, path)
     text = _escape_ampersands(text, report)
     first = next((match[2] for match, _ in scan(text)), "")
@@ -77,6 +81,7 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
 class Standing:
     """What stands in an element of a document."""
 
+    __slots__ = ()
     element: etree._Element
 
     @property
@@ -121,20 +126,48 @@ def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
             return
 
 
-def spans(text: str) -> list[Span]:
-    """The spans of all elements of a well-formed text, in document order."""
-    found: list[Span] = []
-    is_open: list[Span] = []
-    for match, closes in scan(text):
-        if closes:
-            span = is_open.pop()
-            span.close, span.end = match.start(), match.end()
-            continue
-        span = Span(match[2], match.start(), match.end(), match.end(), match.end())
-        found.append(span)
-        if not match[4]:
-            is_open.append(span)
-    return found
+class Spans:
+    """Where all elements of a well-formed text stand, in document order. They are kept as bare numbers: of most nobody
+    asks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.starts, self._inner, self._close, self.ends, self._parents = (array("q") for _ in range(5))
+        is_open: list[int] = []
+        for match in _MARKUP.finditer(text):
+            closes, tag, closed, opens = match.group(1, 2, 4, "open")
+            if tag is None:
+                if opens:
+                    break
+                continue
+            start, end = match.span()
+            if closes:
+                own = is_open.pop()
+                self._close[own], self.ends[own] = start, end
+                continue
+            own = len(self.starts)
+            self._parents.append(is_open[-1] if is_open else -1)
+            self.starts.append(start)
+            for each in (self._inner, self._close, self.ends):
+                each.append(end)
+            if not closed:
+                is_open.append(own)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, number: int) -> Span:
+        start = self.starts[number]
+        match = _TAG.match(self._text, start)
+        assert match is not None
+        return Span(match[2], start, self._inner[number], self._close[number], self.ends[number])
+
+    def around(self, place: int) -> int:
+        """The number of the innermost element that a place in the text is in, -1 for none."""
+        number = bisect_right(self.starts, place) - 1
+        while number >= 0 and self.ends[number] <= place:
+            number = self._parents[number]
+        return number
 
 
 def _parse(text: str, deepest: int) -> etree._Element:
@@ -204,6 +237,7 @@ def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
         huge_tree=huge or deepest > DEEPEST,
         remove_comments=True,
         remove_pis=True,
+        remove_blank_text=True,  # what indents elements takes as much room as they do; no format means anything by it
     )
     return etree.fromstring(text.encode("utf-8", "replace"), parser)
 

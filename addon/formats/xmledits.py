@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from ..model.report import FormatError
-from .xml import Span, spans
+from .xml import Span, Spans
 
 _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
 
@@ -26,15 +26,15 @@ class Edits:
 
     def __post_init__(self) -> None:
         self.elements = list(self.root.iter())  # held, so that their identity holds
-        found = spans(self.text)
-        if len(found) != len(self.elements):
+        self._spans = Spans(self.text)
+        if len(self._spans) != len(self.elements):
             raise FormatError("the document's tags cannot be followed", where=self.root.tag)
-        self._spans = dict(zip(self.elements, found, strict=True))
+        self._number = {element: number for number, element in enumerate(self.elements)}
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
 
     def span(self, element: etree._Element) -> Span:
         """Where an element stands."""
-        return self._spans[element]
+        return self._spans[self._number[element]]
 
     def set_text(self, element: etree._Element, value: str) -> None:
         """Replace what stands between an element's tags; ``value`` is already escaped."""

@@ -36,7 +36,8 @@ def unit_inertia(shape: Shape) -> Array:
     All zero for a shape without volume."""
     moments = _MOMENTS.get(shape.type)
     with np.errstate(all="ignore"):
-        return np.diag(moments(_plain_sizes(shape))) if moments and shape_volume(shape) > 0.0 else np.zeros((3, 3))
+        sizes = _plain_sizes(shape)
+        return np.diag(moments(sizes)) if moments and _VOLUMES[shape.type](sizes) > 0.0 else np.zeros((3, 3))
 
 
 def _plain_sizes(shape: Shape) -> dict[str, float]:
@@ -51,6 +52,9 @@ def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
     total = volumes.sum()
     if not total > 0.0:
         return np.zeros((3, 3))
+    if len(shapes) == 1:  # as most bodies have it: their own centroid is that of all
+        turn = shapes[0].pose[:3, :3]
+        return np.asarray(mass * total / total * (turn @ unit_inertia(shapes[0]) @ turn.T))
     shares = mass * volumes / total
     centres = np.array([shape_centre(shape) for shape in shapes])
     away = centres - (shares @ centres / shares.sum() if shares.sum() else 0.0)

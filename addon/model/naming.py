@@ -11,27 +11,39 @@ from .records import DofKind
 _TURNS, _SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
 
 
-#: So many numbers are tried one by one; of more that are taken, the next free one is found in great steps.
-_NEAR = 100
+class Unique:
+    """Gives every name once: one that is taken gets the first number from ``start`` on that makes it another.
 
+    ``numbered`` spells a name with a number. For every name it is remembered how far its numbers are taken: to try
+    them from the start would take a time that grows with the square of how many things have the same name."""
 
-def free_number(is_taken: Callable[[int], bool], start: int) -> int:
-    """A number from ``start`` on that is not taken: the first, or after many one whose neighbour before it is taken.
+    def __init__(self, numbered: Callable[[str, int], str], start: int, taken: Iterable[str] = ()) -> None:
+        self._numbered, self._start = numbered, start
+        self._taken: set[str] = set()
+        self._reserved = frozenset(taken)  # one that is given is kept as it is: many may share it
+        self._next: dict[str, int] = {}
 
-    Trying one by one would take a time that grows with the square of how many things have the same name."""
-    number = start
-    while number < start + _NEAR:
-        if not is_taken(number):
-            return number
-        number += 1
-    step = 1
-    while is_taken(number + step):
-        step *= 2
-    low, high = number - 1, number + step  # taken, free
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if is_taken(middle) else (low, middle)
-    return high
+    def __call__(self, name: str) -> str:
+        found = self.free(name)
+        self._taken.add(found)
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken or name in self._reserved
+
+    def add(self, name: str) -> None:
+        """Take a name as it is, whether it is taken or not."""
+        self._taken.add(name)
+
+    def free(self, name: str) -> str:
+        """The name that would be given."""
+        if name not in self:
+            return name
+        number = self._next.get(name, self._start)
+        while (found := self._numbered(name, number)) in self:
+            number += 1
+        self._next[name] = number
+        return found
 
 
 class Named(Protocol):

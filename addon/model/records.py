@@ -41,9 +41,12 @@ DofKind = Literal["rotation", "translation", "screw", "ball", "free"]
 DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "screw": 1, "ball": 3, "free": 6}
 
 
+_IDENTITY, _ORIGIN, _Z = np.eye(4), np.zeros(3), np.array([0.0, 0.0, 1.0])
+
+
 def identity() -> Array:
     """A fresh 4x4 identity pose."""
-    return np.eye(4)
+    return _IDENTITY.copy()
 
 
 @dataclass
@@ -80,7 +83,7 @@ class Body:
     name: str
     pose: Array = field(default_factory=identity)
     mass: float = 1.0
-    com: Array = field(default_factory=lambda: np.zeros(3))
+    com: Array = field(default_factory=_ORIGIN.copy)
     inertia: Array | None = None
     shapes: list[Shape] = field(default_factory=list)
     twin: str | None = None
@@ -103,7 +106,7 @@ class Dof:
     format gives each its own limits, spring, damper and friction; the block's own then say nothing."""
 
     kind: DofKind
-    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    axis: Array = field(default_factory=_Z.copy)
     lower: float | None = None
     upper: float | None = None
     position: float = 0.0

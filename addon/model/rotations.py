@@ -9,14 +9,35 @@ import numpy as np
 from .records import Array
 
 
+def identical(a: Array, b: Array) -> bool:
+    """Whether two arrays of numbers are the same to the last bit: far quicker than to compare them number by number,
+    and enough to pass over what nobody touched."""
+    return a is b or (a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
 def inverse(pose: Array) -> Array:
     """The inverse of rigid poses of shape (..., 4, 4)."""
+    if pose.ndim == 2:
+        return _inverse_of_one(pose)
     out = np.zeros(pose.shape)  # methods and not functions of numpy: most are asked for one by one
     turn = pose[..., :3, :3].swapaxes(-1, -2)
     out[..., :3, :3] = turn
     out[..., :3, 3] = -np.einsum("...ij,...j->...i", turn, pose[..., :3, 3])
     out[..., 3, 3] = 1.0
     return out
+
+
+def _inverse_of_one(pose: Array) -> Array:
+    """The inverse of a single pose (4, 4), in a third of the time: readers ask for many, one by one."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
+    return np.array(
+        [
+            [a, d, g, -(a * x + d * y + g * z)],
+            [b, e, h, -(b * x + e * y + h * z)],
+            [c, f, i, -(c * x + f * y + i * z)],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
 
 
 def frame_with_z(axis: Array) -> Array:

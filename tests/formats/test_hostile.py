@@ -18,7 +18,7 @@ from addon.formats.files import read_bytes
 from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import MeshTrouble, find_mesh
 from addon.model.describe import describe
-from addon.model.naming import free_number
+from addon.model.naming import Unique
 from addon.model.report import FormatError
 from addon.model.validate import validate
 from tests.fuzz import properties
@@ -314,16 +314,33 @@ def test_a_zipped_collada_is_not_unpacked(tmp_path: Path) -> None:
         mesh_box(tmp_path / "bomb.dae")
 
 
-def test_a_free_number_is_found_in_few_tries() -> None:
-    """One by one, the last of ten thousand equal names took ten thousand."""
-    taken = set(range(1, 10_001))
+@pytest.mark.parametrize("reader", ["juice", "skel", "x_xy", "shift"])
+def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take a hundred times the room that it takes in the file."""
+    monkeypatch.setattr("addon.formats.files.MOST_ELEMENTS", 30)
+    monkeypatch.setattr("addon.formats.files.MOST_VALUES", 30)
+    formats.loads(GROWN[reader]["bodies"](250), "few")
+    with pytest.raises(FormatError, match="more than 30 are never read") as refused:
+        formats.loads(GROWN[reader]["bodies"](2000), "many")
+    assert refused.value.path == "many" and "Split" in refused.value.remedy
+
+
+def test_equal_names_are_numbered_in_few_tries() -> None:
+    """One by one from the start, the last of ten thousand equal names took ten thousand."""
     tries: list[int] = []
-    assert free_number(lambda number: bool(tries.append(number)) or number in taken, 1) == 10_001
-    assert len(tries) < 200
-    assert free_number({1, 2, 4}.__contains__, 1) == 3
+
+    def numbered(name: str, number: int) -> str:
+        tries.append(number)
+        return f"{name} {number}"
+
+    unique = Unique(numbered, 2, taken=["a 3"])
+    found = [unique("a") for _ in range(10_000)]
+    assert found[:4] == ["a", "a 2", "a 4", "a 5"] and found[-1] == "a 10001"
+    assert len(set(found)) == 10_000 and len(tries) < 30_000
+    assert unique.free("b") == "b" and unique("b") == "b" and unique("b") == "b 2"
 
 
-@pytest.mark.parametrize(("reader", "shape"), [("skel", "skeletons"), ("shift", "one name")])
+@pytest.mark.parametrize(("reader", "shape"), [("skel", "skeletons"), ("shift", "one name"), ("x_xy", "one name")])
 def test_many_of_one_name_take_no_squared_time(reader: str, shape: str) -> None:
     """Ten times the file took a hundred times the time, minutes for 1 MB."""
     took = []

@@ -160,3 +160,32 @@ def test_nesting_without_end_is_refused() -> None:
         with pytest.raises(FormatError, match="nested deeper than 100"):
             parse("[" * depth + "]" * depth)
     assert parse("[" * 100 + "]" * 100).value
+
+
+STRICT = (
+    ' {"a": 1, "b\\"c": [ ],  "d" : {"e": [1.5e3 , -0, true, null, "x\\u00e4\\n"]}, "": {} }\n',
+    '[[1, 2], [], [{"k": [0.25]}, "}]"], 123456789012345678901]',
+    '"only a text"',
+    '{"a": {"b": {"c": [[[{"d": "e"}]]]}},\r\n\t"f": false}',
+)
+
+
+@pytest.mark.parametrize("text", STRICT)
+def test_strict_json_is_what_it_is_word_by_word(text: str) -> None:
+    """Python's own reader takes it, and where things stand is looked up afterwards: value by value and place by place
+    it is what the reader gives that goes word by word."""
+    quick, slow = jsontext._strict(text), jsontext._Parser(text, "a.json", Report()).document()
+    assert quick is not None and quick.plain() == slow.plain()
+    pairs = [(quick, slow)]
+    for one, other in pairs:
+        assert (one.start, one.end, one.before, one.after) == (other.start, other.end, other.before, other.after)
+        assert (one.where, one.kind, one.plain()) == (other.where, other.kind, other.plain())
+        assert isinstance(one.value, (dict, list)) or repr(one.value) == repr(other.value)
+        pairs += zip(one.children, other.children, strict=True)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "a": 2}', "[1,]", "[1e999]", "[NaN]", "[1] // x", "[" * 101 + "]" * 101, '["\t"]', "[01]", ""]
+)
+def test_what_is_out_of_the_ordinary_is_read_word_by_word(text: str) -> None:
+    assert jsontext._strict(text) is None

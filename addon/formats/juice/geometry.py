@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ...model.records import Array, identity
+from ...model.rotations import identical
 
 Angles = tuple[float, float, float]  # yaw, pitch, roll in degrees
 
@@ -91,7 +92,7 @@ def slider_angles(axis: Array) -> Angles:
 
 def same_pose(a: Array, b: Array) -> bool:
     """Whether two poses are equal but for rounding."""
-    return bool((np.abs(a - b) <= SAME_POSE * (1.0 + np.abs(b))).all())
+    return identical(a, b) or bool((np.abs(a - b) <= SAME_POSE * (1.0 + np.abs(b))).all())
 
 
 def _axes(yaw: Array, pitch: Array, roll: Array) -> Array:

@@ -67,7 +67,7 @@ class _Patch:
     def _settings(self) -> None:
         placed = self.document.settings
         rows = [
-            settings_row(which.world, getattr(which.behaviours, "engine", None), placed.row)
+            settings_row(which.world, getattr(which.behaviours, "engine", None), placed.row.whole())
             for which in (self.before, self.mechanism)
         ]
         self._fields(placed, rows[0], rows[1])
@@ -85,8 +85,9 @@ class _Patch:
             self._delete(item.element)
 
     def _body(self, item: Placed, before: Body, now: Body) -> None:
-        old = body_row(before, self.body_before, item.row, before.pose)
-        self._fields(item, old, body_row(now, self.plan.body_number, item.row, before.pose))
+        row = item.row.whole()
+        old = body_row(before, self.body_before, row, before.pose)
+        self._fields(item, old, body_row(now, self.plan.body_number, row, before.pose))
 
     def _joints(self) -> set[str]:
         """Ids of the joints that the file will count the other way round."""
@@ -114,8 +115,9 @@ class _Patch:
         quiet = Report()
         frame_before = frame_of(before, poses_before, quiet)
         frame = frame_of(now, poses, self.report)
-        old, _ = joint_row(before, frame_before, self.body_before, self.joint_before, item.row, frame_before)
-        new, sense = joint_row(now, frame, self.plan.body_number, self.plan.joint_number, item.row, frame_before)
+        row = item.row.whole()
+        old, _ = joint_row(before, frame_before, self.body_before, self.joint_before, row, frame_before)
+        new, sense = joint_row(now, frame, self.plan.body_number, self.plan.joint_number, row, frame_before)
         self._fields(item, old, new)
         return sense
 
@@ -124,9 +126,8 @@ class _Patch:
             return
         now = turned(self.mechanism.behaviours, turned_round).items
         groups = _grouped(self.document.behaviours)
-        near = {
-            item.placed.row["ID"]: item.placed.row for item in self.document.behaviours if "ID" in item.placed.table
-        }
+        objects = [item.placed for item in self.document.behaviours]
+        near = {item.row["ID"]: item.row.whole() for item in objects if "ID" in item.table}
         writer = Writer(self.plan.body_number, self.plan.joint_number, near)
         old_writer = Writer(self.body_before, self.joint_before)
         pairs, lost, new = _paired(groups, now)

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from ...model.report import FormatError, Report
+from ..given import Given
 from ..xml import Standing, line_of, where_is
-from .table import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Row, Table, possible_ids
+from .table import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Table, possible_ids
 
 _OBJECTS = {table.tag: table for table in CONTAINERS.values()}
 
@@ -22,13 +23,13 @@ _EXAMPLE = {
 }
 
 
-@dataclass
+@dataclass(slots=True)
 class Placed(Standing):
     """An object of a document: its table, its values by field, and the elements that hold them."""
 
     table: Table
     element: etree._Element
-    row: Row
+    row: Given
     places: dict[str, etree._Element]  # by the field's path, for the fields that the document has
     serial: str = ""  # SerializationID, a second name that some references use
 
@@ -50,7 +51,7 @@ class Reader:
     def place(self, element: etree._Element, table: Table) -> Placed:
         """One object. FormatError where a number is none."""
         found = flattened(element)
-        row: Row = {}
+        row = Given(table.defaults)
         places: dict[str, etree._Element] = {}
         for item in table.fields:
             path = item.path
@@ -61,7 +62,6 @@ class Reader:
                     if source is not None:
                         break
                 else:
-                    row[path] = item.default
                     if item.needed:
                         self.missing[table.tag, path] += 1
                     continue

@@ -131,7 +131,7 @@ def joint_frame(joint: Joint, pose_of: Mapping[str, Array]) -> tuple[Array, floa
 
 
 def _base(table: Table, extra: Mapping[str, Any], near: Row | None) -> Row:
-    return (near or table.defaults()) | {path: value for path, value in extra.items() if path in table}
+    return (near or table.defaults) | {path: value for path, value in extra.items() if path in table}
 
 
 def _angles(row: Row) -> geometry.Angles:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ...model.report import FormatError
@@ -59,8 +60,9 @@ class Table(ByPath[Field]):
     fields: tuple[Field, ...]
     old: tuple[str, ...] = ()
 
+    @cached_property
     def defaults(self) -> Row:
-        """A row with every field at its default."""
+        """A row with every field at its default, not to be changed."""
         return {field.path: field.default for field in self.fields}
 
 

@@ -63,7 +63,7 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
         if joint.dofs and sense != joint.dofs[0].file_sign:
             reversed_joints.add(joint.id)
     behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
-    usual = MODEL.defaults()
+    usual = dict(MODEL.defaults)
     if mechanism.source.format != "juice" and mechanism.behaviours is None:
         rigid = softness(mechanism, usual["ERP"], usual["CFM"])
         if mechanism.world.cfm is None and rigid != usual["CFM"]:

@@ -21,7 +21,7 @@ def light_of(placed: Placed, resolver: Resolver, reader: Reader) -> Light:
     light.ambient, light.diffuse, light.specular = (tuple(map(float, row[key])) for key in ("Ka", "Kd", "Ks"))  # type: ignore[assignment]
     light.extra = {"type": row["type"], "frame": ORIGIN}
     parent = placed.node.get("parent")
-    if parent is not None and parent.value is not None:
+    if parent is not None and parent.plain() is not None:
         placed.ends = [reader.end(parent)]
         end = resolver.place(placed.ends[0], "", placed)
         light.extra["frame"] = placed.ends[0].frame
@@ -39,11 +39,11 @@ def restraint_of(placed: Placed, resolver: Resolver, joints: list[Joint], reader
     made.knots = [float(x) for x in row["knot_points"]]
     made.coefficients = [[float(x) for x in piece] for piece in row["coefficients"]]
     if len(made.coefficients) != len(made.knots) + 1:
-        place = placed.places.get("coefficients", placed.node)
+        place = placed.at("coefficients") or placed.node
         message = f"{placed.label} has {len(made.knots)} knots and {len(made.coefficients)} pieces"
         raise reader.error(place, message, "Give one piece more than there are knots.")
     if any(a >= b for a, b in zip(made.knots, made.knots[1:], strict=False)):
-        raise reader.error(placed.places["knot_points"], "the knots do not ascend", "Sort them.")
+        raise reader.error(placed.at("knot_points"), "the knots do not ascend", "Sort them.")
     if not row["active"]:
         made.extra["active"] = False
     if row["joint"]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...model.naming import free_number
+from ...model.naming import Unique
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
 from ..jsontext import Node, parse
@@ -37,6 +37,11 @@ _LISTS = ("bodies", "joints", "assemblies", "restraints", "restraint")
 _TOP = ("model_parameters", FIXED, "frames", "lights", *_LISTS)
 
 
+def own_paths() -> Unique:
+    """Gives every path once: one that is taken gets a number behind it."""
+    return Unique(lambda path, number: f"{path}#{number}", 2)
+
+
 @dataclass
 class Elements:
     """All elements of a document in order, not yet understood. Frames are by the body that has them, None for the
@@ -50,6 +55,7 @@ class Elements:
     lights: list[Placed] = field(default_factory=list)
     restraints: list[Placed] = field(default_factory=list)
     dialect: str = PAIRS
+    paths: Unique = field(default_factory=own_paths)  # of the assemblies
 
 
 @dataclass
@@ -68,7 +74,7 @@ class Document:
 
 def is_shift(root: Node) -> bool:
     """Whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints, of its kind."""
-    if not isinstance(root.value, dict):
+    if root.kind is not dict:
         return False
     assemblies, bodies, joints = (_listed(root, key) for key in ("assemblies", "bodies", "joints"))
     if root.get("model_parameters") is not None or root.get(FIXED) is not None:
@@ -80,12 +86,12 @@ def is_shift(root: Node) -> bool:
         return False
     if joints:
         return any(child.get(key) is not None for child in joints for key in END_KEYS[:2])
-    return all(isinstance(child.value, dict) and child.value.keys() <= BODY.keys | {"frames"} for child in bodies)
+    return all(child.kind is dict and child.plain().keys() <= BODY.keys | {"frames"} for child in bodies)
 
 
 def _listed(root: Node, key: str) -> list[Node] | None:
     found = root.get(key)
-    return found.value if found is not None and isinstance(found.value, list) else None
+    return found.value if found is not None and found.kind is list else None
 
 
 def gather(root: Node, reader: Reader) -> Elements:
@@ -93,7 +99,7 @@ def gather(root: Node, reader: Reader) -> Elements:
     settings = reader.place(root, SETTINGS, more=(*_TOP, *KEPT[""]))
     found = Elements(settings)
     ground = root.get(FIXED)
-    if ground is not None and not isinstance(ground.value, dict):
+    if ground is not None and ground.kind is not dict:
         raise reader.error(ground, "the ground is not an object", 'Write "fixed": {"frames": [...]}.')
     for holder in (ground, root):
         if holder is not None:
@@ -115,7 +121,7 @@ def _gather_assembly(node: Node, outer: str, reader: Reader, found: Elements, di
     if not placed.name:
         reader.warn("repaired-name", f"the assembly has no name; it is called '{name}'", node)
         placed.row["name"] = name
-    path = own_path(f"{outer}{SEPARATOR}{name}" if outer else name, found.assemblies)
+    path = found.paths(f"{outer}{SEPARATOR}{name}" if outer else name)
     found.assemblies[path] = placed
     _gather_parts(node, path, reader, found, dialects)
     for child in reader.elements(node.get("assemblies")):
@@ -141,20 +147,13 @@ def _gather_parts(node: Node, path: str, reader: Reader, found: Elements, dialec
             found.restraints.append(restraint)
 
 
-def own_path(wanted: str, taken: Container[str]) -> str:
-    """A path that is not taken yet: the one wanted, or with a number behind it."""
-    if wanted not in taken:
-        return wanted
-    return f"{wanted}#{free_number(lambda number: f'{wanted}#{number}' in taken, 2)}"
-
-
 def _tell_kept(root: Node, reader: Reader) -> None:
     """Say what the program acts on that has no counterpart here."""
     for node in _holders(root):
         for key in ("terrain", "force_modules"):
             items = node.get(key)
-            if items is not None and items.value:
-                count = len(reader.elements(items)) if isinstance(items.value, (dict, list)) else 1
+            if items is not None and items.plain():
+                count = len(reader.elements(items)) if items.kind in (dict, list) else 1
                 message = f"{key} ({count}): stays in the file, and nothing stands for it here"
                 reader.report.info("kept", message, reader.line(items), items.where)
 

@@ -58,7 +58,7 @@ class JointMaker:
         row = placed.row
         displacement, velocity = row["initial_displacement"], row["initial_velocity"]
         if isinstance(displacement, dict):
-            tell_loose(self.reader, displacement.get("R"), placed.places.get("initial_displacement"), placed.label)
+            tell_loose(self.reader, displacement.get("R"), placed.at("initial_displacement"), placed.label)
         if kind == "weld":
             joint.frame_parent = joint.frame_parent @ values.displaced(displacement)
         elif kind == "ball":
@@ -81,7 +81,7 @@ class JointMaker:
         axis = None if written is None else values.axis_of(written)
         if axis is None:
             message = f"{placed.label} has no axis; z is taken"
-            self.reader.warn("repaired-axis", message, placed.places.get("axis", placed.node))
+            self.reader.warn("repaired-axis", message, placed.at("axis") or placed.node)
             return np.array([0.0, 0.0, 1.0])
         return axis
 
@@ -93,7 +93,7 @@ class JointMaker:
         for name, lost in (("stiffness", beyond), ("damping", any(damping[2:]) or damping[:1] not in ([], [0]))):
             if lost:
                 message = f"of the {name} of {placed.label} only the linear part acts here; the rest is kept"
-                self.reader.warn("partial-force", message, placed.places[name])
+                self.reader.warn("partial-force", message, placed.at(name))
 
 
 def _told(numbers: Array) -> tuple[float, ...]:

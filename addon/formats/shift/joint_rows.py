@@ -79,7 +79,7 @@ def _has_axis(raw: dict[str, Any]) -> bool:
 
 def _elementary(dof: Dof) -> str | None:
     kind = "rotation" if dof.kind == "screw" else dof.kind
-    return _ELEMENTARY_OF.get((kind, tuple(float(x) for x in np.asarray(dof.axis) + 0.0)))  # type: ignore[arg-type]
+    return _ELEMENTARY_OF.get((kind, tuple((np.asarray(dof.axis) + 0.0).tolist())))  # type: ignore[arg-type]
 
 
 def _known_axis(written: Any) -> Array:

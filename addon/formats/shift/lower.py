@@ -5,54 +5,24 @@ It is made the same way for a mechanism as it was read and as it is now, so that
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from ...model.inertia import body_inertia
 from ...model.kinematics import spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
+from ...model.sameness import same_record
 from ..losses import Losses
 from . import keep, values
-from .document import PLACEMENT, Key, between_id
+from .document import PLACEMENT, between_id
+from .frames import Frames
 from .joint_rows import axis_turn, joint_row, usual_type
 from .meshes import files_of, mesh_of
-from .names import Tree, free, safe
+from .names import Names, Tree, safe
+from .parts import Lowered, Part, made_in
 from .table import ENDS, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, Row
-
-
-@dataclass
-class Part:
-    """An element to be written: what it makes, the assembly it is in, its row, and the ends it joins, each the body
-    (None for the ground) and the name of a frame."""
-
-    key: Key
-    assembly: str
-    row: Row
-    ends: list[tuple[str | None, str]] = field(default_factory=list)
-
-
-@dataclass
-class Lowered:
-    """All that is to be written. ``frames`` are rows by owner (None for the ground) and name."""
-
-    tree: Tree
-    settings: Row
-    assemblies: dict[str, Row]
-    bodies: dict[Key, Part]
-    joints: dict[Key, Part]
-    lights: list[Part]
-    restraints: list[Part]
-    frames: dict[str | None, dict[str, Row]]
-    names: dict[str, tuple[str, str]]  # of bodies: assembly and name
-
-    def reference(self, body: str | None, assembly: str) -> str:
-        """How something in an assembly calls a body."""
-        if body is None or body not in self.names:
-            return FIXED
-        home, name = self.names[body]
-        return name if home == assembly else SEPARATOR.join(filter(None, (self.tree.written(home), name)))
 
 
 class Lowering:
@@ -66,10 +36,10 @@ class Lowering:
         tree = Tree(mechanism, top)
         self.out = Lowered(tree, {}, {}, {}, {}, [], [], {None: {}}, {})
         self.active = {body.id for body in mechanism.bodies if body.active}
-        self.used_names: dict[str, set[str]] = {}
-        self.joint_names: dict[str, set[str]] = {}
+        self.used_names: dict[str, Names] = {}
+        self.joint_names: dict[str, Names] = {}
         self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name
-        self.poses: dict[str | None, dict[str, Array]] = {None: {}}
+        self.frames: dict[str | None, Frames] = {None: Frames()}
 
     def lowered(self, before: Lowering | None = None) -> Lowered:
         """Everything. ``before`` is the same of the document, which tells which frames were edited."""
@@ -78,8 +48,9 @@ class Lowering:
             self.out.assemblies[path] = {"name": safe(item.name), "active": item.active, MARK: None}
         for body in self.mechanism.bodies:
             self._name(body)
+        rows = {} if before is None else before.rows_of_bodies()
         for body in self.mechanism.bodies:
-            self._body(body)
+            self._body(body, rows)
         self._given_frames()
         self._joint_frames(before)
         for joint in self.mechanism.joints:
@@ -89,8 +60,8 @@ class Lowering:
         self._placements()
         self._lights()
         self._restraints()
-        for owner, poses in self.poses.items():
-            for name, pose in poses.items():
+        for owner, frames in self.frames.items():
+            for name, pose in frames.poses.items():
                 turn, shift = values.turn_and_shift(pose)
                 self.out.frames.setdefault(owner, {})[name] = {"name": name, "T": shift, "R": turn, MARK: None}
         self._unsaid()
@@ -107,15 +78,35 @@ class Lowering:
 
     def _name(self, body: Body) -> None:
         home = self.out.tree.home(body.assembly)
-        taken = self.used_names.setdefault(home, set())
+        names = made_in(self.used_names, home, Names)
         # a document may repeat a name: then it stays repeated
         repeated = self.own and SEPARATOR not in body.name and body.name not in ("", FIXED)
-        name = body.name if repeated else free(body.name, taken, "body")
-        taken.add(name)
+        name = body.name if repeated else names.of(body.name, "body")
+        names.add(name)
         self.out.names[body.id] = home, name
 
-    def _body(self, body: Body) -> None:
+    def rows_of_bodies(self) -> dict[str, tuple[Body, str, Row]]:
+        """The body, its name and its row by its id, of those whose rows depend on nothing else."""
+        rows = self.out.bodies
+        return {
+            body.id: (body, self.out.names[body.id][1], rows[body.id, 0].row)
+            for body in self.mechanism.bodies
+            if body.twin is None
+        }
+
+    def _body(self, body: Body, rows: Mapping[str, tuple[Body, str, Row]]) -> None:
+        """The row of a body; the very one of ``rows`` where the body is what it was."""
         home, name = self.out.names[body.id]
+        before = rows.get(body.id)
+        if before is not None and before[1] == name and same_record(before[0], body):
+            row = before[2]
+        else:
+            row = self._body_row(body, name)
+        if "shapes" in (row[MARK] or ()):
+            self.losses.add("kept-aside", "shapes that are not a plain mesh file are kept aside", body.name)
+        self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
+
+    def _body_row(self, body: Body, name: str) -> Row:
         row: Row = {
             "name": name,
             "active": bool(body.extra.get("active", True)) if not body.active else True,
@@ -133,10 +124,8 @@ class Lowering:
             mark["twin"] = self._path(body.twin)
         if name != body.name:
             mark["name"] = body.name
-        if beyond:
-            self.losses.add("kept-aside", "shapes that are not a plain mesh file are kept aside", body.name)
         row[MARK] = mark or None
-        self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
+        return row
 
     def _path(self, body: str) -> str:
         """The path of a body from the top, by which it is known when the file is read."""
@@ -170,8 +159,8 @@ class Lowering:
     def _given_frames(self) -> None:
         for frame in self.mechanism.frames:
             if frame.body is None or frame.body in self.out.names:
-                taken = self.poses.setdefault(frame.body, {})
-                taken[free(frame.name, taken, "frame")] = frame.pose
+                frames = made_in(self.frames, frame.body, Frames)
+                frames.put(frames.names.of(frame.name, "frame"), frame.pose)
 
     def _joint_frames(self, before: Lowering | None) -> None:
         """Frames that a document has and that joints use, with the poses the joints want; those on which all agree,
@@ -186,12 +175,16 @@ class Lowering:
                 if name != ORIGIN and (owner is None or owner in self.out.names):
                     wanted.setdefault((owner, name), []).append(pose @ turn)
         for (owner, name), poses in wanted.items():
-            here = self.poses.get(owner, {}).get(name)
+            here = self._frame(owner, name)
             agree = all(values.same_pose(pose, poses[0]) for pose in poses)
-            was = None if before is None else before.poses.get(owner, {}).get(name)
+            was = None if before is None else before._frame(owner, name)
             unmoved = here is None or (was is not None and values.same_pose(here, was))
             if unmoved and agree:
-                self.poses.setdefault(owner, {})[name] = poses[0]
+                made_in(self.frames, owner, Frames).put(name, poses[0])
+
+    def _frame(self, owner: str | None, name: str) -> Array | None:
+        """The pose of a frame, None where there is none of this name."""
+        return self.frames[owner].poses.get(name) if owner in self.frames else None
 
     def _parent_frame(self, joint: Joint) -> Array:
         """A joint's frame on its parent, without the fixed displacement that a rigid joint has in it."""
@@ -204,25 +197,25 @@ class Lowering:
         owner = owner if owner in self.out.names else None
         if hint == ORIGIN and values.same_pose(pose, identity()):
             return ORIGIN
-        there = self.poses.setdefault(owner, {})
-        if hint in there and values.same_pose(there[hint], pose):
+        there = made_in(self.frames, owner, Frames)
+        if hint in there.poses and values.same_pose(there.poses[hint], pose):
             return hint
         if values.same_pose(pose, identity()):
             return ORIGIN
-        found = next((name for name, other in there.items() if values.same_pose(other, pose)), None)
+        found = there.at(pose)
         if found is None:
-            found = free(hint if hint != ORIGIN else "frame", there)
-            there[found] = pose
+            found = there.names.of(hint if hint != ORIGIN else "frame", "part")
+            there.put(found, pose)
         return found
 
     def _name_joint(self, joint: Joint) -> None:
         home = self.out.tree.home(joint.assembly)
         if joint.assembly == "" and self.out.tree.top and not self.own:
             home = next((self.out.names[end][0] for end in (joint.child, joint.parent) if end in self.out.names), home)
-        taken = self.joint_names.setdefault(home, set())
+        names = made_in(self.joint_names, home, Names)
         keeps = self.own and SEPARATOR not in joint.name and joint.name
-        name = joint.name if keeps else free(joint.name, taken, "joint")
-        taken.add(name)
+        name = joint.name if keeps else names.of(joint.name, "joint")
+        names.add(name)
         self.joint_of[joint.id] = home, name
 
     def _joint(self, joint: Joint) -> None:
@@ -291,7 +284,7 @@ class Lowering:
             "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint.name
         )
         count, hints = len(joint.dofs), self._hints(joint, name)
-        taken = self.used_names.setdefault(home, set())
+        names = made_in(self.used_names, home, Names)
         before = joint.parent
         for part, dof in enumerate(joint.dofs):
             last = part == count - 1
@@ -300,8 +293,7 @@ class Lowering:
                 mark |= self._joint_mark(joint, name, "")
             after = joint.child if last else between_id(joint.id, part + 1)
             if not last:
-                helper = free(f"{name}_{part + 1}", taken)
-                taken.add(helper)
+                helper = names.of(f"{name}_{part + 1}", "part")
                 self.out.names[str(after)] = home, helper
                 row = {"name": helper, "active": True, MARK: {"part_of": name}, **_MASSLESS}
                 self.out.bodies[joint.id, part + 1] = Part((joint.id, part + 1), home, row)
@@ -322,7 +314,7 @@ class Lowering:
             home, name = self.out.names[root.id]
             fixed = root.immobile
             row: Row = {
-                "name": free(f"{name}_place", self.joint_names.setdefault(home, set())),
+                "name": made_in(self.joint_names, home, Names).of(f"{name}_place", "part"),
                 "active": root.active,
                 "type": "rigid" if fixed else "float",
                 "axis": None,
@@ -332,7 +324,6 @@ class Lowering:
                 "damping": [],
                 MARK: {"placement": True},
             }
-            self.joint_names[home].add(row["name"])
             self.out.joints[root.id, PLACEMENT] = Part(
                 (root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)]
             )

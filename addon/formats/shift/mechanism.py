@@ -17,7 +17,7 @@ from ..mesh_files import is_network
 from . import keep, values
 from .attachments import light_of, restraint_of
 from .chains import Chain, chained, merged
-from .document import PLACEMENT, Document, Elements, between_id, mark_of, own_path
+from .document import PLACEMENT, Document, Elements, between_id, mark_of, own_paths
 from .joint_records import JointMaker
 from .meshes import files_of, mesh_of
 from .read import Placed, Reader
@@ -87,7 +87,7 @@ class _Builder:
 
     def _bodies(self, between: set[int]) -> None:
         """Records of all bodies but those between the pieces of a joint, which get ids of their own for now."""
-        taken: set[str] = set()
+        paths = own_paths()
         for number, placed in enumerate(self.elements.bodies):
             name = self._named(placed, f"body {number + 1}")
             if id(placed.node) in between:
@@ -96,8 +96,7 @@ class _Builder:
                 continue
             if name == FIXED:
                 self.reader.warn("reserved-name", "'fixed' is the ground; no joint can mean this body", placed.node)
-            own = own_path(_joined(placed.assembly, name), taken)
-            taken.add(own)
+            own = paths(_joined(placed.assembly, name))
             self.id_of[id(placed.node)] = own
             self.resolver.bodies.setdefault(placed.assembly, {}).setdefault(name, own)
             self.made.bodies[own, 0] = placed
@@ -117,9 +116,9 @@ class _Builder:
         if any(name in placed.places for name in MOMENTS) or not body.mass:
             xx, yy, zz, xy, yz, zx = (float(row[name]) for name in MOMENTS)
             body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-            self._tell_inertia(body, placed)
+            self._tell_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
         if body.mass < 0:
-            self.reader.warn("negative-mass", f"{placed.label} has a negative mass", placed.places["mass"])
+            self.reader.warn("negative-mass", f"{placed.label} has a negative mass", placed.at("mass"))
         body.extra = {
             key: row[key] for key in ("definition", "geometry", "collision_geometry") if row[key] not in (None, "")
         }
@@ -131,11 +130,11 @@ class _Builder:
         keep.take_body(body, row[MARK])
         return body
 
-    def _tell_inertia(self, body: Body, placed: Placed) -> None:
-        moments = np.linalg.eigvalsh(body.inertia)
+    def _tell_inertia(self, principal: list[float], placed: Placed) -> None:
+        moments = sorted(principal)
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6) - 1e-12 or moments[0] < -1e-12:
             message = f"no real body has the moments of inertia of {placed.label}; they are kept as they are"
-            place = next(placed.places[name] for name in MOMENTS if name in placed.places)
+            place = next(placed.at(name) for name in MOMENTS if name in placed.places)
             self.reader.warn("impossible-inertia", message, place)
 
     def _shapes(self, placed: Placed) -> list[Shape]:
@@ -146,13 +145,13 @@ class _Builder:
                 groups = files_of(placed.row[key])
             except ValueError as error:
                 raise self.reader.error(
-                    placed.places[key], str(error), 'Write [{"type": "mesh", "filename": ["link.obj"]}].'
+                    placed.at(key), str(error), 'Write [{"type": "mesh", "filename": ["link.obj"]}].'
                 ) from None
             for files in groups:
                 name = mesh_of(files)
                 if is_network(name):
                     message = f"{name} is an address in a network; nothing is ever fetched, and the mesh is left out"
-                    self.reader.warn("mesh-address", message, placed.places[key])
+                    self.reader.warn("mesh-address", message, placed.at(key))
                     continue
                 extra = {"files": files, "include": _listed(self.elements.settings.row["include"])}
                 size = {"x": 1.0, "y": 1.0, "z": 1.0}
@@ -170,14 +169,14 @@ class _Builder:
                 self.reader.warn("repeated-name", f"{placed.label} is there twice; the first counts", placed.node)
                 continue
             turn = placed.row["R"] if "R" in placed.places else None
-            tell_loose(self.reader, turn, placed.places.get("R"), placed.label)
+            tell_loose(self.reader, turn, placed.at("R"), placed.label)
             self.resolver.poses[body, name] = values.pose_of(turn, placed.row["T"])
             self.made.frames[body, name] = placed
             if owner is None or id(owner.node) not in between:
                 self.result.frames.append(Frame(name, body, self.resolver.poses[body, name], placed.assembly))
 
     def _joints(self, chains: list[Chain]) -> None:
-        taken: set[str] = set()
+        paths = own_paths()
         maker = JointMaker(self.resolver, self.reader, self.turn)
         for number, chain in enumerate(chains):
             first = chain.pieces[0]
@@ -192,8 +191,7 @@ class _Builder:
             pieces = [maker.joint(placed, self.off, on) for placed in chain.pieces]
             joint = pieces[0] if len(pieces) == 1 else merged(pieces)
             joint.name = str(mark_of(first).get("name", chain.name if len(pieces) > 1 else name))
-            joint.id = own_path(_joined(first.assembly, chain.name if len(pieces) > 1 else name), taken)
-            taken.add(joint.id)
+            joint.id = paths(_joined(first.assembly, chain.name if len(pieces) > 1 else name))
             keep.take_joint(joint, mark_of(first))
             for part, placed in enumerate(chain.pieces):
                 self.made.joints[joint.id, part] = placed

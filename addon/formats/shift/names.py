@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
-from ...model.naming import free_number
+from ...model.naming import Unique
 from ...model.records import Assembly, Mechanism
 from .table import FIXED, ORIGIN, SEPARATOR
 
@@ -16,11 +17,15 @@ def safe(name: str) -> str:
     return name.replace(SEPARATOR, "_")
 
 
-def free(name: str, taken: Iterable[str], otherwise: str = "part") -> str:
-    """A safe name that is not taken nor reserved: the one given, or with a number behind it."""
-    base = safe(name) or otherwise
-    taken = {*taken, *_RESERVED}
-    return base if base not in taken else f"{base}_{free_number(lambda number: f'{base}_{number}' in taken, 2)}"
+class Names(Unique):
+    """Safe names that are neither taken nor reserved, given once each."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        super().__init__(lambda name, number: f"{name}_{number}", 2, {*taken, *_RESERVED})
+
+    def of(self, name: str, otherwise: str) -> str:
+        """A name made safe, or with a number behind it; ``otherwise`` is taken for an empty one."""
+        return self(safe(name) or otherwise)
 
 
 class Tree:
@@ -39,7 +44,7 @@ class Tree:
                 self.assemblies.setdefault(own, Assembly(own, parts[count - 1]))
         self.top = ""
         if top and (not self.assemblies or "" in used):
-            self.top = free(top, self.assemblies, "model")
+            self.top = Names(self.assemblies).of(top, "model")
             self.assemblies[self.top] = Assembly(self.top, self.top)
         self._written: dict[str, str] = {}
 
@@ -64,4 +69,12 @@ class Tree:
 
     def inner(self, path: str) -> list[str]:
         """The assemblies right inside of one, in order."""
-        return [own for own in self.assemblies if own != path and self.outer(own) == path]
+        return self._inner.get(path, [])
+
+    @cached_property
+    def _inner(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for own in self.assemblies:
+            if (outer := self.outer(own)) != own:
+                found.setdefault(outer, []).append(own)
+        return found

@@ -10,7 +10,8 @@ from ..jsonedits import Edits, same
 from ..jsontext import Node
 from . import write
 from .document import PLACEMENT, Document, Key
-from .lower import Lowered, Lowering, Part
+from .lower import Lowering
+from .parts import Lowered, Part
 from .read import End, Placed
 from .table import FIXED, FRAME, MARK, SEPARATOR, Row
 
@@ -183,16 +184,17 @@ class _Patch:
     def _row(self, placed: Placed, before: Row, now: Row, changed: bool = False) -> None:
         """Write the values of one element that differ."""
         missing: Row = {}
-        for name, value in now.items():
-            if same(_plain(before.get(name)), _plain(value)):
+        for name, value in now.items() if before is not now else ():
+            was = before.get(name)
+            if was is value or was == value or same(_plain(was), _plain(value)):
                 continue
             changed = True
-            node = placed.places.get(name)
+            node = placed.at(name)
             if value is None or (name == MARK and not value):
                 if node is not None:
                     self.edits.delete(node)
             elif node is not None:
-                self.edits.update(node, _plain(before.get(name)), _plain(value))
+                self.edits.update(node, _plain(was), _plain(value))
             else:
                 missing[name] = value
         if missing:

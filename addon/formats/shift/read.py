@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...model.report import FormatError, Report
+from ..given import Given
 from ..jsontext import Node
-from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Row, Table
-
-#: The node of a body's name, or path, and that of its frame's; one of a pair written as a single text is None.
+from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Path, Table
 
 
-@dataclass
+@dataclass(slots=True)
 class End:
-    """One end of a joint as it is written: a path to a body, and a frame on it. ``whole`` is the node of both."""
+    """One end of a joint as it is written: a path to a body, and a frame on it. ``whole`` is the node of both, which is
+    a ``pair`` of nodes or a single text."""
 
     path: tuple[str, ...]
     frame: str
     whole: Node
-    body_node: Node | None
-    frame_node: Node | None
+    pair: bool
+
+    @property
+    def body_node(self) -> Node | None:
+        """The node of the body's name or path, None where it is in one text with the frame's."""
+        return self.whole.value[0] if self.pair else None
+
+    @property
+    def frame_node(self) -> Node | None:
+        """The same of the frame's name."""
+        return self.whole.value[1] if self.pair else None
 
 
-@dataclass
+@dataclass(slots=True)
 class Placed:
-    """An element's row, and where each of its values stands."""
+    """An element's row, and the paths in it at which the values stand that it has."""
 
     table: Table
     node: Node
-    row: Row
-    places: dict[str, Node]
+    row: Given
+    places: dict[str, Path]
     assembly: str
-    line: int
-    ends: list[End] = field(default_factory=list)
+    reader: Reader
+    ends: Sequence[End] = ()
+
+    def at(self, name: str) -> Node | None:
+        """The node of a value; None where the element has none."""
+        path = self.places.get(name)
+        return None if path is None else self.node.get(*path)
+
+    @property
+    def line(self) -> int:
+        """The line on which it begins."""
+        return self.reader.line(self.node)
 
     @property
     def where(self) -> str:
@@ -59,12 +79,12 @@ class Reader:
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
-        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        self._breaks = [match.start() for match in re.finditer("\n", text)]
         self.unknown: Counter[str] = Counter()
 
     def line(self, node: Node) -> int:
         """The line on which a node begins, 1 is the first."""
-        return bisect_right(self._starts, node.before)
+        return bisect_left(self._breaks, node.before) + 1
 
     def error(self, node: Node, message: str, remedy: str = "") -> FormatError:
         """What is wrong with a node."""
@@ -76,46 +96,50 @@ class Reader:
 
     def elements(self, node: Node | None) -> list[Node]:
         """The objects of a list; a single object counts as a list of one, null and nothing as an empty one."""
-        if node is None or node.value is None:
+        if node is None or node.plain() is None:
             return []
-        if isinstance(node.value, dict):
+        if node.kind is dict:
             return [node]
-        if not isinstance(node.value, list):
+        if node.kind is not list:
             raise self.error(node, "a list is expected here", "Write it as [ ... ].")
         for child in node.value:
-            if not isinstance(child.value, dict):
+            if child.kind is not dict:
                 raise self.error(child, "an object is expected here", "Write it as { ... }.")
         return list(node.value)
 
     def place(self, node: Node, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> Placed:
         """The row of an element. ``more`` are keys beside the table's that mean something. FormatError for a value
         that is not of its kind."""
-        row: Row = {}
-        places: dict[str, Node] = {}
-        written = node.value.keys()
-        for item in table:
-            row[item.name] = item.default
-            found = None
-            for path in item.places:
-                if found is None and path[0] in written:
-                    found = node.get(*path)
-            if found is None or found.value is None:
-                if found is not None:
-                    places[item.name] = found
+        row = Given(table.defaults)
+        places: dict[str, Path] = {}
+        plain = node.plain()
+        for name, paths in table.paths:
+            for path in paths:
+                value = plain.get(path[0], _ABSENT)
+                for key in path[1:]:
+                    value = value.get(key, _ABSENT) if type(value) is dict else _ABSENT
+                if value is not _ABSENT:
+                    break
+            else:
                 continue
-            value = found.plain()
-            if not item.kind.takes(value):
-                raise self.error(found, f"{_shown(value)} is not {item.kind.wanted}", f"Correct {item.name} here.")
-            row[item.name], places[item.name] = value, found
-        if not written <= table.keys:
-            self.unknown.update(key for key in written if key not in table.keys and key not in more)
-        return Placed(table, node, row, places, assembly, self.line(node))
+            places[name] = path
+            if value is None:
+                continue
+            kind = table[name].kind
+            if not kind.takes(value):
+                place = node.get(*path)
+                assert place is not None
+                raise self.error(place, f"{_shown(value)} is not {kind.wanted}", f"Correct {name} here.")
+            row[name] = value
+        if not plain.keys() <= table.keys:
+            self.unknown.update(key for key in plain if key not in table.keys and key not in more)
+        return Placed(table, node, row, places, assembly, self)
 
     def ends(self, node: Node) -> tuple[list[End], str]:
         """The two ends of an element, parent first, and the dialect they are in; no ends where it has none."""
         pairs = node.get("body_frame_pairs") or node.get("body_frame_pair")
         if pairs is not None:
-            if not isinstance(pairs.value, list) or len(pairs.value) != 2:
+            if pairs.kind is not list or len(pairs.plain()) != 2:
                 raise self.error(pairs, "this is not two pairs of a body and a frame", _PAIRS_REMEDY)
             return [self.end(child) for child in pairs.value], PAIRS
         parent, child = node.get("parent"), node.get("child")
@@ -127,17 +151,17 @@ class Reader:
 
     def end(self, node: Node) -> End:
         """One end: a body and a frame, or one text with both."""
-        value = node.value
-        if isinstance(value, str):
+        value = node.plain()
+        if node.kind is str:
             parts = tuple(value.split(SEPARATOR))
             if len(parts) > 1:
-                return End(parts[:-1], parts[-1], node, None, None)
-            return End(parts, ORIGIN, node, None, None)
-        if isinstance(value, list) and len(value) == 2:
+                return End(parts[:-1], parts[-1], node, False)
+            return End(parts, ORIGIN, node, False)
+        if node.kind is list and len(value) == 2:
             body, frame = value
-            if isinstance(frame.value, str) and (path := _path_of(body)) is not None:
-                return End(path, frame.value, node, body, frame)
-        raise self.error(node, f"{_shown(node.plain())} is not a body and a frame", _PAIRS_REMEDY)
+            if type(frame) is str and (path := _path_of(body)) is not None:
+                return End(path, frame, node, True)
+        raise self.error(node, f"{_shown(value)} is not a body and a frame", _PAIRS_REMEDY)
 
     def tell_unknown(self) -> None:
         """Say which keys mean nothing here."""
@@ -147,8 +171,11 @@ class Reader:
                 self.report.info("kept", f'"{key}"{times} means nothing here; it stays in the file as it is')
 
 
-def _path_of(node: Node) -> tuple[str, ...] | None:
-    value = node.plain()
+_ABSENT = object()
+
+
+def _path_of(value: Any) -> tuple[str, ...] | None:
+    """The path that leads to a body, of its name or of several; None where a value is neither."""
     if isinstance(value, str):
         return tuple(value.split(SEPARATOR))
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):

@@ -72,6 +72,16 @@ class Table:
         return {field.name: field for field in self.fields}
 
     @cached_property
+    def defaults(self) -> Row:
+        """A row with every field at its default, not to be changed."""
+        return {field.name: field.default for field in self.fields}
+
+    @cached_property
+    def paths(self) -> tuple[tuple[str, tuple[Path, ...]], ...]:
+        """Every field's name, with the places at which it is read."""
+        return tuple((field.name, field.places) for field in self.fields)
+
+    @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of an element that the table knows."""
         return frozenset(path[0] for field in self.fields for path in field.places)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...model.records import Array, identity
-from ...model.rotations import rotation_matrix, rotation_vector
+from ...model.rotations import identical, rotation_matrix, rotation_vector
 
 #: How far from orthonormal a rotation may be before it is worth saying: the files have five digits and more.
 LOOSE = 1e-4
@@ -63,7 +63,7 @@ def tidy(values: Array) -> Any:
 
 def same_pose(one: Array, other: Array) -> bool:
     """Whether two poses are the same but for rounding."""
-    return bool(np.abs(one - other).max() <= SAME_POSE * (1.0 + np.abs(one[:3, 3]).max()))
+    return identical(one, other) or bool(np.abs(one - other).max() <= SAME_POSE * (1.0 + np.abs(one[:3, 3]).max()))
 
 
 def axis_of(written: Any) -> Array | None:

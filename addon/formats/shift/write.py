@@ -7,7 +7,8 @@ from typing import Any
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
 from ..jsonedits import same, spelt
-from .lower import Lowered, Lowering, Part
+from .lower import Lowering
+from .parts import Held, Lowered, Part
 from .table import ASSEMBLY, BODY, ENDS, FIXED, FRAME, JOINT, LIGHT, MARK, PAIRS, RESTRAINT, SEPARATOR, Row, Table
 
 #: What is always written of an element, whether it says anything or not.
@@ -19,6 +20,7 @@ _ALWAYS = {
     "restraint": {"name", "type", "knot_points", "coefficients"},
     "assembly": {"name", "active"},
 }
+_NOTHING = Held()
 _UNITS = {"angle": "radians", "length": "meters", "mass": "kilograms", "time": "seconds"}
 _VERSIONS = {PAIRS: "0.2", ENDS: "2.0.0"}
 
@@ -67,10 +69,11 @@ def _refuse_repeated(mechanism: Mechanism) -> None:
 
 def contents(path: str, lowered: Lowered, dialect: str) -> dict[str, Any]:
     """What stands in an assembly, or at the top: its bodies, joints, restraints and assemblies."""
+    held = lowered.held.get(path, _NOTHING)
     lists = {
-        "bodies": [body(part, lowered, dialect) for part in lowered.bodies.values() if part.assembly == path],
-        "joints": [joint(part, lowered, dialect) for part in lowered.joints.values() if part.assembly == path],
-        "restraints": [restraint(part, lowered) for part in lowered.restraints if part.assembly == path],
+        "bodies": [body(part, lowered, dialect) for part in held.bodies],
+        "joints": [joint(part, lowered, dialect) for part in held.joints],
+        "restraints": [restraint(part, lowered) for part in held.restraints],
         "assemblies": [assembly(inner, lowered, dialect) for inner in lowered.tree.inner(path)],
     }
     wanted = ("assemblies",) if not path else ("bodies", "joints")

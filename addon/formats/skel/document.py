@@ -19,7 +19,7 @@ from .table import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, SHAPES,
 JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
 
 
-@dataclass
+@dataclass(slots=True)
 class Skeleton:
     """A skeleton of a document with the bodies and joints that are read. ``implied`` are joints that say no more than
     that a body is free, which it is without them."""
@@ -89,6 +89,8 @@ def _tell_outside(root: etree._Element, reader: Reader) -> None:
 
 def _skeleton(element: etree._Element, reader: Reader) -> Skeleton:
     placed = reader.place(element, SKELETON)
+    if not len(element):
+        return Skeleton(placed, [], [])
     bodies = [_body(child, reader) for child in element.findall("body")]
     joints = [_joint(child, reader) for child in element if child.tag in JOINT_TAGS]
     return Skeleton(placed, bodies, joints)
@@ -96,8 +98,9 @@ def _skeleton(element: etree._Element, reader: Reader) -> Skeleton:
 
 def _body(element: etree._Element, reader: Reader) -> Placed:
     placed = reader.place(element, BODY)
-    placed.parts = [place_shape(child, reader) for child in element if child.tag in SHAPES]
-    placed.parts += [reader.place(child, MARKER) for child in element if child.tag == MARKER.tag]
+    if len(element):
+        shapes = [place_shape(child, reader) for child in element if child.tag in SHAPES]
+        placed.parts = [*shapes, *(reader.place(child, MARKER) for child in element if child.tag == MARKER.tag)]
     return placed
 
 

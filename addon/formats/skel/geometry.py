@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...model.records import Array
-from ...model.rotations import frame_with_z
+from ...model.rotations import frame_with_z, identical
 
 Six = tuple[float, ...]
 #: Poses that differ by less, in length units and in the entries of their rotations, are one.
@@ -18,6 +18,8 @@ SAME_POSE = 1e-9
 def pose_of(six: Sequence[float]) -> Array:
     """The 4x4 pose of six numbers."""
     x, y, z, a, b, c = six
+    if not (a or b or c):
+        return np.array([(1.0, 0.0, 0.0, x), (0.0, 1.0, 0.0, y), (0.0, 0.0, 1.0, z), (0.0, 0.0, 0.0, 1.0)])
     sa, ca, sb, cb, sc, cc = math.sin(a), math.cos(a), math.sin(b), math.cos(b), math.sin(c), math.cos(c)
     return np.array(
         [
@@ -54,7 +56,7 @@ def six_of(pose: Array, near: Sequence[float] | None = None) -> Six:
 
 def same_pose(a: Array, b: Array) -> bool:
     """Whether two poses are one."""
-    return bool(np.abs(a - b).max() <= SAME_POSE * (1.0 + np.abs(b[:3, 3]).max()))
+    return identical(a, b) or bool(np.abs(a - b).max() <= SAME_POSE * (1.0 + np.abs(b[:3, 3]).max()))
 
 
 def along_z(axis: Array, distance: float = 0.0) -> Array:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ...model.records import Array, Dof
+from ...model.records import Dof
 from .read import Placed, Reader
 from .table import ACTUATORS, AXES, AXIS_NUMBERS, DOF, DOF_NUMBERS, KEPT, KEPT_NUMBERS, Row
 
@@ -38,6 +39,9 @@ _NAMES = {
     "free": ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z"),
 }
 _BLOCKS = {"ball", "free"}
+#: Of each axis the paths of its numbers, with the attributes that they are; and of what another format had.
+_OF_AXIS = [[(f"{axis}/{path}", attribute) for path, attribute, _, _ in AXIS_NUMBERS] for axis in AXES]
+_KEPT = {f"{KEPT}/@{name}": attribute for name, attribute in KEPT_NUMBERS.items()}
 _NEVER_BUILT = {"screw", "translational2d"}
 
 
@@ -98,9 +102,9 @@ def plane_axes(row: Row) -> tuple[tuple[float, ...], ...] | None:
     a = _unit(first)
     if a is None:
         return None
-    b = np.array(second) - a * (a @ second)
-    across = _unit(b)
-    return (tuple(a), tuple(across)) if across is not None else None
+    along = sum(x * y for x, y in zip(a, second, strict=True))
+    across = _unit([y - x * along for x, y in zip(a, second, strict=True)])
+    return (a, across) if across is not None else None
 
 
 def _kinds(placed: Placed, type_: str, reader: Reader) -> list[tuple]:
@@ -152,7 +156,7 @@ def _axis(placed: Placed, name: str, default: tuple[float, ...], reader: Reader)
     if placed.row["@type"] == "universal" and abs(np.linalg.norm(given) - 1.0) > 1e-6:
         message = "an axis of a universal joint is no unit vector, which DART does not mend; its direction is taken"
         reader.note("warning", "long-axis", message, placed.element)
-    return tuple(float(x) for x in unit)
+    return unit
 
 
 def _numbers(placed: Placed, type_: str, index: int, reader: Reader) -> Dof:
@@ -166,8 +170,8 @@ def _numbers(placed: Placed, type_: str, index: int, reader: Reader) -> Dof:
             message = f"the <{AXES[index]}> of a {type_} joint is not read; its numbers belong in <dof>"
             reader.note("info", "ignored-element", message, placed.element)
         return dof
-    for path, attribute, _, _ in AXIS_NUMBERS:
-        value = row[f"{AXES[index]}/{path}"]
+    for path, attribute in _OF_AXIS[index]:
+        value = row[path]
         if attribute in ("lower", "upper"):
             value = None if math.isinf(value) else value
         setattr(dof, attribute, value)
@@ -231,8 +235,8 @@ def _apply_dof_elements(placed: Placed, numbers: list[Dof], reader: Reader) -> N
 
 def _apply_kept(row: Row, numbers: list[Dof]) -> None:
     """What another format had of each coordinate."""
-    for name, attribute in KEPT_NUMBERS.items():
-        for dof, value in zip(numbers, row[f"{KEPT}/@{name}"] or (), strict=False):
+    for path, attribute in _KEPT.items():
+        for dof, value in zip(numbers, row[path] or (), strict=False):
             setattr(dof, attribute, value)
 
 
@@ -261,8 +265,8 @@ def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
     return block
 
 
-def _unit(vector: Array | tuple[float, ...]) -> Array | None:
-    length = math.sqrt(sum(float(x) * float(x) for x in vector))
+def _unit(vector: Sequence[float]) -> tuple[float, ...] | None:
+    length = math.sqrt(sum(x * x for x in vector))
     if math.isinf(length):  # the squares are beyond all numbers
         length = math.hypot(*vector)
-    return np.asarray(vector, dtype=np.float64) / length if length > 1e-12 else None
+    return tuple(x / length for x in vector) if length > 1e-12 else None

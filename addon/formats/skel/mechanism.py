@@ -41,6 +41,9 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
             reader.note("warning", "repaired-name", f"the second skeleton '{own}' is called '{path}'", placed.element)
         mobile = placed.row["mobile"] and not placed.row["immobile"]
         result.assemblies.append(Assembly(path, path, extra={} if mobile else {"mobile": False}))
+        known.add(path)
+        if not skeleton.bodies and not skeleton.joints:
+            continue
         _name_bodies(skeleton, body_ids, reader)
         frame = pose_of(placed.row["transformation"])
         bodies = [_body(item, path, frame, mobile, reader) for item in skeleton.bodies]
@@ -49,7 +52,6 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
         result.bodies += bodies
         result.joints += joints
         _resolve_twins(skeleton, bodies, joints)
-        known.add(path)
         kept = dict.fromkeys(body.assembly for body in bodies if body.assembly not in known)
         result.assemblies += [Assembly(each, each.rpartition(":")[2]) for each in kept]
         known.update(kept)

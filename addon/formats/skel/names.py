@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from ...model.naming import free_number
+from collections.abc import Iterable
+
+from ...model import naming
 
 
-class Unique:
+class Unique(naming.Unique):
     """Gives every name once: a name that is taken gets a number in brackets, as DART does."""
 
-    def __init__(self, taken: tuple[str, ...] = ()) -> None:
-        self._taken = set(taken)
-
-    def __call__(self, name: str) -> str:
-        found = name
-        if name in self._taken:
-            found = f"{name}({free_number(lambda number: f'{name}({number})' in self._taken, 1)})"
-        self._taken.add(found)
-        return found
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        super().__init__(lambda name, number: f"{name}({number})", 1, taken)
 
 
 def plain(name: str, otherwise: str) -> str:

@@ -18,7 +18,8 @@ from .document import Document, Skeleton
 from .geometry import pose_of
 from .markup import body_node, joint_node, spelt
 from .patch_parts import coordinates_patched, markers_patched, shapes_patched
-from .plan import Plan, PlannedBody, PlannedJoint, Standing, Standings
+from .plan import Plan
+from .planned import PlannedBody, PlannedJoint, Standing, Standings
 from .read import Placed
 from .rows import same_value
 from .table import MOMENT, SIX, Row
@@ -49,7 +50,7 @@ class _Patch:
         self.home = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
         quiet, said = Report(), Report()
         self.before = Plan.of(document.mechanism, quiet, self._standing(document.mechanism))
-        self.now = Plan.of(mechanism, said, self._standing(mechanism))
+        self.now = Plan.of(mechanism, said, self._standing(mechanism), self.before)
         known = {(entry.code, entry.message) for entry in quiet.entries}
         report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]
         self.gone: set[str] = set()
@@ -140,6 +141,8 @@ class _Patch:
         self._delete_lost(self.bodies, self.before.bodies, self.now.bodies)
 
     def _body(self, item: Placed, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
+        if old is new:
+            return
         row = dict(new.row)
         if not same_value(old.row["transformation"], row["transformation"]):
             row["transformation"] = inverse(_frame(home)) @ row["transformation"]
@@ -208,7 +211,7 @@ def fields_patched(changes: Changes, item: Placed, old: Row, new: Row, skip: Ite
     changed = [
         path
         for path in (*new, *(path for path in old if path not in new))
-        if path in item.table and path not in skip and not same_value(old.get(path), new.get(path))
+        if not same_value(old.get(path), new.get(path)) and path in item.table and path not in skip
     ]
     for path in changed:
         kind = item.table[path].kind

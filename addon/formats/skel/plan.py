@@ -3,14 +3,15 @@ DART's types. What DART has no word for is approximated or left out, and reporte
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from ...model.kinematics import CLOSES_LOOP, Tree, spanning_tree
-from ...model.records import Array, Body, Dof, Joint, Mechanism
+from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism
 from ...model.report import Report
+from ...model.sameness import same_record
 from ..losses import Losses
 from .chains import link_key, piece_key
 from .geometry import same_pose
@@ -19,49 +20,13 @@ from .joints import SIZES
 from .match import Match, matches
 from .mechanism import loose_key
 from .names import Unique, plain
+from .planned import MadeBody, PlannedBody, PlannedJoint, Standings
 from .rows import actuator_of, coordinates, kept_numbers, mass_row, reversed_dofs, shape_rows
 from .table import INACTIVE_JOINT, KEPT, LOOP_JOINT, Row
 from .wiring import WORLD_NAME
 
 #: What a body between the joints of a chain weighs, and its moment: as good as nothing, but not nothing.
 NEXT_TO_NOTHING = 1e-9
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How a body or joint stands in the document that it was read from: by which name (None if it got another since),
-    as which joint type."""
-
-    name: str | None
-    type: str = ""
-
-
-@dataclass
-class Standings:
-    """The bodies and joints (by id) that stand in a document."""
-
-    bodies: dict[str, Standing] = field(default_factory=dict)
-    joints: dict[str, Standing] = field(default_factory=dict)
-
-
-@dataclass
-class PlannedBody:
-    """A body of a skeleton: its row, its shapes as tags with rows, its markers."""
-
-    skeleton: str
-    row: Row
-    shapes: list[tuple[str, Row]] = field(default_factory=list)
-    markers: list[Row] = field(default_factory=list)
-
-
-@dataclass
-class PlannedJoint:
-    """A joint of a skeleton: its tag, its row, and its coordinates (see ``rows.coordinates``)."""
-
-    skeleton: str
-    tag: str
-    row: Row
-    coordinates: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass
@@ -72,16 +37,24 @@ class Plan:
     skeletons: dict[str, Row]
     bodies: dict[str, PlannedBody]
     joints: dict[str, PlannedJoint]
+    made: dict[str, MadeBody] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, mechanism: Mechanism, report: Report, standing: Standings | None = None) -> Plan:
-        """Plan a mechanism. ``standing`` has the bodies and joints that keep the name that they have in a document."""
-        return _Planner(mechanism, report, standing or Standings()).plan()
+    def of(
+        cls, mechanism: Mechanism, report: Report, standing: Standings | None = None, before: Plan | None = None
+    ) -> Plan:
+        """Plan a mechanism. ``standing`` has the bodies and joints that keep the name that they have in a document.
+        Bodies that are as they were for the plan ``before`` are the very ones of that."""
+        made = {} if before is None else before.made
+        return _Planner(mechanism, report, standing or Standings(), made).plan()
 
 
 class _Planner:
-    def __init__(self, mechanism: Mechanism, report: Report, standing: Standings) -> None:
-        self.mechanism, self.report, self.standing = mechanism, report, standing
+    def __init__(self, mechanism: Mechanism, report: Report, standing: Standings, made: Mapping[str, MadeBody]) -> None:
+        self.mechanism, self.report, self.standing, self.made = mechanism, report, standing, made
+        self.frames_of: dict[str | None, list[Frame]] = {}
+        for frame in mechanism.frames:
+            self.frames_of.setdefault(frame.body, []).append(frame)
         self.losses = Losses()
         self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
         known = {body.id for body in self.bodies}
@@ -95,7 +68,8 @@ class _Planner:
         self.pose = self._poses()
         self.skeleton_of, self.skeletons = grouped(mechanism, self.bodies, self.live)
         self.name_of = self._body_names()
-        taken = tuple(own.name for joint in mechanism.joints if (own := standing.joints.get(joint.id)) and own.name)
+        own_names = (standing.joints[joint.id].name for joint in mechanism.joints if joint.id in standing.joints)
+        taken = frozenset(name for name in own_names if name)
         self.joint_names = {key: Unique(taken) for key in self.skeletons}
         self.plan_of = Plan({}, {}, {}, {})
 
@@ -104,10 +78,14 @@ class _Planner:
         world = self.mechanism.world
         plan = self.plan_of
         plan.world = {"physics/gravity": tuple(float(x) for x in world.gravity), "physics/time_step": world.time_step}
+        bodies_of: dict[str, list[Body]] = {}
+        for body in self.bodies:
+            bodies_of.setdefault(self.skeleton_of[body.id], []).append(body)
+        extras = {each.path: each.extra for each in reversed(self.mechanism.assemblies)}
         for key, name in self.skeletons.items():
-            inside = [body for body in self.bodies if self.skeleton_of[body.id] == key]
+            inside = bodies_of.get(key, [])
             still = bool(inside) and all(body.immobile for body in inside)
-            empty = not inside and self._extra_of_assembly(key).get("mobile") is False
+            empty = not inside and extras.get(key, {}).get("mobile") is False
             plan.skeletons[key] = {"@name": name, "mobile": not (still or empty)}
         for body in self.bodies:
             plan.bodies[body.id] = self._body(body)
@@ -139,9 +117,6 @@ class _Planner:
         if not body.active:
             self.losses.add("dropped-inactive", "a body that is switched off is not written", body.name)
         return body.active
-
-    def _extra_of_assembly(self, path: str) -> dict[str, Any]:
-        return next((each.extra for each in self.mechanism.assemblies if each.path == path), {})
 
     def _tree(self) -> Tree:
         """The joints that DART builds: a tree without those that are known to close a loop."""
@@ -177,26 +152,22 @@ class _Planner:
     def _body(self, body: Body) -> PlannedBody:
         key = self.skeleton_of[body.id]
         name = self.name_of[body.id]
-        row: Row = {
+        told: Row = {
             "@name": name,
             f"{KEPT}/@name": body.name if body.name != name else None,
             f"{KEPT}/@assembly": body.assembly if body.assembly not in ("", self.skeletons[key]) else None,
             f"{KEPT}/@twin": self._twin(body, key),
             "gravity": body.gravity,
             "transformation": self.pose[body.id],
-            **mass_row(body, self.losses),
         }
-        planned = PlannedBody(key, row)
-        for shape in body.shapes:
-            planned.shapes += shape_rows(shape, body, self.losses)
-        for frame in self.mechanism.frames:
-            if frame.body == body.id:
-                planned.markers.append({"@name": frame.name, "offset": tuple(float(x) for x in frame.pose[:3, 3])})
-                if np.abs(frame.pose[:3, :3] - np.eye(3)).max() > 1e-9:
-                    self.losses.add(
-                        "dropped-rotation", "a frame is written as a marker, without its rotation", frame.name
-                    )
-        return planned
+        frames, old = self.frames_of.get(body.id, []), self.made.get(body.id)
+        same = old is not None and old.planned.skeleton == key
+        if old is None or not same or not same_record((told, body, frames), (old.told, old.body, old.frames)):
+            losses = Losses()
+            old = MadeBody(body, frames, told, _planned(key, told, body, frames, losses), losses)
+        self.plan_of.made[body.id] = old
+        self.losses.take(old.losses)
+        return old.planned
 
     def _twin(self, body: Body, key: str) -> str | None:
         if body.twin is None:
@@ -372,3 +343,15 @@ class _Planner:
                 losses.add(
                     "dropped-flag", "a body that is held still is written as one that its joint moves", body.name
                 )
+
+
+def _planned(key: str, told: Row, body: Body, frames: list[Frame], losses: Losses) -> PlannedBody:
+    """A body with its shapes and markers."""
+    planned = PlannedBody(key, told | mass_row(body, losses))
+    for shape in body.shapes:
+        planned.shapes += shape_rows(shape, body, losses)
+    for frame in frames:
+        planned.markers.append({"@name": frame.name, "offset": tuple(float(x) for x in frame.pose[:3, 3])})
+        if np.abs(frame.pose[:3, :3] - np.eye(3)).max() > 1e-9:
+            losses.add("dropped-rotation", "a frame is written as a marker, without its rotation", frame.name)
+    return planned

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from lxml import etree
 
 from ...model.report import FormatError, Report, Severity
+from ..given import Given
 from ..xml import Standing, line_of, where_is
-from .table import FLAG, TEXT, WORD, Field, Kind, Row, Table
+from .table import FLAG, TEXT, WORD, Field, Kind, Table
 
 _SEPARATORS = re.compile(r"[\s,;]+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![a-zA-Z]*\d)", re.ASCII)
@@ -18,7 +21,7 @@ _ENDLESS = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
-@dataclass
+@dataclass(slots=True)
 class Placed(Standing):
     """An object of a document: its table, its values by field, and the elements that hold them.
 
@@ -27,10 +30,10 @@ class Placed(Standing):
 
     table: Table
     element: etree._Element
-    row: Row
+    row: Given
     places: dict[str, etree._Element]
     id: str = ""
-    parts: list[Placed] = field(default_factory=list)
+    parts: Sequence[Placed] = ()
 
     @property
     def label(self) -> str:
@@ -59,7 +62,7 @@ class Reader:
         """One object. Needed fields in a group are missed only where the object has that group, or only in the
         ``group`` named. FormatError where a number is none."""
         found = flattened(element, table)
-        row: Row = dict(table.defaults)
+        row = Given(table.defaults)
         places: dict[str, etree._Element] = {}
         spellings, known = table.spellings, table.known
         for path, place in found.items():
@@ -71,7 +74,13 @@ class Reader:
             item, attribute = spelling
             if path == item.path or item.path not in found:
                 places[item.path] = place
-                row[item.path] = self.value(item, (place.get(attribute) if attribute else place.text) or "", place)
+                text = (place.get(attribute) if attribute else place.text) or ""
+                count = item.kind.count
+                plain = _plain_numbers(text) if count > 0 else ()  # as nearly all values are
+                if plain and len(plain) == count:
+                    row[item.path] = plain[0] if count == 1 else plain
+                else:
+                    row[item.path] = self.value(item, text, place)
                 if path != item.path:
                     what = f"{path} is read as {item.path}"
                     self.note("info", "old-spelling", f"{what}; DART wants it so or does not read it", place)
@@ -87,10 +96,6 @@ class Reader:
     def value(self, item: Field, text: str, element: etree._Element) -> object:
         """What a text says; the field's default, reported, where it says nothing."""
         kind = item.kind
-        if kind.count > 0:
-            plain = _plain_numbers(text)
-            if len(plain) == kind.count:
-                return plain[0] if kind.count == 1 else plain
         if kind is TEXT:
             return text
         text = text.strip()
@@ -185,7 +190,21 @@ class Reader:
 
 def _plain_numbers(text: str) -> tuple[float, ...]:
     """The numbers of a text that holds nothing but finite ones and white space; none where anything is out of the
-    ordinary. ``float`` by itself would also take underscores and the digits of other scripts."""
+    ordinary. Documents say the same few over and over."""
+    return _few_numbers(text) if len(text) < _SHORT else _many_numbers(text)
+
+
+#: Numbers of texts of fewer letters are remembered.
+_SHORT = 40
+
+
+@lru_cache(maxsize=500)
+def _few_numbers(text: str) -> tuple[float, ...]:
+    return _many_numbers(text)
+
+
+def _many_numbers(text: str) -> tuple[float, ...]:
+    """``float`` by itself would also take underscores and the digits of other scripts."""
     try:
         numbers = tuple(map(float, text.split()))
     except ValueError:

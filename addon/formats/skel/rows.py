@@ -188,8 +188,13 @@ def _inverse_start(start: Array) -> tuple[float, ...]:
     return tuple(float(x) for x in values) if any(values) else ()
 
 
+_SCALARS = frozenset({str, float, int, bool})
+
+
 def same_value(old: Any, new: Any) -> bool:
     """Whether two values of a row are one, numbers up to rounding."""
+    if old is new or (type(old) in _SCALARS and type(new) is type(old) and old == new):
+        return True
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         return bool(np.array_equal(old, new)) or bool(np.abs(old - new).max() <= 1e-12 * (1.0 + np.abs(old).max()))
     if isinstance(old, tuple) and isinstance(new, tuple):

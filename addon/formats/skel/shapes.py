@@ -8,6 +8,7 @@ import numpy as np
 from lxml import etree
 
 from ...model.records import Array, Shape, identity
+from ..given import Given
 from .geometry import along_z, pose_of
 from .read import Placed, Reader
 from .table import BALL, COLLISION, GEOMETRIES, GEOMETRY_FIELDS, KEPT, SHAPES, SOFT, VISUAL, Row
@@ -97,9 +98,9 @@ def shape_of(row: Row, table_tag: str) -> Shape:
     return shape
 
 
-def weighed_shape_of(row: Row, table_tag: str) -> Shape:
+def weighed_shape_of(row: Given, table_tag: str) -> Shape:
     """The shape as DART weighs it: with the sizes that it takes for those it refuses, a plane where its frame is."""
-    shape = shape_of(row | row.get("as_dart", {}), table_tag)
+    shape = shape_of({**row.whole(), **row["as_dart"]} if row.get("as_dart") else row, table_tag)
     if shape.type == "plane":
         shape.pose = pose_of(row["transformation"])
     return shape

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.inertia import parallel_axis
 from ...model.records import Array
 from ...model.report import FormatError
+from ...model.rotations import identical
 
 #: Below this, poses and numbers are the same.
 SAME = 1e-12
@@ -22,32 +22,50 @@ SAME = 1e-12
 EDITED, ROUNDING = 1e-5, 3e-7
 
 
+Rows = tuple[tuple[float, float, float], ...]
+#: The rows of no turn.
+UPRIGHT: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
 def turn_of_euler(degrees: Sequence[float]) -> Array:
     """Rotation matrix (3, 3) of ``euler``. Quarter turns come out exact."""
+    return np.array(rows_of_euler(degrees))
+
+
+def rows_of_euler(degrees: Sequence[float]) -> Rows:
+    """The rows of the same."""
     (cx, sx), (cy, sy), (cz, sz) = (_cos_sin(angle) for angle in degrees)
-    return np.array(
-        [
-            [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
-            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
-            [-sy, cy * sx, cy * cx],
-        ]
+    return (
+        (cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx),
+        (sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx),
+        (-sy, cy * sx, cy * cx),
     )
 
 
 def turn_of_quat(quat: Sequence[float]) -> Array:
     """Rotation matrix (3, 3) of ``quat``, whatever its length. The identity for zero."""
+    return np.array(rows_of_quat(quat))
+
+
+def rows_of_quat(quat: Sequence[float]) -> Rows:
+    """The rows of the same."""
     w, x, y, z = quat
     square = w * w + x * x + y * y + z * z
     if square == 0.0:
-        return np.eye(3)
+        return UPRIGHT
     s = 2.0 / square
-    return np.array(
-        [
-            [1 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y)],
-            [s * (x * y - w * z), 1 - s * (x * x + z * z), s * (y * z + w * x)],
-            [s * (x * z + w * y), s * (y * z - w * x), 1 - s * (x * x + y * y)],
-        ]
+    return (
+        (1 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y)),
+        (s * (x * y - w * z), 1 - s * (x * x + z * z), s * (y * z + w * x)),
+        (s * (x * z + w * y), s * (y * z - w * x), 1 - s * (x * x + y * y)),
     )
+
+
+def pose_of_rows(position: Sequence[float], rows: Rows) -> Array:
+    """A pose (4, 4) of a place and the rows of a turn."""
+    x, y, z = position
+    one, two, three = rows
+    return np.array([(*one, x), (*two, y), (*three, z), (0.0, 0.0, 0.0, 1.0)])
 
 
 def euler_of(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
@@ -94,19 +112,20 @@ def pose_of(position: Sequence[float] | Array, turn: Array) -> Array:
 
 def same(a: Array, b: Array, tolerance: float = SAME) -> bool:
     """Whether two arrays are equal but for rounding."""
-    return bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
+    return identical(a, b) or bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
 
 
-def geom_inertia(kind: str, dim: Sequence[float], mass: float) -> Array:
-    """Inertia tensor (3, 3) that the program gives a geom, about its middle, along its own axes. Cylinders and capsules
-    count as lying along x, although they are drawn along z."""
+def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, float, float]:
+    """The moments of inertia that the program gives a geom, about its middle, along its own axes. Cylinders and
+    capsules count as lying along x, although they are drawn along z."""
     if kind == "box":
         x, y, z = (length * length for length in dim)
-        return mass / 12.0 * np.diag([y + z, x + z, x + y])
+        return mass / 12.0 * (y + z), mass / 12.0 * (x + z), mass / 12.0 * (x + y)
     if kind == "sphere":
-        return 0.4 * mass * dim[0] * dim[0] * np.eye(3)
+        moment = 0.4 * mass * dim[0] * dim[0]
+        return moment, moment, moment
     if kind not in {"cylinder", "capsule"}:
-        return np.zeros((3, 3))
+        return 0.0, 0.0, 0.0
     radius, length = map(np.float64, dim)  # whose powers do not raise
     tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
     share = 1.0 if kind == "cylinder" else tube / (tube + ball)
@@ -114,20 +133,29 @@ def geom_inertia(kind: str, dim: Sequence[float], mass: float) -> Array:
     across = share * (radius**2 / 4.0 + length**2 / 12.0) + (1.0 - share) * (
         0.4 * radius**2 + 0.375 * radius * length + 0.25 * length**2
     )
-    return mass * np.diag([along, across, across])
+    return mass * float(along), mass * float(across), mass * float(across)
 
 
 def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[float, Array, Array]:
     """Mass, centre of mass (3,) and inertia tensor (3, 3) about it, of geoms given as kind, dim, mass and pose (4, 4)
     in their body."""
     mass = float(sum(geom[2] for geom in geoms))
-    moment = sum((geom[2] * geom[3][:3, 3] for geom in geoms), np.zeros(3))
-    com = moment / mass if mass else np.zeros(3)
-    tensor = np.zeros((3, 3))
-    for kind, dim, part, pose in geoms:
-        turn, away = pose[:3, :3], pose[:3, 3] - com
-        tensor += turn @ geom_inertia(kind, dim, part) @ turn.T + part * parallel_axis(away)
-    return mass, com, tensor
+    poses = [geom[3].tolist() for geom in geoms]
+    com = [0.0, 0.0, 0.0]
+    if mass:
+        parts = [geom[2] for geom in geoms]
+        com = [sum(part * pose[i][3] for part, pose in zip(parts, poses, strict=True)) / mass for i in range(3)]
+    xx = yy = zz = xy = xz = yz = 0.0
+    for (kind, dim, part, _), (one, two, three, _) in zip(geoms, poses, strict=True):
+        a, b, c = geom_moments(kind, dim, part)
+        x, y, z = one[3] - com[0], two[3] - com[1], three[3] - com[2]
+        xx += a * one[0] * one[0] + b * one[1] * one[1] + c * one[2] * one[2] + part * (y * y + z * z)
+        yy += a * two[0] * two[0] + b * two[1] * two[1] + c * two[2] * two[2] + part * (x * x + z * z)
+        zz += a * three[0] * three[0] + b * three[1] * three[1] + c * three[2] * three[2] + part * (x * x + y * y)
+        xy += a * one[0] * two[0] + b * one[1] * two[1] + c * one[2] * two[2] - part * x * y
+        xz += a * one[0] * three[0] + b * one[1] * three[1] + c * one[2] * three[2] - part * x * z
+        yz += a * two[0] * three[0] + b * two[1] * three[1] + c * two[2] * three[2] - part * y * z
+    return mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ is wholly transparent and has them all, while the others weigh nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -87,8 +87,7 @@ def _row(shape: Shape, name: str, remarks: Remarks) -> GeomRow | None:
 def _lowered(shape: Shape, name: str, remarks: Remarks) -> Shape | None:
     """A shape as one that x_xy has."""
     if shape.type in GEOM_OF_SHAPE:
-        size = shape.size if shape.type != "axes" else {"length": shape.size.get("length", 1.0)}
-        return replace(shape, size=size)
+        return shape if shape.type != "axes" else replace(shape, size={"length": shape.size.get("length", 1.0)})
     if shape.type == "cone":
         remarks.warn("approximated-shape", f"a cone is written as a cylinder ('{name}')")
         return replace(shape, type="cylinder")
@@ -134,9 +133,9 @@ def _same_color(shape: Shape, color: Color) -> bool:
 def _give_mass(body: Body, out: Geoms, masses: list[float | None], remarks: Remarks, before: Body | None) -> None:
     """Masses for the geoms, or a carrier for all of it."""
     choices = _choices(body, out.rows, masses)
-    chosen = next((choice for choice in choices if choice is not None and _agrees(body, out.rows, choice)), None)
+    chosen = next((choice for choice in choices if _agrees(body, out.rows, choice)), None)
     if chosen is None and before is not None and _untouched(body, before):
-        scaled = (choice for choice in choices if choice is not None)
+        scaled = _choices(body, out.rows, masses)
         chosen = next((choice for choice in scaled if abs(sum(choice) - body.mass) <= SAME_MASS * abs(body.mass)), None)
         out.follows = chosen is not None
     if chosen is not None:
@@ -157,18 +156,16 @@ def _untouched(body: Body, before: Body) -> bool:
     return same_inertia and _near(body.com, before.com)
 
 
-def _choices(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) -> list[list[float] | None]:
+def _choices(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) -> Iterator[list[float]]:
     """Ways to spread the mass of a body over its geoms, the likeliest first."""
     own = [mass or 0.0 for mass in masses]
-    total = sum(own)
-    known = any(mass is not None for mass in masses)
+    if body.mass == 0.0 or any(mass is not None for mass in masses):
+        yield own
+    if total := sum(own):
+        yield [mass * (body.mass / total) for mass in own]
     volumes = [shape_volume(shape_of(row)) if GEOMS[row.kind].shape != "axes" else 0.0 for row in rows]
-    volume = sum(volumes)
-    return [
-        own if known or body.mass == 0.0 else None,
-        [mass * (body.mass / total) for mass in own] if total else None,
-        [body.mass * part / volume for part in volumes] if volume else None,
-    ]
+    if volume := sum(volumes):
+        yield [body.mass * part / volume for part in volumes]
 
 
 def _agrees(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> bool:

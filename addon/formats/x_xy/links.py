@@ -7,19 +7,23 @@ was to be written, the difference is noted and reported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from ...model.kinematics import Link, Tree, spanning_tree
-from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, identity
+from ...model.records import Body, Dof, Frame, Joint, Mechanism, identity
 from ...model.report import Report
-from ...model.rotations import inverse
+from ...model.rotations import identical, inverse
+from ...model.sameness import same_record
 from . import geometry, notes
 from .geoms import geoms_of
 from .joints import JOINT_FRAME, note_of_frame, turned_round
+from .made import Made, Memory
 from .mechanism import WORLD_BODY, build
-from .names import free_name, read_name, safe_name
+from .names import read_name, safe_name, unique_names
+from .notes import Note
 from .rows import LinkRow, ModelRow, OmcRow
 from .steps import steps_of
 from .table import joint_kind
@@ -33,25 +37,30 @@ _UNTOLD = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile",
 _HELD_OF_PARTS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
 
 
-def rows_of(mechanism: Mechanism, report: Report, before: Mechanism | None = None) -> ModelRow:
+def rows_of(
+    mechanism: Mechanism, report: Report, before: Mechanism | None = None, memory: Memory | None = None
+) -> ModelRow:
     """The rows of a mechanism. ``before`` is what its document holds: that may be written although the loader refuses
-    it, and masses that nobody edited follow the geoms."""
+    it, and masses that nobody edited follow the geoms. ``memory``: of bodies and joints that are still what they were
+    when rows were last made with it, these are taken again."""
     remarks = Remarks(report)
-    out = _Writer(mechanism, remarks, before).model()
+    out = _Writer(mechanism, remarks, before, {} if memory is None else memory).model()
     remarks.tell()
     return out
 
 
 class _Writer:
-    def __init__(self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None) -> None:
+    def __init__(self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None, memory: Memory) -> None:
         self.mechanism, self.remarks, self.kept = mechanism, remarks, before is not None
+        self.memory = memory
+        self.noted: dict[str, Note] = {}  # notes of bodies that are as they were
         self.before = {} if before is None else {body.id: body for body in before.bodies}
         self.named_before = _named_as_bodies(before)
         self.refers = _refers_by_id(mechanism)
         self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
         self.tree: Tree = spanning_tree(mechanism)
         self.linked = {link.body for link in self.tree.links}
-        self.names: set[str] = set()
+        self.names = unique_names()
         self.out = ModelRow()
         self.number_of: dict[str | None, int | None] = {None: None}  # of the link that carries a body
         self.joint_of: dict[str, Joint] = {}  # as it is written, from the carrier to the body
@@ -100,35 +109,47 @@ class _Writer:
     def _body(self, body: Body, link: Link | None) -> None:
         joint = self._joint(body, link)
         parent = self.number_of[joint.parent]
-        steps = steps_of(joint, self.kept)
+        old = self.memory.get(body.id)
+        is_same = old is not None and same_record(body, old.body) and same_record(joint, old.joint)
+        made = old if old is not None and is_same else self._made(body, joint)
+        self.remarks.take(made.remarks)
+        steps, geoms = made.steps, made.geoms
         name = self._name(body.name or body.id)
-        for step, made in enumerate(steps):
-            last = step == len(steps) - 1
+        for number, step in enumerate(steps):
+            last = number == len(steps) - 1
             row = LinkRow(
-                name if last else self._name(f"{name} step {step + 1}"),
-                made.joint,
+                name if last else self._name(f"{name} step {number + 1}"),
+                step.joint,
                 parent,
-                made.pose,
-                numbers=dict(made.numbers),
+                step.pose,
+                numbers=dict(step.numbers),
                 note={} if last else {"step": True},
-                key=("body", body.id, step),
+                key=("body", body.id, number),
             )
             parent = len(self.out.links)
             self.out.links.append(row)
-        there = identity()
-        for made in steps[1:]:
-            there = inverse(made.pose) @ there
-        if not geometry.same(joint.frame_child, there, 1e-12):
-            row.note[JOINT_FRAME] = note_of_frame(joint.frame_child)
         row.numbers |= {
             limit: tuple(float(x) for x in body.extra[limit]) for limit in ("pos_min", "pos_max") if limit in body.extra
         }
-        geoms = geoms_of(body, self.remarks, self.before.get(body.id))
         if geoms.follows:
             self.followed.add(body.id)
         row.geoms = geoms.rows
-        row.note |= geoms.note()
+        row.note |= made.note
         self.number_of[body.id] = parent
+        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), body.id in self.linked)
+        if is_same and made.row is not None and made.noted == noted:
+            self.noted[body.id] = made.row.note
+        self.memory[body.id] = replace(made, row=row, noted=noted)
+
+    def _made(self, body: Body, joint: Joint) -> Made:
+        remarks = Remarks(Report())
+        geoms = geoms_of(body, remarks, self.before.get(body.id))
+        steps, there, note = steps_of(joint, self.kept), identity(), geoms.note()
+        for step in steps[1:]:
+            there = inverse(step.pose) @ there
+        if not geometry.same(joint.frame_child, there, 1e-12):
+            note = {JOINT_FRAME: note_of_frame(joint.frame_child), **note}
+        return Made(body, joint, steps, geoms, note, remarks)
 
     def _joint(self, body: Body, link: Link | None) -> Joint:
         """The joint that a body hangs by, from its carrier; a free or frozen one where it hangs by none."""
@@ -145,13 +166,11 @@ class _Writer:
         return joint
 
     def _name(self, wanted: str) -> str:
-        name = free_name(safe_name(wanted), self.names)
-        self.names.add(name)
-        return name
+        return self.names(safe_name(wanted))
 
     def _frames(self, scenery: Body | None) -> None:
         """Markers where they belong, other frames as frozen bodies."""
-        taken: set[str] = set()
+        names = unique_names()
         for frame in self.mechanism.frames:
             carrier = frame.body if scenery is None or frame.body != scenery.id else None
             if carrier not in self.number_of:
@@ -165,8 +184,7 @@ class _Writer:
                 marker = OmcRow(safe_name(frame.name), str(frame.extra["pos_marker"]), position)
                 self.out.links[number].omcs.append(marker)
                 continue
-            own = free_name(frame.name, taken)
-            taken.add(own)
+            own = names(frame.name)
             row = LinkRow(self._name(frame.name or "frame"), "frozen", number, frame.pose, key=("frame", own, 0))
             row.note = {"frame": {}}
             back = Frame(read_name(row.name), frame.body, frame.pose)
@@ -174,9 +192,8 @@ class _Writer:
             self.out.links.append(row)
 
     def _notes(self, scenery: Body | None) -> None:
-        """Read the rows back in thought, and note what they do not give."""
-        back, _ = build(self.out, "", Remarks(Report()))
-        bodies = {body.id: body for body in back.bodies}
+        """Read rows back in thought, and note what they do not give. Bodies that are as they were have their notes."""
+        back, _ = build(self._to_read(), "", Remarks(Report()))
         joints = {joint.child: joint for joint in back.joints}
         said: Counter[tuple[str, str]] = Counter()
         first: dict[tuple[str, str], str] = {}
@@ -188,21 +205,37 @@ class _Writer:
 
         originals = {body.id: body for body in reversed(self.mechanism.bodies)}
         reading = [row for row in self.out.links if row.key[0] == "body" and "step" not in row.note]
-        made = [body for body in back.bodies if not body.extra.get(WORLD_BODY)]
-        for row, read_body in zip(reading, made, strict=True):
+        made = iter([body for body in back.bodies if not body.extra.get(WORLD_BODY)])
+        for row in reading:
             body, joint = originals[row.key[1]], self.joint_of[row.key[1]]
-            read_joint = joints[read_body.id]
-            self._note(row, body, read_body, joint, read_joint)
+            if body.id in self.noted:
+                row.note = dict(self.noted[body.id])
+            else:
+                read_body = next(made)
+                self._note(row, body, read_body, joint, joints[read_body.id])
             tell("body", row.note.get("body", ()), body.name)
             tell("joint", row.note.get("joint", ()), joint.name)
             for dof in row.note.get("dofs", ()):
                 tell("joint", dof, joint.name)
-        assert len(bodies) >= len(reading)
+        assert next(made, None) is None
         self._note_model(back)
         for (what, item), count in said.items():
             more = f" and {count - 1} more" if count > 1 else ""
             missing = f"{notes.in_words(item)} of a {what} ('{first[what, item]}'{more})"
             self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
+
+    def _to_read(self) -> ModelRow:
+        """The rows of bodies that are to be read back. Nothing of what they hang on is asked for."""
+        if not self.noted:
+            return self.out
+        place: dict[int, int] = {}
+        out = ModelRow(self.out.model, self.out.gravity, self.out.dt)
+        for number, row in enumerate(self.out.links):
+            if row.key[0] == "body" and row.key[1] not in self.noted:
+                place[number] = len(out.links)
+                parent = None if row.parent is None else place.get(row.parent)
+                out.links.append(replace(row, parent=parent))
+        return out
 
     def _note(self, row: LinkRow, body: Body, read_body: Body, joint: Joint, read_joint: Joint) -> None:
         note = row.note
@@ -215,6 +248,8 @@ class _Writer:
         for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
             mine, theirs = getattr(body, name), getattr(read_body, name)
             if mine is None or body.id in self.followed:
+                continue
+            if mine == theirs if name == "mass" else identical(mine, theirs):
                 continue
             size = float(np.abs(mine).max()) if amount is None else amount
             if float(np.abs(np.asarray(mine) - np.asarray(theirs)).max()) > 1e-9 * (size or 1.0):
@@ -305,56 +340,6 @@ class _Writer:
         self.out.links = [links[number] for number in order]
         for row in self.out.links:
             row.parent = None if row.parent is None else place[row.parent]
-
-
-def rebased(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanism, Mechanism]:
-    """The mechanism with the frames of bodies laid onto the frames of the joints that they hang by, where they lay
-    there before; and what was before with the same bodies laid so. Nothing moves: shapes, centres of mass and what
-    hangs on a body keep their places in the world."""
-    there = {link.body: link.joint.id for link in spanning_tree(before).links if _lies_on_joint(link)}
-    shift: dict[str | None, Array] = {
-        link.body: link.joint.frame_child
-        for link in spanning_tree(mechanism).links
-        if there.get(link.body) == link.joint.id and not link.against and not _lies_on_joint(link)
-    }
-    return (_shifted(mechanism, shift), _shifted(before, shift)) if shift else (mechanism, before)
-
-
-def _shifted(mechanism: Mechanism, shift: Mapping[str | None, Array]) -> Mechanism:
-    out = Mechanism(**vars(mechanism))
-    out.bodies = [_moved(body, shift[body.id]) if body.id in shift else body for body in mechanism.bodies]
-    out.joints = [_hung(joint, shift) for joint in mechanism.joints]
-    out.frames = [
-        Frame(**vars(frame) | {"pose": inverse(shift[frame.body]) @ frame.pose}) if frame.body in shift else frame
-        for frame in mechanism.frames
-    ]
-    return out
-
-
-def _moved(body: Body, shift: Array) -> Body:
-    back = inverse(shift)
-    copy = Body(**vars(body))
-    copy.pose = body.pose @ shift
-    copy.com = back[:3, :3] @ body.com + back[:3, 3]
-    if body.inertia is not None:
-        copy.inertia = back[:3, :3] @ body.inertia @ shift[:3, :3]
-    copy.shapes = [type(shape)(**vars(shape) | {"pose": back @ shape.pose}) for shape in body.shapes]
-    return copy
-
-
-def _lies_on_joint(link: Link) -> bool:
-    return not link.against and geometry.same(link.joint.frame_child, identity())
-
-
-def _hung(joint: Joint, shift: Mapping[str | None, Array]) -> Joint:
-    copy = Joint(**vars(joint))
-    if joint.parent in shift:
-        copy.frame_parent = inverse(shift[joint.parent]) @ joint.frame_parent
-    if joint.child in shift:
-        copy.frame_child = inverse(shift[joint.child]) @ joint.frame_child
-        if geometry.same(copy.frame_child, identity(), 1e-9):
-            copy.frame_child = identity()
-    return copy
 
 
 def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.Note:

@@ -18,7 +18,7 @@ from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, W
 from ...model.rotations import inverse
 from . import geometry, notes
 from .joints import HERE, JOINT_FRAME, chain_of, merged, turned_round
-from .names import free_name, read_name
+from .names import read_name, unique_names
 from .rows import GeomRow, Key, LinkRow, ModelRow
 from .table import COLORS, DOF_ATTRIBUTES, GEOMS, joint_kind
 from .values import Remarks, color_of
@@ -65,8 +65,7 @@ class _Builder:
         out.name = read_name(model.model) if model.model else PurePath(self.path).stem or "Mechanism"
         out.world = World(gravity=-np.array(model.gravity) + 0.0, time_step=model.dt)
         self.keys: list[Key] = [("", "", 0)] * len(model.links)
-        self.taken: set[str] = set()
-        self.frames_taken: set[str] = set()
+        self.ids, self.frame_ids = unique_names(), unique_names()
         self.body_of: list[str | None] = [None] * len(model.links)  # the id of the body that a link carries
         self.poses: dict[str | None, Array] = {None: identity()}
         self.stretch = self._stretches()
@@ -140,8 +139,10 @@ class _Builder:
 
     def _world_body(self) -> None:
         """The geoms of the world, as a body that never moves."""
-        own = free_name(WORLD_BODY, {row.name for row in self.model.links})
-        self.taken.add(own)
+        names = unique_names()
+        for row in self.model.links:
+            names.add(row.name)
+        own = self.ids(names.free(WORLD_BODY))
         body = Body(own, WORLD_BODY, immobile=True, extra={WORLD_BODY: True})
         self._weigh(body, self.model.geoms)
         body.shapes = [shape_of(row) for row in self.model.geoms]
@@ -151,10 +152,9 @@ class _Builder:
         links = self.model.links
         chain = chain_of(links, number, self.steps)
         name = read_name(row.name)
-        own = free_name(row.note.get("id") or name or f"body {number + 1}", self.taken)
+        own = self.ids(row.note.get("id") or name or f"body {number + 1}")
         if name and own != name and "id" not in row.note:
             self.remarks.warn("repeated-name", f"a second body is called '{name}', which the program refuses")
-        self.taken.add(own)
         parent = self._carrier(chain[0])
         for step, link in enumerate(chain[:-1]):
             self.keys[link] = ("body", own, step)
@@ -223,8 +223,7 @@ class _Builder:
             notes.apply(row.note["frame"], frame)
         except _ANYTHING_WRONG:
             self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
-        own = free_name(frame.name, self.frames_taken)
-        self.frames_taken.add(own)
+        own = self.frame_ids(frame.name)
         self.keys[number] = ("frame", own, 0)
         self.mechanism.frames.append(frame)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-
-from ...model.naming import free_number
+from ...model.naming import Unique
 
 _MARK = "_"
 
 
 def is_numeric(name: str) -> bool:
     """Whether the program takes a name for numbers."""
+    if name[:1].isalpha() and name[0] not in "iInN":  # as in "inf" and "nan"
+        return False
     try:
         return bool([float(piece) for piece in name.split(" ")])
     except ValueError:
@@ -27,8 +27,6 @@ def read_name(name: str) -> str:
     return name.removeprefix(_MARK) if is_numeric(name.lstrip(_MARK)) else name
 
 
-def free_name(name: str, taken: Container[str]) -> str:
-    """The name, with a number behind it where it is taken."""
-    if name not in taken:
-        return name
-    return f"{name} ({free_number(lambda number: f'{name} ({number})' in taken, 2)})"
+def unique_names() -> Unique:
+    """Gives every name once: one that is taken gets a number in brackets behind it."""
+    return Unique(lambda name, number: f"{name} ({number})", 2)

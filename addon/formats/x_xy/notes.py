@@ -6,18 +6,17 @@ holds JSON in ASCII. A note that cannot be read is reported and left out, the do
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import json
 import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...model.records import Assembly, Dof, Frame, Joint, Light, Restraint, Shape
-from ..xml import Span
+from ...model.rotations import identical
+from ..xml import Spans
 
 _NOTE = re.compile(r"<!--knuckle (\{.*?\})\s*-->", re.DOTALL)
 
@@ -41,15 +40,12 @@ def spelt(note: Note) -> str:
     return f"<!--knuckle {text.replace('--', '-' + chr(92) + 'u002d')}-->"
 
 
-def find(text: str, spans: Sequence[Span]) -> dict[int, tuple[Note | None, int, int]]:
+def find(text: str, spans: Spans) -> dict[int, tuple[Note | None, int, int]]:
     """The notes of a document by the number of the element that each is in: what it says (None where that cannot be
     read) and where it stands. Of several in one element, the first."""
     found: dict[int, tuple[Note | None, int, int]] = {}
-    starts = [span.start for span in spans]
     for match in _NOTE.finditer(text):
-        number = bisect.bisect_right(starts, match.start()) - 1
-        while number >= 0 and spans[number].end <= match.start():
-            number -= 1
+        number = spans.around(match.start())
         if number < 0:
             continue
         try:
@@ -60,10 +56,20 @@ def find(text: str, spans: Sequence[Span]) -> dict[int, tuple[Note | None, int, 
     return found
 
 
+def _fields(kind: type) -> tuple[dataclasses.Field, ...]:
+    """The fields of records of a kind: they are asked for at every one."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = dataclasses.fields(kind)
+    return _FIELDS[kind]
+
+
+_FIELDS: dict[type, tuple[dataclasses.Field, ...]] = {}
+
+
 def plain(record: Any, leave: frozenset[str] = frozenset()) -> Note:
     """The fields of a record that are not at their defaults, as JSON has them."""
     out: Note = {}
-    for item in dataclasses.fields(record):
+    for item in _fields(type(record)):
         value = getattr(record, item.name)
         if item.name in leave or item.name == "line" or _is_default(item, value):
             continue
@@ -74,11 +80,15 @@ def plain(record: Any, leave: frozenset[str] = frozenset()) -> Note:
 def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> Note:
     """The fields of a record that another record of its kind has otherwise."""
     out: Note = {}
-    for item in dataclasses.fields(record):
+    for item in _fields(type(record)):
         if item.name in leave or item.name == "line":
             continue
         mine, theirs = getattr(record, item.name), getattr(other, item.name)
         if mine is theirs or (type(mine) in _SCALARS and mine == theirs):
+            continue
+        if type(mine) is np.ndarray and type(theirs) is np.ndarray and identical(mine, theirs):
+            continue
+        if type(mine) in _CONTAINERS and not mine and not theirs:
             continue
         mine, theirs = _plain(mine), _plain(theirs)
         if item.name == "extra":
@@ -124,6 +134,7 @@ def _restored(name: str, value: Any) -> Any:
     return tuple(value) if name in _TUPLES else value
 
 
+_CONTAINERS = frozenset({dict, list, tuple})
 #: What JSON has as it is.
 _SCALARS = frozenset({str, int, bool, float})
 

@@ -14,8 +14,11 @@ from ...model.report import Report
 from ..xml import escape_attribute
 from ..xmledits import Edits
 from . import geometry, notes
-from .links import rebased, rows_of
+from .alike import written_alike
+from .links import rows_of
+from .made import Memory
 from .read import Document
+from .rebase import rebased
 from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
 from .table import OLD
 from .values import spell_all
@@ -42,9 +45,10 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
     edits have no place in the old one."""
     said = Report()
-    before = rows_of(document.mechanism, Report(), document.mechanism)
+    memory: Memory = {}
+    before = rows_of(document.mechanism, Report(), document.mechanism, memory)
     now, then = rebased(mechanism, document.mechanism)
-    after = rows_of(now, said, then)
+    after = rows_of(now, said, then, memory)
     if document.worldbody is None:
         return _otherwise(document, mechanism, before, after, report, "has no <worldbody>")
     if _structure(before, [row.key for row in before.links]) != _structure(document.model, list(document.numbers)):
@@ -86,6 +90,9 @@ class _Patch:
         self.below: dict[int | None, list[int]] = {}
         for number, row in enumerate(after.links):
             self.below.setdefault(row.parent, []).append(number)
+        self.stretched: list[float] = []  # by how much the program multiplies the places of what hangs on each link
+        for row in document.model.links:
+            self.stretched.append(row.stretch * self._stretch(row.parent))
 
     def text(self) -> str:
         """The document's text with every edit made; the very text where there is none."""
@@ -94,7 +101,7 @@ class _Patch:
         self._geoms(document.worldbody, document.world_geoms, self.before.geoms, self.after.geoms)
         anew = self._anew()
         for number, row in enumerate(self.after.links):
-            if number in anew or _equal(self.old[row.key], row):
+            if number in anew or written_alike(self.old[row.key], row):
                 continue
             self._link(document.numbers[row.key], self.old[row.key], row)
         self._delete(anew)
@@ -143,15 +150,19 @@ class _Patch:
     def _anew(self) -> set[int]:
         """Numbers of the links that have no place in the document, or another one than before."""
         anew: set[int] = set()
+        steps: dict[tuple[str, str], list[LinkRow]] = {}
+        for row in self.after.links:
+            steps.setdefault(row.key[:2], []).append(row)
+
+        def changed(whose: tuple[str, str]) -> bool:
+            return any(not written_alike(self.old.get(step.key), step) for step in steps[whose])
+
         for number, row in enumerate(self.after.links):
             old = self.old.get(row.key)
             here = old is not None and row.key in self.document.numbers and row.parent not in anew
-            if not here or old is None or _parent_key(self.before, old) != _parent_key(self.after, row):
+            moved = not here or old is None or _parent_key(self.before, old) != _parent_key(self.after, row)
+            if moved or (row.key[0] == "body" and row.key[1] in self.other_steps and changed(row.key[:2])):
                 anew.add(number)
-            elif row.key[1] in self.other_steps and row.key[0] == "body":
-                steps = [k for k, other in enumerate(self.after.links) if other.key[:2] == row.key[:2]]
-                if any(not _equal(self.old.get(self.after.links[k].key), self.after.links[k]) for k in steps):
-                    anew.add(number)
         return anew
 
     def _link(self, number: int, old: LinkRow, new: LinkRow) -> None:
@@ -202,12 +213,7 @@ class _Patch:
 
     def _stretch(self, number: int | None) -> float:
         """By how much the program multiplies the places of what hangs on a link of the document."""
-        links = self.document.model.links
-        out = 1.0
-        while number is not None:
-            out *= links[number].stretch
-            number = links[number].parent
-        return out
+        return 1.0 if number is None else self.stretched[number]
 
     def _geoms(
         self, parent: etree._Element, elements: Sequence[etree._Element], old: Sequence[GeomRow], new: Sequence[GeomRow]
@@ -286,10 +292,9 @@ class _Patch:
     def _delete(self, anew: set[int]) -> None:
         """Delete the bodies of the document that are gone, or written anew elsewhere."""
         staying = {row.key for number, row in enumerate(self.after.links) if number not in anew}
-        gone = [self.document.links[i] for key, i in self.document.numbers.items() if key not in staying]
-        inside = {id(child) for element in gone for child in element.iterdescendants()}
-        for element in gone:
-            if id(element) not in inside:
+        gone = {self.document.links[i] for key, i in self.document.numbers.items() if key not in staying}
+        for element in self.document.links:
+            if element in gone and element.getparent() not in gone:  # what hangs on what is gone goes with it
                 self._remove(element)
 
     def _add(self, anew: set[int]) -> None:
@@ -317,14 +322,6 @@ class _Patch:
                 edits.insert_last(parent, edits.newline + text)
 
             self.todo.append(insert)
-
-
-def _equal(old: LinkRow | None, new: LinkRow) -> bool:
-    """Whether two links are written alike, apart from what hangs on them."""
-    if old is None or notes.spelt(old.note) != notes.spelt(new.note) or link_attributes(old) != link_attributes(new):
-        return False
-    parts = [([geom_text(row) for row in link.geoms], [omc_text(row) for row in link.omcs]) for link in (old, new)]
-    return parts[0] == parts[1]
 
 
 def _parent_key(model: ModelRow, row: LinkRow) -> Key | None:

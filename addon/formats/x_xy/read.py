@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +11,7 @@ from lxml import etree
 
 from ...model.records import Mechanism, Source
 from ...model.report import FormatError, Report
-from ..xml import line_of, parse, spans, where_is
+from ..xml import Spans, line_of, parse, where_is
 from . import geometry, notes
 from .mechanism import build
 from .names import is_numeric
@@ -28,6 +29,9 @@ from .table import (
 )
 from .values import Reader, Remarks, spell_all
 
+_ORIGIN = (0.0, 0.0, 0.0)
+_NOTHING: tuple[etree._Element, ...] = ()
+
 
 @dataclass
 class Document:
@@ -40,8 +44,8 @@ class Document:
     worldbody: etree._Element | None
     reader: Reader
     links: list[etree._Element] = field(default_factory=list)  # as model.links
-    geoms: list[list[etree._Element]] = field(default_factory=list)  # of each link
-    omcs: list[list[etree._Element]] = field(default_factory=list)
+    geoms: list[Sequence[etree._Element]] = field(default_factory=list)  # of each link
+    omcs: list[Sequence[etree._Element]] = field(default_factory=list)
     world_geoms: list[etree._Element] = field(default_factory=list)
     notes: dict[etree._Element, tuple[int, int]] = field(default_factory=dict)  # where the note of an element stands
     numbers: dict[Key, int] = field(default_factory=dict)  # of the links in the model
@@ -73,7 +77,7 @@ class _Walk:
     def __init__(self, text: str, root: etree._Element, reader: Reader) -> None:
         self.text, self.root, self.reader = text, root, reader
         self.remarks = reader.remarks
-        found = notes.find(text, spans(text)) if "<!--knuckle" in text else {}
+        found = notes.find(text, Spans(text)) if "<!--knuckle" in text else {}
         self.noted: dict[etree._Element, tuple[notes.Note | None, int, int]] = {}
         if found:
             self.noted = {element: found[i] for i, element in enumerate(root.iter()) if i in found}
@@ -100,11 +104,15 @@ class _Walk:
             element, parent = waiting.pop()
             number = len(model.links)
             row = self._link(element, parent)
+            model.links.append(row)
+            out.links.append(element)
+            if not len(element):
+                out.geoms.append(_NOTHING)
+                out.omcs.append(_NOTHING)
+                continue
             geoms, row.geoms = self._geoms(element)
             omcs = list(element.iterchildren("omc"))
             row.omcs = [self._omc(omc) for omc in omcs]
-            model.links.append(row)
-            out.links.append(element)
             out.geoms.append(geoms)
             out.omcs.append(omcs)
             waiting += [(body, number) for body in element.iterchildren("body", reversed=True)]
@@ -157,10 +165,12 @@ class _Walk:
 
     def _pose(self, element: etree._Element, found: dict[str, str]) -> tuple[np.ndarray, float]:
         """The pose of a body or geom in its parent, and the square of the length of its quaternion."""
-        position = self.reader.vector(element, "pos", found, (0.0, 0.0, 0.0))
+        position = self.reader.vector(element, "pos", found, _ORIGIN)
         if "euler" in found:
-            angles = self.reader.vector(element, "euler", found, (0.0, 0.0, 0.0))
-            return geometry.pose_of(position, geometry.turn_of_euler(angles)), 1.0
+            angles = self.reader.vector(element, "euler", found, _ORIGIN)
+            return geometry.pose_of_rows(position, geometry.rows_of_euler(angles)), 1.0
+        if "quat" not in found:
+            return geometry.pose_of_rows(position, geometry.UPRIGHT), 1.0
         quat = self.reader.vector(element, "quat", found, (1.0, 0.0, 0.0, 0.0))
         stretch = math.fsum(x * x for x in quat)
         if stretch == 0.0:
@@ -172,7 +182,7 @@ class _Walk:
                 "by the square of its length"
             )
             self.remarks.warn("quat-length", message, element)
-        return geometry.pose_of(position, geometry.turn_of_quat(quat)), stretch
+        return geometry.pose_of_rows(position, geometry.rows_of_quat(quat)), stretch
 
     def _link(self, element: etree._Element, parent: int | None) -> LinkRow:
         found = self.reader.attributes(element)
@@ -196,7 +206,7 @@ class _Walk:
     def _range(self, element: etree._Element, found: dict[str, str], row: LinkRow) -> None:
         names = [name for name in ("pos_min", "pos_max") if name in found]
         for name in names:
-            row.numbers[name] = self.reader.vector(element, name, found, (0.0, 0.0, 0.0))
+            row.numbers[name] = self.reader.vector(element, name, found, _ORIGIN)
         if len(names) == 1:
             self.remarks.warn("half-range", f"a body has {names[0]} alone; the program needs both or none", element)
         elif names and row.numbers["pos_min"] == row.numbers["pos_max"]:
@@ -276,5 +286,5 @@ class _Walk:
         return OmcRow(
             found.get("name", ""),
             number,
-            self.reader.vector(element, "pos", found, (0.0, 0.0, 0.0)),
+            self.reader.vector(element, "pos", found, _ORIGIN),
         )

@@ -11,7 +11,7 @@ from ...model.records import DOF_SIZE, Array, Dof, Joint, identity
 from ...model.rotations import frame_with_z, inverse
 from .geometry import SAME, same
 from .joints import rest_of
-from .table import DOF_ATTRIBUTES, JOINTS, JointKind, joint_kind
+from .table import DOF_ATTRIBUTES, JOINTS, JointKind, Vector, joint_kind
 
 _NEW_KINDS = tuple(kind for kind in JOINTS.values() if not kind.chosen and not kind.refused)
 
@@ -78,7 +78,9 @@ def _in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
             continue
         copy = Dof(**vars(dof))
         copy.axis = leave[:3, :3] @ dof.axis
-        if dof.kind == "rotation" and np.abs(np.cross(leave[:3, 3], copy.axis)).max() > SAME:
+        (x, y, z), (a, b, c) = leave[:3, 3].tolist(), copy.axis.tolist()
+        beside = max(abs(y * c - z * b), abs(z * a - x * c), abs(x * b - y * a))
+        if dof.kind == "rotation" and beside > SAME:
             return None
         out.append(copy)
     return out
@@ -92,9 +94,14 @@ def _kind_of(dofs: Sequence[Dof], wanted: JointKind | None) -> JointKind | None:
 
 def _fits(kind: JointKind, dofs: Sequence[Dof]) -> bool:
     return len(kind.blocks) == len(dofs) and all(
-        block.kind == dof.kind and (kind.chosen or DOF_SIZE[dof.kind] > 1 or same(dof.axis, np.array(block.axis)))
+        block.kind == dof.kind and (kind.chosen or DOF_SIZE[dof.kind] > 1 or _along(dof.axis, block.axis))
         for block, dof in zip(kind.blocks, dofs, strict=True)
     )
+
+
+def _along(axis: Array, wanted: Vector) -> bool:
+    """Whether an axis is the one wanted but for rounding."""
+    return all(abs(a - b) <= SAME * (1.0 + abs(b)) for a, b in zip(axis.tolist(), wanted, strict=True))
 
 
 def _numbers(kind: JointKind, dofs: Sequence[Dof]) -> dict[str, tuple[float, ...]]:

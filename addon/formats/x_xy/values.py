@@ -18,6 +18,8 @@ from ...model.report import FormatError, Report
 from ..xml import line_of, where_is
 from .table import ATTRIBUTES, COLORS, OLD, Color
 
+#: The attributes of each element, for those that have no others.
+_KNOWN = {tag: frozenset(names) for tag, names in ATTRIBUTES.items()}
 _GAPS = re.compile(r"[\s,;]+")
 
 
@@ -46,6 +48,11 @@ class Remarks:
         """Something repaired or that the program would not take."""
         self.add("warning", code, message, element)
 
+    def take(self, other: Remarks) -> None:
+        """Add what others are worth saying."""
+        for what, lines in other._found.items():
+            self._found.setdefault(what, []).extend(lines)
+
     def tell(self) -> None:
         """Say everything."""
         for (severity, code, message), lines in self._found.items():
@@ -65,7 +72,9 @@ class Reader:
         """An element's attributes under the program's names, with the document's defaults where it has none."""
         tag = str(element.tag)
         own = self.own(element)
-        mixed = {name: text for name, text in self.defaults.get(tag, {}).items() if name not in own}
+        if tag not in self.defaults:
+            return own
+        mixed = {name: text for name, text in self.defaults[tag].items() if name not in own}
         for name, rival in (("quat", "euler"), ("euler", "quat")):
             if name in mixed and rival in own:
                 del mixed[name]
@@ -79,7 +88,10 @@ class Reader:
         """An element's own attributes under the program's names."""
         tag = str(element.tag)
         known, old = ATTRIBUTES.get(tag, ()), OLD.get(tag, {})
-        found: dict[str, str] = {}
+        found: dict[str, str] = dict(element.items())
+        if found.keys() <= _KNOWN.get(tag, frozenset()) and not ("quat" in found and "euler" in found):
+            return found
+        found = {}
         for name, text in element.attrib.items():
             right = old.get(name, name)
             if right not in known and tag != "defaults":
@@ -100,6 +112,9 @@ class Reader:
 
     def numbers(self, element: etree._Element, name: str, text: str) -> list[float]:
         """All numbers of an attribute, however they are separated."""
+        plain = _plain_numbers(text)
+        if plain is not None:
+            return plain
         pieces = [piece for piece in _GAPS.split(text) if piece]
         try:
             values = [_number(piece) for piece in pieces]
@@ -142,6 +157,8 @@ class Reader:
 
 def color_of(text: str) -> Color | None:
     """A colour by its three or four numbers or its name; None for what is neither."""
+    if not text:
+        return None
     if text.strip() in COLORS:
         return COLORS[text.strip()]
     try:
@@ -152,6 +169,16 @@ def color_of(text: str) -> Color | None:
         return None
     red, green, blue, alpha = (*values, 1.0)[:4]
     return red, green, blue, alpha
+
+
+def _plain_numbers(text: str) -> list[float] | None:
+    """The numbers of a text that has nothing but finite ones with one blank between them; None for any other."""
+    try:
+        values = list(map(float, text.split(" ")))
+    except ValueError:
+        return None
+    plain = math.isfinite(sum(values)) and text.isascii() and "_" not in text
+    return values if plain else None
 
 
 def _number(text: str) -> float:

@@ -19,7 +19,7 @@ from ...model.report import FormatError, Report
 from .. import xml
 from ..numbers import DECIMAL, read_many
 from ..remembered import remember
-from ..xmledits import spans
+from ..xml import Spans
 
 FRAME_SECONDS = 0.032
 POSITION_TAGS = ("position", "positions")
@@ -241,7 +241,7 @@ class Reader:
         if line is None or line < LAST_LINE:
             return line
         place = next(place for place, each in enumerate(self.root.iter()) if each is element)
-        return self.sound.count("\n", 0, spans(self.sound)[place].inner) + 1
+        return self.sound.count("\n", 0, Spans(self.sound)[place].inner) + 1
 
 
 def _short(word: str) -> str:

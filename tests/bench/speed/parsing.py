@@ -24,6 +24,8 @@ SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 ROUNDS = 5
 #: A load of more seconds is repeated once only.
 LONG = 5.0
+#: How real files of each format are called.
+NAMES = {"juice": "*.j*m*", "skel": "*.skel", "x_xy": "*.xml", "shift": "*.json"}
 #: How many of the largest real files of a format are read.
 LARGEST = 3
 PEERS = {
@@ -111,7 +113,7 @@ def _medians(pairs: list[tuple[float, float]]) -> tuple[float, float]:
 def largest(format: str) -> list[tuple[int, Path]]:
     """The real files with the most bodies, one of a name, with how many they have."""
     found: dict[str, tuple[int, Path]] = {}
-    for path in sorted((CORPUS / format).rglob("*.skel" if format == "skel" else "*.xml")):
+    for path in sorted((CORPUS / format).rglob(NAMES[format])):
         try:
             found[path.name] = (len(formats.load(path).bodies), path)
         except FormatError:
