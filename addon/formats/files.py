@@ -157,6 +157,8 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
         raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
     temporary = None
     try:
+        if target.exists() and not may_write(target):  # to put another in its place asks for the folder alone
+            raise PermissionError(errno.EACCES, "it is read-only")
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         prefix = f".{target.name[:_SHORT]}."  # a name may be as long as the disk allows
         _remove_old(target.parent, prefix)
@@ -175,12 +177,29 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
                 os.unlink(temporary)
 
 
+def may_write(path: str | os.PathLike[str]) -> bool:
+    """Whether whoever we are may write a file that is there."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, with those that it is in, unless it is there. FormatError where that cannot be."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise _cannot("the folder cannot be made", error, path) from error
+
+
 def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
     """What a disk says as an error of ours: which file, why, and what to do."""
+    return _cannot("the file cannot be written", error, path)
+
+
+def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
     number = getattr(error, "errno", None)
     reason = getattr(error, "strerror", None) or str(error)
     remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
-    return FormatError(f"the file cannot be written: {reason}", path=ascii_safe(path), remedy=remedy)
+    return FormatError(f"{what}: {reason}", path=ascii_safe(path), remedy=remedy)
 
 
 def no_room() -> OSError:
@@ -195,9 +214,9 @@ def ascii_safe(path: str | os.PathLike[str]) -> str:
 
 _REMEDIES = (
     ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "Make room on that disk, or choose another; the old file is whole."),
-    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose a folder that you may write to."),
+    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose another name, or a folder that you may write to."),
     ({errno.ENAMETOOLONG}, "Choose a shorter name."),
-    ({errno.ENOENT, errno.ENOTDIR}, "Make the folder first, or choose another."),
+    ({errno.ENOENT, errno.ENOTDIR, errno.EEXIST}, "Make the folder first, or choose another."),
 )
 _PART = ".part"
 #: Letters of a file's name that its temporary one begins with.

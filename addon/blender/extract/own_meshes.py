@@ -11,7 +11,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ...formats.files import write_whole
+from ...formats.files import make_folder, write_whole
 from ...formats.losses import Losses
 from ...formats.mesh_copies import IS_WRITTEN
 from ...formats.obj_write import obj_text
@@ -78,7 +78,7 @@ class _Folder:
             while out.lower() in taken or not self._is_ours(out, data):
                 number += 1
                 out = f"{name.removesuffix('.obj')}_{number}.obj"
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             write_whole(self.folder / out, data)
             self.written[kept] = out
         return f"{self.folder.name}/{self.written[kept]}"

@@ -160,8 +160,9 @@ def _cache_range(scene: bpy.types.Scene, first: int, last: int) -> Iterator[None
     try:
         yield
     finally:
-        if (cache.frame_start, cache.frame_end) != kept:
-            cache.frame_start, cache.frame_end = kept
+        world = scene.rigidbody_world  # somebody may have removed it meanwhile
+        if world is not None and (world.point_cache.frame_start, world.point_cache.frame_end) != kept:
+            world.point_cache.frame_start, world.point_cache.frame_end = kept
 
 
 def bake(
