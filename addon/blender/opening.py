@@ -1,5 +1,5 @@
-"""The file that is open while the add-on is switched on. Blender hides all data meanwhile and tells of no file after it, as
-it does where it opens one: who looks at files that are opened is told of this one as soon as it can be seen."""
+"""The file that is open while the add-on is switched on. Blender hides all data meanwhile, and tells of no file after
+it, as it does where it opens one: who looks at files that are opened is told of this one as soon as it is seen."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def told(*_args: Any) -> None:
     _state["looked"] = True
 
 
-#: In a window a timer is the first to be called; without one there is none, and what comes first is one of these.
-_HANDLERS: Handlers = (("depsgraph_update_post", look), ("frame_change_pre", look), ("load_post", told))
+#: In a window a timer is called first; without one there are none, and the next change it is.
+_HANDLERS: Handlers = (("depsgraph_update_post", look), ("load_post", told))
 
 
 def register() -> None:

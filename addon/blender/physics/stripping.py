@@ -14,8 +14,8 @@ The user deletes in any order, and what is hidden or cannot be selected stays be
 * A constraint that a script removed is freed, and its bodies know it no more, but the simulation would take its next
   step with it. It is built anew. (In Blender 4.2 the bodies still know it, which crashes that: nothing is to be done.)
 * A constraint that is taken out of the world's collection, as all are when that is deleted, stays in the simulation.
-  Built anew, this frees its bodies, but not the constraint, which is asked for them when it is in a world again: Blender
-  crashes. So it is in the world once more while that is built anew, and holds nothing.
+  Built anew, this frees its bodies, but not the constraint, which is asked for them when it is in a world again:
+  Blender crashes. So it is in the world once more while that is built anew, and holds nothing.
 * A constraint whose body was deleted still points at it, and asks it something when it is freed. So it is not: it
   leaves the world, which is built anew without it, and stays until the file is closed. Blender frees it then, and
   crashes where it has used the body's memory for something else meanwhile (7 to 18 times in 20). Nothing was found that

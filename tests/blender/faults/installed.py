@@ -29,7 +29,9 @@ def install(package: Path) -> str:
 
 def hung_in() -> list[str]:
     """What of it Blender would call."""
-    lists = {name: calls for name in dir(bpy.app.handlers) if isinstance(calls := getattr(bpy.app.handlers, name), list)}
+    lists = {
+        name: calls for name in dir(bpy.app.handlers) if isinstance(calls := getattr(bpy.app.handlers, name), list)
+    }
     return [f"{name}: {act.__module__}" for name, calls in lists.items() for act in calls if NAME in act.__module__]
 
 

@@ -32,7 +32,9 @@ def build() -> None:
     for name, x in (("Trunk", 0.0), ("Left Flap", -1.25), ("Right Slide", 1.25)):
         mesh = bpy.data.meshes.new(name)
         points = [(a, b, c) for a in (-0.5, 0.5) for b in (-0.5, 0.5) for c in (-0.1, 0.1)]
-        mesh.from_pydata(points, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+        mesh.from_pydata(
+            points, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        )
         made[name] = bpy.data.objects.new(name, mesh)
         made[name].location.x = x
         bodies.objects.link(made[name])
