@@ -1,5 +1,7 @@
-"""The same harms in Blender alone, without a line of ours: which of them crash it. ``python -m tests.blender.faults.plain
-TRIALS [HARM…]`` tries each so many times, every time in a process of its own, and prints how many of these crashed.
+"""The same harms in Blender alone, without a line of ours: which of them crash it.
+
+``python -m tests.blender.faults.plain TRIALS [HARM…]`` tries each so many times, every time in a process of its own,
+and prints how many of these crashed.
 
 Three boxes hang on two hinges and fall for two frames; then the harm is done, it is undone and redone, played again,
 saved, opened and played, as ``harmed.py`` does with a model."""
