@@ -72,6 +72,8 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
             rate = step_rate(scene)
             for number in range((last - first) * steps + 1):
                 scene.frame_set(first + number)
+                if scene.rigidbody_world is None:
+                    raise RunError("The rigid-body world was removed during the run", remedy="Run it again.")
                 if number == 0:
                     plant = gather(rig)
                     begun, others = posed(plant), several_posed(plant)

@@ -185,8 +185,8 @@ class KNUCKLE_OT_sweep(NeedsJoints):
         shown = self._sweep.at(time.perf_counter() - self._began)
         if shown is None:
             return False
-        each, value = shown
-        lower, upper = (reading(each, end) for end in self._sweep.range_of(each))
+        each, value, span = shown
+        lower, upper = (reading(each, end) for end in span)
         ends = told("Esc or a click ends the sweep")
         self._under_way.tell(f"{each.name}: {reading(each, value)} ({lower} … {upper}).  {ends}")
         return True

@@ -107,8 +107,9 @@ class LongWork(NeedsModel):
 
     def _slice(self, context: bpy.types.Context) -> None:
         assert self._steps is not None and self._under_way is not None
-        began = time.perf_counter()
-        while time.perf_counter() - began < _SLICE:
+        until = time.perf_counter() + _SLICE
+        done, total = next(self._steps)
+        while time.perf_counter() < until:
             done, total = next(self._steps)
         percent = 100 * done // max(total, 1)
         context.window_manager.progress_update(percent)

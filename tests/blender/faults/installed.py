@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import addon_utils
 import bpy
+
+# isort: split
+import addon_utils
 
 from tests.blender.ui.small import FLAPPER, models, put
 

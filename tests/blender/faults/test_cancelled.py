@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +42,7 @@ WORKS = {
     "knuckle.bake_physics": Work({"frame_end": FRAMES}, physics=True),
     "knuckle.render_film": Work(FILM, "film.mp4", steps=(2, 9)),
     "knuckle.preview_film": Work(FILM),
-    "knuckle.sweep": Work({"seconds": 0.1}),
+    "knuckle.sweep": Work({"seconds": 0.3}),
 }
 #: What drags, and where it is tried: it needs a pointer in a view.
 DRAGGED = {"KNUCKLE_GT_stop": "overlays.py"}
@@ -114,10 +115,11 @@ def model_gone(_folder: Path) -> None:
 
 
 def world_gone(_folder: Path) -> None:
+    """With what was in it. By Blender's own operator, 5.0 crashes as the next file comes, without us as well."""
     import bpy
 
-    if bpy.context.scene.rigidbody_world is not None:
-        bpy.ops.rigidbody.world_remove()
+    bpy.ops.knuckle.clear_physics()
+    assert bpy.context.scene.rigidbody_world is None
 
 
 def scene_gone(_folder: Path) -> None:
@@ -159,7 +161,7 @@ def place(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     for module in (long_work, edit_stops):
         monkeypatch.setattr(module, "is_watched", lambda _context: True)
-    monkeypatch.setattr(long_work, "_SLICE", 1e-9)  # a step per event
+    monkeypatch.setattr(long_work, "_SLICE", 0.0)  # a step per event
     yield tmp_path
     if not addon.is_registered():
         addon.register()
@@ -174,6 +176,7 @@ def imported(folder: Path, work: Work) -> Any:
     rig.data.knuckle.drive = "SERVO" if work.physics else "KEYS"
     scene.frame_end = FRAMES
     scene.frame_set(1)
+    bpy.context.view_layer.objects.active = bpy.data.objects["Left Joint"]
     bpy.context.view_layer.update()
     return rig
 
@@ -201,7 +204,6 @@ def run(name: str, work: Work, folder: Path) -> set[str]:
     options = dict(work.options)
     if work.makes:
         options["filepath"] = str(folder / work.makes)
-    bpy.context.view_layer.objects.active = models()[0]
     return getattr(bpy.ops.knuckle, name.removeprefix("knuckle."))(**options)  # type: ignore[no-any-return]
 
 
@@ -246,7 +248,8 @@ def test_it_ends_and_leaves_nothing(
         stop(place)
     if end not in {"Esc", "another file", "a new file", "switched off"}:
         answers = [operator.modal(bpy.context, event("TIMER"))]
-        while answers[-1] == {"RUNNING_MODAL"} and len(answers) < 60:
+        until = time.perf_counter() + 5.0
+        while answers[-1] == {"RUNNING_MODAL"} and time.perf_counter() < until:
             answers.append(operator.modal(bpy.context, event("TIMER")))
         assert answers[-1] <= {"CANCELLED", "FINISHED"}
     assert under_way.are_under_way() == 0
