@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import formats
-from ..formats.files import make_folder, write_whole
+from ..formats.files import all_or_nothing, make_folder, write_whole
 from ..model.gait import CONTROLS, parse_input
 from ..model.report import FormatError, Report
 from . import templates
@@ -111,7 +111,9 @@ def _job(args: argparse.Namespace) -> int:
         if len(args.files) != 1:
             args.wrong("give one model, or --convert")
         make = _sweep_job if args.sweep else _film_job
-    say_done(make(args, runner), args.json)
+    with all_or_nothing():
+        done = make(args, runner)
+    say_done(done, args.json)
     return 0
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .files import encode, encode_like, no_garbage_hunts, read_bytes, write_whole
+from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
 from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
@@ -143,10 +143,11 @@ def save(
     row = _row(format_id(mechanism, name, format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
     written = _for(row, mechanism)
-    if with_meshes and row.names_meshes:
-        written = copy_meshes(written, name, report, mesh_folders)
-    text = row.dump(unmarked(written), suffix, report)
-    write_whole(name, encoded(text, mechanism, row.id, report))
+    with all_or_nothing():
+        if with_meshes and row.names_meshes:
+            written = copy_meshes(written, name, report, mesh_folders)
+        text = row.dump(unmarked(written), suffix, report)
+        write_whole(name, encoded(text, mechanism, row.id, report))
     if row.names_meshes and not with_meshes:
         _tell_of_meshes(mechanism, name, report)
     return report

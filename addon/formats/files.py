@@ -148,18 +148,12 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
     """An empty file beside ``path`` to be filled: on leaving it is on the disk and in the place of what was there, or
     gone. Whoever is killed meanwhile leaves it, hidden, and the old file whole; who writes there an hour later removes
     it. ``ending``: what else its name ends with. FormatError for what the disk will not have."""
-    try:
-        target = Path(os.path.realpath(os.fspath(path)))
-        is_folder = target.is_dir()
-    except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
-        raise cannot_write(error, path) from error
-    if is_folder:
-        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    must_be_writable(path)
+    target = Path(os.path.realpath(os.fspath(path)))
     temporary = None
     try:
-        if target.exists() and not may_write(target):  # to put another in its place asks for the folder alone
-            raise PermissionError(errno.EACCES, "it is read-only")
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        was_there = target.exists()
+        mode = target.stat().st_mode & 0o777 if was_there else 0o666 & ~_umask()
         prefix = f".{target.name[:_SHORT]}."  # a name may be as long as the disk allows
         _remove_old(target.parent, prefix)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=_PART + ending)
@@ -169,6 +163,8 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
             os.fsync(file.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, target)
+        if not was_there:
+            _note(target)
     except OSError as error:
         raise cannot_write(error, path) from error
     finally:
@@ -177,17 +173,64 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
                 os.unlink(temporary)
 
 
-def may_write(path: str | os.PathLike[str]) -> bool:
-    """Whether whoever we are may write a file that is there."""
+def must_be_writable(path: str | os.PathLike[str]) -> None:
+    """FormatError where it can be seen that a file cannot be written: also for those who look before long work."""
+    try:
+        target = Path(os.path.realpath(os.fspath(path)))
+        is_folder, is_there, folder_is_there = target.is_dir(), target.exists(), target.parent.is_dir()
+    except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
+        raise cannot_write(error, path) from error
+    if is_folder:
+        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    if is_there and not _may_write(target):  # to put another in its place asks for the folder alone
+        raise cannot_write(PermissionError(errno.EACCES, "it is read-only"), path)
+    if folder_is_there and not _may_write(target.parent):
+        raise cannot_write(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+
+
+def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder, with those that it is in, unless it is there. FormatError where that cannot be."""
+    folder = Path(path)
     try:
-        os.makedirs(path, exist_ok=True)
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise _cannot("the folder cannot be made", error, path) from error
+    for each in reversed(missing):
+        _note(each)
+
+
+#: What was made that was not there before, for each that wants all or nothing, the innermost last.
+_noted: list[list[Path]] = []
+
+
+def _note(path: Path) -> None:
+    for made in _noted:
+        made.append(path)
+
+
+@contextlib.contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Within it several files are written that are nothing without each other: where that ends with an error, those
+    that were not there before go again, with the folders that were made for them."""
+    made: list[Path] = []
+    _noted.append(made)
+    try:
+        yield
+    except BaseException:
+        for path in reversed(made):
+            with contextlib.suppress(OSError):
+                if path.is_dir():
+                    path.rmdir()
+                else:
+                    path.unlink()
+        raise
+    finally:
+        _noted[:] = [each for each in _noted if each is not made]
 
 
 def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:

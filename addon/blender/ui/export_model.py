@@ -6,6 +6,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ... import formats
+from ...formats.files import all_or_nothing
 from ...model.records import Mechanism
 from ...model.report import Report
 from ...model.upright import turned, upright_turn
@@ -113,13 +114,14 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
             path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
-            meshes = write_own_meshes(rig, mechanism, path, self.format)
-            if self.upright:
-                mechanism = turned(mechanism, upright_turn(mechanism))
-            report: Report = mechanism.report
-            report.extend(findings)
-            report.extend(meshes)
-            report.extend(self._save(mechanism, path))
+            with all_or_nothing():
+                meshes = write_own_meshes(rig, mechanism, path, self.format)
+                if self.upright:
+                    mechanism = turned(mechanism, upright_turn(mechanism))
+                report: Report = mechanism.report
+                report.extend(findings)
+                report.extend(meshes)
+                report.extend(self._save(mechanism, path))
         except ERRORS as error:
             return refuse(self, error)
         bodies = counted(len(mechanism.bodies), "body", "bodies")

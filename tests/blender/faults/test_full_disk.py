@@ -91,7 +91,7 @@ OUTPUTS = {
     "a stage": ("out/x.blend", ["render", "in/flapper.jm", *FILM, "--prepare", "OUT"]),
 }
 #: Where it is another number of bytes: what is written before has to fit.
-ROOMS = {"a plot": 200, "figures": 200, "a video": 2000, "an overview": 20_000, "a model with its meshes": 3000}
+ROOMS = {"a plot": 200, "figures": 200, "a video": 1000, "an overview": 20_000, "a model with its meshes": 3000}
 
 
 @pytest.mark.parametrize("what", OUTPUTS)

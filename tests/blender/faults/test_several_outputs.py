@@ -88,17 +88,16 @@ def test_a_job_is_written_last(five: list[Path], capsys: Any) -> None:
     assert template.read_text() == "the one before"
 
 
-def test_several_exports_of_one_film(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """An overview that cannot be written: the frames stay, and made again the film goes on with them."""
+def test_what_cannot_be_is_told_before_a_film_is_made(
+    blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    from addon.blender.jobs import films
     from addon.cli import main
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(films, "load_into", lambda *_: pytest.fail("work was begun"))
     put(tmp_path / "flapper.jm")
     (tmp_path / "sheet.png").mkdir()
     words = ["render", "flapper.jm", "--seconds", "0.05", "--size", "64x36", "--out", "x.mp4"]
     assert main([*words, "--sheet", "sheet.png"]) == 1
     assert "sheet.png: this is a folder" in capsys.readouterr().err
-    (tmp_path / "sheet.png").rmdir()
-    assert main([*words, "--sheet", "sheet.png", "--resume"]) == 0
-    assert "were there already" in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["flapper.jm", "sheet.png", "x.mp4"]
