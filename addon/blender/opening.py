@@ -20,7 +20,8 @@ def look(*_args: Any) -> None:
         return
     _state["looked"] = True
     ours = __package__ or ""
-    for act in list(bpy.app.handlers.load_post):
+    every: list[Any] = list(bpy.app.handlers.load_post)
+    for act in every:
         if act is not told and act.__module__.startswith(ours):
             act(bpy.data.filepath)
 
