@@ -112,9 +112,9 @@ def browsers():
                 pause(0.5)
                 yield
             left = [each.type for each in window().screen.areas if each.type == "FILE_BROWSER"]
-            if left:
+            if left:  # the browser has nobody to ask for any more, and stays until it is closed
                 with view3d("FILE_BROWSER"):
-                    bpy.ops.file.cancel()
+                    bpy.ops.screen.back_to_previous()
                 pause(0.5)
                 yield
             if end == "off":
