@@ -13,7 +13,7 @@ from typing import Any
 
 import bpy
 
-WARM = 12
+WARM = 8
 
 
 class _Malloc(ctypes.Structure):

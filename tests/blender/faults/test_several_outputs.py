@@ -30,12 +30,11 @@ def others_are_whole(folder: Path, ending: str) -> None:
     assert [name for name in made if name != f"{THIRD}{ending}"] == [f"{n}{ending}" for n in range(5) if n != THIRD]
 
 
-@pytest.mark.parametrize("parallel", ["1", "2"])
-def test_a_name_that_cannot_be_written(five: list[Path], capsys: Any, parallel: str) -> None:
+def test_a_name_that_cannot_be_written(five: list[Path], capsys: Any) -> None:
     from addon.cli import main
 
     Path("out", f"{THIRD}.skel").mkdir(parents=True)
-    assert main(["convert", "in", "--to", "skel", "--out-dir", "out", "--json", "--parallel", parallel]) == 1
+    assert main(["convert", "in", "--to", "skel", "--out-dir", "out", "--json"]) == 1
     told = capsys.readouterr()
     rows = json.loads(told.out)
     assert rows["failed"] == 1
