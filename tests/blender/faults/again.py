@@ -13,7 +13,7 @@ from typing import Any
 
 import bpy
 
-WARM = 8
+WARM = 5
 
 
 class _Malloc(ctypes.Structure):
