@@ -24,6 +24,14 @@ def made_since(moment: int, kinds: Sequence[str]) -> list[Any]:
     return found
 
 
+def is_there(block: bpy.types.ID) -> bool:
+    """Whether a datablock was not deleted since somebody kept it."""
+    try:
+        return bool(block.session_uid)
+    except ReferenceError:
+        return False
+
+
 def linked_objects() -> set[bpy.types.Object]:
     """Every object that is in a collection, of the file's or a scene's own. To ask an object, or a collection by its
     name, is to look through all of them each time."""

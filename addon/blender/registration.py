@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from .. import cli
-from . import properties, settling, ticks, translations
+from . import opening, properties, settling, ticks, translations
 from .animation import renamed
 from .edit import migration, symmetric
 from .physics import hooks
@@ -41,6 +41,7 @@ def register() -> None:
     translations.register()
     _state["command"] = bpy.utils.register_cli_command("knuckle", cli.main)
     _state["on"] = True
+    opening.register()  # last: whoever looks at files is there
 
 
 def unregister() -> None:
@@ -50,6 +51,7 @@ def unregister() -> None:
     atexit.unregister(unregister)
     from . import ui
 
+    opening.unregister()
     bpy.utils.unregister_cli_command(_state.pop("command"))
     translations.unregister()
     ui.unregister()

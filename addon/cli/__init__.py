@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from ..about import version
+from ..formats.files import must_be_writable
 from ..model.report import FormatError
 from .blends import add_demo, add_import
 from .convert import add_convert
@@ -22,7 +23,7 @@ from .film import add_encode, add_render
 from .health import add_self_check
 from .motions import add_animate
 from .runs import add_collect, add_simulate
-from .telling import say_wrong, set_voice
+from .telling import STDOUT, say_wrong, set_voice
 
 
 def main(argv: Sequence[str]) -> int:
@@ -61,6 +62,8 @@ def _check_folders(args: argparse.Namespace) -> None:
             raise FormatError(
                 f"there is no folder {str(path.parent)!r}", path=str(path), remedy="Make it first, or name another."
             )
+        if path != STDOUT and getattr(args, "frames", None) is None:  # those of a stage go into a folder
+            must_be_writable(path)
 
 
 def _parser() -> argparse.ArgumentParser:

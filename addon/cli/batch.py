@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ..formats.files import make_folder
 from ..model.describe import describe_report
 from ..model.report import FormatError, Report
 from .telling import Done, be_silent, counted, say, say_json, say_progress, say_wrong, table
@@ -144,7 +145,7 @@ def attempt(work: Work, task: Task) -> list[Row]:
     started = time.perf_counter()
     try:
         if task.out is not None:
-            task.out.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(task.out.parent)
         rows = work(task.args)
     except FormatError as error:
         rows = [Row(task.file, task.out, "failed", str(error))]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import formats
-from ..formats.files import write_whole
+from ..formats.files import all_or_nothing, make_folder, write_whole
 from ..model.gait import CONTROLS, parse_input
 from ..model.report import FormatError, Report
 from . import templates
@@ -111,7 +111,9 @@ def _job(args: argparse.Namespace) -> int:
         if len(args.files) != 1:
             args.wrong("give one model, or --convert")
         make = _sweep_job if args.sweep else _film_job
-    say_done(make(args, runner), args.json)
+    with all_or_nothing():
+        done = make(args, runner)
+    say_done(done, args.json)
     return 0
 
 
@@ -134,7 +136,7 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
     every run of it has."""
     (model,) = args.files
     folder = args.out / _MODELS
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     copy = folder / model.name
     mechanism = None if model.suffix.lower() == ".blend" else formats.load(model)
     if mechanism is None or not any(shape.mesh for body in mechanism.bodies for shape in body.shapes):
@@ -203,7 +205,7 @@ def _film_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
             ["Prepare", "Render"],
         ),
     ]  # fmt: skip
-    (args.out / "out").mkdir(exist_ok=True)
+    make_folder(args.out / "out")
     job = templates.template(f"Film of {model.stem}", runner, parameters, steps)
     return _written(args, job, report, {"frames": frames})
 
@@ -242,7 +244,7 @@ def _sweep_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
         templates.step(runner, "Collect", ["collect", "{{Param.Out}}/rows", *table], ["Simulate"]),
     ]
     rows = args.out / "out" / "rows"
-    rows.mkdir(parents=True, exist_ok=True)
+    make_folder(rows)
     for old in rows.glob("run-*.json"):  # of another sweep
         old.unlink()
     job = templates.template(f"Sweep of {model.stem}", runner, parameters, steps)
@@ -262,7 +264,7 @@ def _convert_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
     inputs = expand(args.files, without=args.out)
     copies = outputs(inputs, [each.path.suffix for each in inputs], args.out / _MODELS)
     for each, copy in zip(inputs, copies, strict=True):
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(copy.parent)
         _copy(each.path, copy)
     parameters = [
         templates.path("In", _MODELS, "The files"),
@@ -274,7 +276,7 @@ def _convert_job(args: argparse.Namespace, runner: templates.Runner) -> Done:
     some = "{{Task.Param.First}}+{{Param.ChunkSize}}"
     words = ["convert", "{{Param.In}}", "--to", "{{Param.To}}", "--out-dir", "{{Param.Out}}", "--pick", some]
     tasks = [templates.chunks("First", "{{Param.Files}}", "{{Param.ChunkSize}}")]
-    (args.out / "out").mkdir(exist_ok=True)
+    make_folder(args.out / "out")
     job = templates.template(f"Convert {len(inputs)} files", runner, parameters, [
         templates.step(runner, "Convert", words, tasks=tasks)
     ])  # fmt: skip

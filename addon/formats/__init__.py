@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -16,7 +15,7 @@ import numpy as np
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .files import encode, encode_like, no_garbage_hunts, read_bytes, write_whole
+from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .mesh_boxes import complete_masses, lacks_masses
 from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
@@ -125,15 +124,13 @@ def save(
     mesh_folders: Sequence[str] = (),
     ignore_unit: bool = True,
     with_meshes: bool = False,
-    others: ExitStack | None = None,
 ) -> Report:
     """Write a model, in the format given, or that of the path's extension, or that which it was read in. A file that
     is there already stays whole until the new one is.
 
     For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
     moments of inertia that a model leaves to the size of meshes. ``with_meshes``: the mesh files that it names are
-    copied into the folder that it is written into; see ``copy_meshes``. ``others``: files that are written already, and
-    are put in their places just before this one is, when nothing can refuse that any more.
+    copied into the folder that it is written into; see ``copy_meshes``.
 
     >>> lamp = load("sample_models/desk_lamp/desk_lamp.skel")
     >>> report = save(lamp, "out/lamp.jm")
@@ -146,10 +143,11 @@ def save(
     row = _row(format_id(mechanism, name, format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
     written = _for(row, mechanism)
-    if with_meshes and row.names_meshes:
-        written = copy_meshes(written, name, report, mesh_folders)
-    text = row.dump(unmarked(written), suffix, report)
-    write_whole(name, encoded(text, mechanism, row.id, report), others)
+    with all_or_nothing():
+        if with_meshes and row.names_meshes:
+            written = copy_meshes(written, name, report, mesh_folders)
+        text = row.dump(unmarked(written), suffix, report)
+        write_whole(name, encoded(text, mechanism, row.id, report))
     if row.names_meshes and not with_meshes:
         _tell_of_meshes(mechanism, name, report)
     return report

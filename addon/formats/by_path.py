@@ -14,7 +14,8 @@ class HasPath(Protocol):
     def path(self) -> str: ...
 
 
-F = TypeVar("F", bound=HasPath)
+#: Bound by name: ``typing`` remembers what ``Generic`` was asked for, and with the class it would keep this module.
+F = TypeVar("F", bound="HasPath")
 
 
 class ByPath(Generic[F]):

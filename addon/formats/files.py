@@ -12,6 +12,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..model.report import FormatError, Report
@@ -150,31 +151,20 @@ def _unmarked(encoding: str) -> str:
     return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(encoding, encoding)
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes, others: contextlib.ExitStack | None = None) -> None:
-    """Write beside the file, then put it in its place: after a failure the old file is still whole. ``others``:
-    files ``in_place_of`` which others come, just before this one, when all of it is on the disk."""
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write beside the file, then put it in its place: after a failure the old file is still whole."""
     with in_place_of(path) as beside:
-        with open(beside, "wb") as file:
-            file.write(data)
-            if others is not None:
-                file.flush()
-                os.fsync(file.fileno())
-        if others is not None:
-            others.close()
+        Path(beside).write_bytes(data)
 
 
 @contextlib.contextmanager
 def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]:
     """An empty file beside ``path`` to be filled: on leaving it is on the disk and in the place of what was there, or
-    gone. Whoever is killed meanwhile leaves it, hidden, and the old file whole; who writes there an hour later removes
-    it. ``ending``: what else its name ends with. FormatError for what the disk will not have."""
-    try:
-        target = Path(os.path.realpath(os.fspath(path)))
-        is_folder = target.is_dir()
-    except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
-        raise cannot_write(error, path) from error
-    if is_folder:
-        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    gone; within ``all_or_nothing`` it takes that place when that ends. Whoever is killed meanwhile leaves it, hidden,
+    and the old file whole; who writes there an hour later removes it. ``ending``: what else its name ends with.
+    FormatError for what the disk will not have."""
+    must_be_writable(path)
+    target = Path(os.path.realpath(os.fspath(path)))
     temporary = None
     try:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
@@ -186,7 +176,11 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.chmod(temporary, mode)
-        os.replace(temporary, target)
+        if _together:
+            _together[-1].waiting.append((temporary, target))
+            temporary = None
+        else:
+            os.replace(temporary, target)
     except OSError as error:
         raise cannot_write(error, path) from error
     finally:
@@ -195,12 +189,104 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
                 os.unlink(temporary)
 
 
+def must_be_writable(path: str | os.PathLike[str]) -> None:
+    """FormatError where it can be seen that a file cannot be written: also for those who look before long work."""
+    try:
+        target = Path(os.path.realpath(os.fspath(path)))
+        is_folder, is_there, folder_is_there = target.is_dir(), target.exists(), target.parent.is_dir()
+    except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
+        raise cannot_write(error, path) from error
+    if is_folder:
+        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    if is_there and not _may_write(target):  # to put another in its place asks for the folder alone
+        raise cannot_write(PermissionError(errno.EACCES, "it is read-only"), path)
+    if folder_is_there and not _may_write(target.parent):
+        raise cannot_write(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, with those that it is in, unless it is there. FormatError where that cannot be."""
+    folder = Path(path)
+    try:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise _cannot("the folder cannot be made", error, path) from error
+    for together in _together[-1:]:
+        together.folders += reversed(missing)
+
+
+@dataclass
+class _Together:
+    """What is written together: the files that wait beside their places, and the folders that were made for them."""
+
+    waiting: list[tuple[str, Path]] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+
+    def put(self) -> None:
+        """Put all files in their places."""
+        placed: list[Path] = []
+        while self.waiting:
+            temporary, target = self.waiting[0]
+            was_there = target.exists()
+            try:
+                os.replace(temporary, target)
+            except OSError as error:
+                for each in placed:
+                    each.unlink(missing_ok=True)
+                raise cannot_write(error, target) from error
+            self.waiting.pop(0)
+            if not was_there:
+                placed.append(target)
+
+    def drop(self) -> None:
+        """Leave nothing of it."""
+        with contextlib.suppress(OSError):
+            for temporary, _target in self.waiting:
+                os.unlink(temporary)
+            for folder in reversed(self.folders):
+                folder.rmdir()
+
+
+#: Those that are being written, the innermost last.
+_together: list[_Together] = []
+
+
+@contextlib.contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Within it several files are written that are nothing without each other: they take their places when it ends, one
+    after the other. Where it ends with an error, nothing is written, and the folders that were made for it go."""
+    mine = _Together()
+    _together.append(mine)
+    try:
+        try:
+            yield
+        finally:
+            _together.remove(mine)
+        if _together:
+            _together[-1].waiting += mine.waiting
+            _together[-1].folders += mine.folders
+        else:
+            mine.put()
+    except BaseException:
+        mine.drop()
+        raise
+
+
 def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
     """What a disk says as an error of ours: which file, why, and what to do."""
+    return _cannot("the file cannot be written", error, path)
+
+
+def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
     number = getattr(error, "errno", None)
     reason = getattr(error, "strerror", None) or str(error)
     remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
-    return FormatError(f"the file cannot be written: {reason}", path=ascii_safe(path), remedy=remedy)
+    return FormatError(f"{what}: {reason}", path=ascii_safe(path), remedy=remedy)
 
 
 def no_room() -> OSError:
@@ -215,9 +301,9 @@ def ascii_safe(path: str | os.PathLike[str]) -> str:
 
 _REMEDIES = (
     ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "Make room on that disk, or choose another; the old file is whole."),
-    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose a folder that you may write to."),
+    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose another name, or a folder that you may write to."),
     ({errno.ENAMETOOLONG}, "Choose a shorter name."),
-    ({errno.ENOENT, errno.ENOTDIR}, "Make the folder first, or choose another."),
+    ({errno.ENOENT, errno.ENOTDIR, errno.EEXIST}, "Make the folder first, or choose another."),
 )
 _PART = ".part"
 #: How the names of temporary files go on: Python's eight letters, and Blender's own ending where it writes, with an "@"

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from ..model.records import Mechanism, Shape
 from ..model.report import FormatError, Report
-from .files import read_bytes, write_whole
+from .files import make_folder, read_bytes, write_whole
 from .mesh_boxes import kind_of
 from .mesh_files import MeshTrouble, find_mesh
 from .wavefront import libraries, picture_name
@@ -198,12 +198,7 @@ class _Copier:
     def _write(self, place: Path, data: bytes) -> None:
         if place in self._written or _has(place, data):
             return
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FormatError(
-                f"the folder cannot be made: {error.strerror or error}", path=str(place.parent)
-            ) from error
+        make_folder(place.parent)
         write_whole(place, data)
         self._written[place] = None
 

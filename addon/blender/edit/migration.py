@@ -159,10 +159,8 @@ _HANDLERS: Handlers = (
 
 
 def register() -> None:
-    """Look at every model that comes from now on, and at those that are there."""
+    """Look at every model that comes from now on."""
     hang(_HANDLERS)
-    if hasattr(bpy.data, "armatures"):  # there are none yet while Blender installs or starts extensions
-        after_load()
 
 
 def unregister() -> None:

@@ -18,6 +18,10 @@ from .stops import Coordinate, coordinates, counts_angles
 _FREE_TURN, _FREE_SLIDE = math.pi, 0.5
 
 
+#: Lowest and highest value.
+Range = tuple[float, float]
+
+
 class Sweep:
     """Takes the coordinates of joints, one after the other, from where they stand to the upper stop, to the lower and
     back. ``end`` has to be called: it leaves the pose as it was. ValueError where no joint can be posed."""
@@ -33,29 +37,31 @@ class Sweep:
             each.channel.joint: every[each.channel.joint] for each in self._parts if each.channel is not None
         }
         self._stood = {joint: read_pose(rig, own) for joint, own in self._channels.items()}
+        # all that is read of records: these may go meanwhile, and Blender would read freed memory
+        self._ranges = [self._range_of(each) for each in self._parts]
 
     @property
     def duration(self) -> float:
         """How long all of it takes (s)."""
         return self.seconds * len(self._parts)
 
-    def at(self, time: float) -> tuple[Coordinate, float] | None:
-        """Pose the joints as they are at a time (s): which coordinate is on its way and where it is; None after the
-        end."""
+    def at(self, time: float) -> tuple[Coordinate, float, Range] | None:
+        """Pose the joints as they are at a time (s): which coordinate is on its way, where it is, and from where to
+        where it goes; None after the end. ReferenceError, or KeyError, where the armature or a bone is gone."""
         number = int(time // self.seconds)
         if not 0 <= number < len(self._parts):
             return None
-        each = self._parts[number]
-        value = self._value(each, time / self.seconds - number)
+        each, span = self._parts[number], self._ranges[number]
+        value = self._value(each, span, time / self.seconds - number)
         for joint, own in self._channels.items():
             values = self._stood[joint].copy()
             if each.channel is not None and each.channel.joint == joint:
                 values[each.number] = value
             write_pose(self.rig, own, values)
         self.rig.update_tag()
-        return each, value
+        return each, value, span
 
-    def range_of(self, each: Coordinate) -> tuple[float, float]:
+    def _range_of(self, each: Coordinate) -> Range:
         """From where to where a coordinate is taken: its stops, where it has none as far as there is something to
         see."""
         assert each.channel is not None
@@ -64,11 +70,11 @@ class Sweep:
         lower, upper = each.stops
         return (here - free if lower is None else lower), (here + free if upper is None else upper)
 
-    def _value(self, each: Coordinate, share: float) -> float:
+    def _value(self, each: Coordinate, span: Range, share: float) -> float:
         """Where a coordinate is after a share of its time: at an even pace, but for a soft start and end."""
         assert each.channel is not None
         here = float(self._stood[each.channel.joint][each.number])
-        lower, upper = self.range_of(each)
+        lower, upper = span
         stations: Array = np.array([here, upper, lower, here])
         gone = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(stations)))])
         eased = 0.5 - 0.5 * math.cos(math.pi * min(max(share, 0.0), 1.0))

@@ -17,6 +17,7 @@ from bpy.app.handlers import persistent
 from ...model.sides import Plane
 from .. import listeners
 from ..access import armature_settings, record_of, settings
+from ..datablocks import is_there
 from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
@@ -50,19 +51,11 @@ def _gathered(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy.t
     """The twins of those of some parts that have one; gathered anew where one was deleted."""
     found = _gather(rig)
     chosen = {uid: found[uid] for uid in wanted if uid in found}
-    if all(map(_is_there, chosen.values())):
+    if all(map(is_there, chosen.values())):
         return chosen
     drop()
     found = _gather(rig)
     return {uid: found[uid] for uid in wanted if uid in found}
-
-
-def _is_there(obj: bpy.types.Object) -> bool:
-    """Whether an object was not deleted since somebody kept it."""
-    try:
-        return bool(obj.session_uid)
-    except ReferenceError:
-        return False
 
 
 def lacks_twins(rig: bpy.types.Object) -> bool:
@@ -289,7 +282,6 @@ _LISTENERS: Listeners = (
 def register() -> None:
     """Hang in what follows edits."""
     hang(_HANDLERS, _LISTENERS)
-    look()  # while Blender enables an extension it shows no data; the file that it then opens is looked at
 
 
 def unregister() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import bpy
 import numpy as np
 
-from ...formats.files import in_place_of
+from ...formats.files import make_folder, write_whole
 from ...formats.losses import Losses
 from ...formats.mesh_copies import IS_WRITTEN
 from ...formats.obj_write import obj_text
@@ -27,20 +26,17 @@ from .designs import Designs
 _WITHOUT = {"juice"}
 
 
-def write_own_meshes(
-    rig: bpy.types.Object, mechanism: Mechanism, path: str, format_: str, pending: ExitStack
-) -> Report:
+def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, format_: str) -> Report:
     """Write the meshes of a model's bodies that are in no file yet as ``NAME_meshes/BODY.obj`` beside the model's own
     file, in the axes of their bodies, and have the shapes of ``mechanism`` name them. In formats without meshes the
     shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
-    that ``path`` names it, and not before ``pending`` is closed: an error before leaves all as it was. OSError where
-    they cannot be written."""
+    that ``path`` names it. FormatError where they cannot be written."""
     report = Report()
     designs = Designs(rig)
     objects = {own: obj for obj, own in own_ids(every_part(rig, "BODY")).items()}
     losses = Losses()
     known = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
-    meshes = _Folder(Path(path), known, pending)
+    meshes = _Folder(Path(path), known)
     for body in mechanism.bodies:
         obj = objects.get(body.id)
         own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]
@@ -70,7 +66,6 @@ class _Folder:
 
     path: Path
     named_elsewhere: Collection[str]
-    pending: ExitStack
     written: dict[bytes, str] = field(default_factory=dict)
 
     @property
@@ -84,17 +79,10 @@ class _Folder:
             while out.lower() in taken or not self._is_ours(out, data):
                 number += 1
                 out = f"{name.removesuffix('.obj')}_{number}.obj"
-            self._make_folder()
-            beside = self.pending.enter_context(in_place_of(self.folder / out))
-            Path(beside).write_bytes(data)
+            make_folder(self.folder)
+            write_whole(self.folder / out, data)
             self.written[kept] = out
         return f"{self.folder.name}/{self.written[kept]}"
-
-    def _make_folder(self) -> None:
-        if self.folder.exists():
-            return
-        self.folder.mkdir(parents=True)
-        self.pending.callback(_remove_empty, self.folder)
 
     def _is_ours(self, name: str, data: bytes) -> bool:
         """Whether a mesh may be written under a name: nothing is there, or the same, or what is going to be written
@@ -108,11 +96,6 @@ class _Folder:
             return True
         others = [each for each in self.path.parent.glob("*") if each.stem == self.path.stem and each.is_file()]
         return [each.name for each in others if f"_meshes/{name}".encode() in each.read_bytes()] == [self.path.name]
-
-
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()
 
 
 def _without_name(data: bytes) -> bytes:

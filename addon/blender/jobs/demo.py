@@ -9,6 +9,7 @@ from pathlib import Path
 import bpy
 
 from ... import formats
+from ...formats.files import make_folder
 from ...formats.xmdi import FRAME_SECONDS
 from ...model.report import Report
 from ..access import settings
@@ -36,7 +37,7 @@ def demo(
 ) -> Report:
     """Take a model the whole way: import, run under physics, film, and write everything out again."""
     started = time.perf_counter()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     stem = model.stem
 
     def step(text: str) -> None:

@@ -72,6 +72,8 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
             rate = step_rate(scene)
             for number in range((last - first) * steps + 1):
                 scene.frame_set(first + number)
+                if scene.rigidbody_world is None:
+                    raise RunError("The rigid-body world was removed during the run", remedy="Run it again.")
                 if number == 0:
                     plant = gather(rig)
                     begun, others = posed(plant), several_posed(plant)
@@ -160,8 +162,9 @@ def _cache_range(scene: bpy.types.Scene, first: int, last: int) -> Iterator[None
     try:
         yield
     finally:
-        if (cache.frame_start, cache.frame_end) != kept:
-            cache.frame_start, cache.frame_end = kept
+        world = scene.rigidbody_world  # somebody may have removed it meanwhile
+        if world is not None and (world.point_cache.frame_start, world.point_cache.frame_end) != kept:
+            world.point_cache.frame_start, world.point_cache.frame_end = kept
 
 
 def bake(

@@ -7,7 +7,7 @@ import atexit
 from .. import listeners, stale_lists
 from ..animation import live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
-from . import undoing
+from . import progress, undoing
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, after_undo, before_frame, forget
 
@@ -50,6 +50,7 @@ def unregister() -> None:
     """Take them out again."""
     atexit.unregister(unregister)  # else Python keeps all of this, also after a newer version took its place
     take_down(_HANDLERS, _LISTENERS)
+    progress.hush()
     undoing.after_step()
     undoing.after_load()
     forget()

@@ -144,6 +144,12 @@ def _protect(scene: bpy.types.Scene, on: bool) -> None:
             (bpy.ops.ptcache.bake_from_cache if on else bpy.ops.ptcache.free_bake)()
 
 
+def hush() -> None:
+    """Take back what the status bar says: nobody is there any more to know better."""
+    for scene in getattr(bpy.data, "scenes", ()):
+        tell(scene, "")
+
+
 def forget() -> None:
     """Another file was opened."""
     _progress.clear()

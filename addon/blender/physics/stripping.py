@@ -13,6 +13,9 @@ The user deletes in any order, and what is hidden or cannot be selected stays be
 
 * A constraint that a script removed is freed, and its bodies know it no more, but the simulation would take its next
   step with it. It is built anew. (In Blender 4.2 the bodies still know it, which crashes that: nothing is to be done.)
+* A constraint that is taken out of the world's collection, as all are when that is deleted, stays in the simulation.
+  Built anew, this frees its bodies, but not the constraint, which is asked for them when it is in a world again:
+  Blender crashes. So it is in the world once more while that is built anew, and holds nothing.
 * A constraint whose body was deleted still points at it, and asks it something when it is freed. So it is not: it
   leaves the world, which is built anew without it, and stays until the file is closed. Blender frees it then, and
   crashes where it has used the body's memory for something else meanwhile (7 to 18 times in 20). Nothing was found that
@@ -112,11 +115,44 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
         return False
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
     if uid in _simulated:
-        rebuild_simulation(scene)
+        with _let_go(world, _taken_out(vanished)):
+            rebuild_simulation(scene)
         rewind_simulation(scene)
         _spent.update(empty.session_uid for empty in widows if empty not in motors)
     _set_aside(motors)
     return True
+
+
+def _taken_out(vanished: Collection[int]) -> list[bpy.types.Object]:
+    """Of the constraints that are no longer in a world: those that are there yet, with both their bodies."""
+    found = [obj for obj in bpy.data.objects if obj.session_uid in vanished] if vanished else []
+    return [obj for obj in found if obj.rigid_body_constraint is not None and not _has_lost(obj)]
+
+
+@contextmanager
+def _let_go(world: bpy.types.RigidBodyWorld, empties: Objects) -> Iterator[None]:
+    """Within it constraints that were taken out of a world are in it, and hold nothing: as its simulation is built
+    anew, Blender frees what these had in it."""
+    if not empties:
+        yield
+        return
+    kept, ends = world.constraints, {}
+    folder = bpy.data.collections.new("Knuckle Workshop")
+    if kept is not None:
+        folder.children.link(kept)
+    for empty in empties:
+        held = empty.rigid_body_constraint
+        ends[empty] = held.object1, held.object2
+        held.object1 = held.object2 = None
+        folder.objects.link(empty)
+    world.constraints = folder
+    try:
+        yield
+    finally:
+        world.constraints = kept
+        bpy.data.collections.remove(folder)
+        for empty, (one, two) in ends.items():
+            empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two
 
 
 def _set_aside(motors: Objects) -> None:
@@ -165,9 +201,12 @@ def _uids(collection: bpy.types.Collection | None) -> frozenset[int]:
 
 
 def _is_widow(empty: bpy.types.Object) -> bool:
+    return empty.rigid_body_constraint is not None and record_of(empty).model is not None and _has_lost(empty)
+
+
+def _has_lost(empty: bpy.types.Object) -> bool:
+    """Whether one of the bodies that a constraint holds is gone."""
     constraint = empty.rigid_body_constraint
-    if constraint is None or record_of(empty).model is None:
-        return False
     return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
 
 

@@ -170,16 +170,17 @@ _stretch: dict[int, int] = {}
 def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
     """Within it the scene's physics runs ``steps`` times slower per frame, so that servos are controlled that
     many times as often: frame ``first + k * steps`` then stands for what frame ``first + k`` is otherwise."""
-    world = scene.rigidbody_world
+    world, uid = scene.rigidbody_world, scene.session_uid
     kept = world.time_scale
-    _stretch[scene.session_uid] = steps
+    _stretch[uid] = steps
     try:
         if steps != 1:
             world.time_scale = kept / steps
         yield
     finally:
-        del _stretch[scene.session_uid]
-        if steps != 1:
+        del _stretch[uid]
+        world = scene.rigidbody_world  # somebody may have removed it meanwhile
+        if steps != 1 and world is not None:
             world.time_scale = kept
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from ...formats.files import cannot_write, in_place_of, no_room
+from ...formats.files import cannot_write, in_place_of, make_folder, no_room
 from ...model.report import FormatError
 from .pictures import is_whole
 from .presets import PICTURES, VIDEOS
@@ -36,10 +36,7 @@ def deliver(result: str, path: str) -> None:
     whole = _WHOLE.get(os.path.splitext(result)[1])
     if whole is not None and not whole(result):  # on a full disk Blender says nothing of it
         raise cannot_write(no_room(), path)
-    try:
-        os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
-    except OSError as error:
-        raise cannot_write(error, path) from error
+    make_folder(os.path.dirname(os.path.realpath(path)))
     with in_place_of(path) as beside:
         shutil.copyfile(result, beside)
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import bpy
 
+from ...formats.files import must_be_writable
 from ...model.report import Report
 from ..access import record_of
 from ..properties import registered
@@ -59,6 +60,8 @@ def film_steps(
     that are done: they stay beside it in a folder, and the same film with ``resume`` goes on with them."""
     options.check()
     poster = wants_poster(path)
+    for each in filter(None, (path, options.sheet, options.poster)):
+        must_be_writable(each)
     objects, options = set_aside(objects, options)
     report = Report()
     size = options.size if poster else even(options.size, report)

@@ -8,7 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
-from ...formats.files import cannot_write, write_whole
+from ...formats.files import make_folder, write_whole
 from ...model.report import FormatError
 from .pictures import is_whole, picture_size
 from .shooting import frame_name
@@ -37,10 +37,7 @@ class FrameFolder:
             )  # fmt: skip
         if not resume or self.record() != record:
             self.empty()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cannot_write(error, self.path) from error
+        make_folder(self.path)
         write_whole(self.path / _RECORD, json.dumps(record, indent=1).encode("utf-8"))
         return {frame for frame in range(1, frames + 1) if self._is_whole(frame, size)}
 

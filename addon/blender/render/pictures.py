@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...formats.files import write_whole
+from ...formats.files import make_folder, write_whole
 from ...model.report import FormatError
 
 _SHADES = 255  # of a loop's palette; one is left for what stays as it is
@@ -97,6 +97,5 @@ def save_sheet(pictures: Sequence[str], path: str, columns: int = 4, rows: int =
         sheet.paste(small, (gap + column * (cell[0] + gap), gap + row * (cell[1] + gap)))
     data = io.BytesIO()
     sheet.save(data, format="PNG")
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, data.getvalue())
+    make_folder(Path(path).parent)
+    write_whole(path, data.getvalue())

@@ -11,6 +11,7 @@ import bpy
 
 from ...model.report import FormatError, Report
 from ..access import record_of, settings
+from ..datablocks import is_there
 from ..physics.homes import is_simulated
 from ..physics.shedding import motors_in, shed_motors
 from ..physics.simulation import clear_physics
@@ -99,6 +100,8 @@ def driven(
     finally:
         scene.frame_set(first)
         for rig, drive, simulated, motors in before:
+            if not is_there(rig):
+                continue
             if settings(rig).drive != drive:
                 settings(rig).drive = drive
             if is_simulated(rig) and not simulated:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...model.report import FormatError
 from ..compat import render_path
+from ..datablocks import is_there
 
 Data = TypeVar("Data", bound=bpy.types.ID)
 
@@ -107,8 +108,10 @@ class Studio:
         _render(self.scene, self.scene.render.filepath, animation=True)
 
     def dispose(self) -> None:
-        """Remove the scene, all that is owned, and the render result if there was none before."""
-        bpy.data.scenes.remove(self.scene)
-        bpy.data.batch_remove(self.owned)
+        """Remove the scene, all that is owned, and the render result if there was none before. An undo in another
+        window may have taken some of it already."""
+        if is_there(self.scene):
+            bpy.data.scenes.remove(self.scene)
+        bpy.data.batch_remove([data for data in self.owned if is_there(data)])
         results = [image for image in bpy.data.images if image.type == "RENDER_RESULT"]
         bpy.data.batch_remove([image for image in results if image not in self.known_images])

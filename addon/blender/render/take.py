@@ -208,4 +208,5 @@ def long_enough_cache(scene: bpy.types.Scene, last: int, report: Report) -> Iter
     try:
         yield
     finally:
-        cache.frame_end = end
+        if scene.rigidbody_world is not None:  # somebody may have removed it meanwhile
+            scene.rigidbody_world.point_cache.frame_end = end

@@ -42,6 +42,7 @@ from . import (
     servos,
     stop_handles,
     twins_panel,
+    under_way,
 )
 
 _CLASSES: tuple[Any, ...] = (
@@ -112,7 +113,9 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Unregister them, in reverse."""
+    """Unregister them, in reverse. What is under way ends first, while all that it needs is there."""
+    under_way.leave_all()
+    stop_handles.unregister()
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]

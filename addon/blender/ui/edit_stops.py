@@ -16,7 +16,9 @@ from ..edit.sweep import Sweep
 from ..translations import told
 from .common import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
 from .edit_twins import chosen_parts
+from .long_work import is_watched
 from .selection import active_joint
+from .under_way import UnderWay
 
 _TICK = 1.0 / 60.0
 
@@ -118,7 +120,7 @@ class KNUCKLE_OT_sweep(NeedsJoints):
     joint: StringProperty(name="Joint", description="Name of the joint's object; the selected joints if empty")
 
     _sweep: Sweep | None = None
-    _timer: bpy.types.Timer | None = None
+    _under_way: UnderWay | None = None
     _began = 0.0
 
     @classmethod
@@ -146,7 +148,7 @@ class KNUCKLE_OT_sweep(NeedsJoints):
         return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        if bpy.app.background or context.window is None:
+        if not is_watched(context):
             return self.execute(context)
         if context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
@@ -155,37 +157,47 @@ class KNUCKLE_OT_sweep(NeedsJoints):
         except ERRORS as error:
             return refuse(self, error)
         self._began = time.perf_counter()
-        self._timer = context.window_manager.event_timer_add(_TICK, window=context.window)
+        self._under_way = UnderWay(context, _TICK, self._sweep.end)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         """Only looking about is let through: an edit would be of a pose that does not stay."""
         if event.type in {"ESC", "LEFTMOUSE", "RIGHTMOUSE", "RET"} and event.value == "PRESS":
-            return self._leave(context)
+            return self._leave()
         if event.type in {"MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE", "TRACKPADPAN", "TRACKPADZOOM"}:
             return {"PASS_THROUGH"}
-        if event.type != "TIMER" or self._sweep is None:
+        if event.type != "TIMER":
             return {"RUNNING_MODAL"}
+        try:
+            goes_on = self._show()
+        except (ReferenceError, KeyError):  # the armature, or its bones: in another window, or by a script
+            self._leave()
+            return refuse(self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile")
+        except BaseException:
+            self._leave()
+            raise
+        return {"RUNNING_MODAL"} if goes_on else self._leave()
+
+    def _show(self) -> bool:
+        """Pose the joints as they are now; whether there is more to come."""
+        assert self._sweep is not None and self._under_way is not None
         shown = self._sweep.at(time.perf_counter() - self._began)
         if shown is None:
-            return self._leave(context)
-        each, value = shown
-        lower, upper = (reading(each, end) for end in self._sweep.range_of(each))
+            return False
+        each, value, span = shown
+        lower, upper = (reading(each, end) for end in span)
         ends = told("Esc or a click ends the sweep")
-        context.workspace.status_text_set(f"{each.name}: {reading(each, value)} ({lower} … {upper}).  {ends}")
-        return {"RUNNING_MODAL"}
+        self._under_way.tell(f"{each.name}: {reading(each, value)} ({lower} … {upper}).  {ends}")
+        return True
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender closes, or another file is opened."""
-        self._leave(context)
+        self._leave()
 
-    def _leave(self, context: bpy.types.Context) -> Result:
-        sweep, self._sweep = self._sweep, None
-        if sweep is not None:
-            context.window_manager.event_timer_remove(self._timer)
-            context.workspace.status_text_set(None)
-            sweep.end()
+    def _leave(self) -> Result:
+        if self._under_way is not None:
+            self._under_way.leave()
         return {"FINISHED"}
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ... import formats
+from ...formats.files import all_or_nothing
 from ...model.records import Mechanism
 from ...model.report import Report
 from ...model.upright import turned, upright_turn
@@ -115,14 +114,14 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
             path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
-            with ExitStack() as pending:  # meshes and model are replaced together, or nothing is
-                meshes = write_own_meshes(rig, mechanism, path, self.format, pending)
+            with all_or_nothing():
+                meshes = write_own_meshes(rig, mechanism, path, self.format)
                 if self.upright:
                     mechanism = turned(mechanism, upright_turn(mechanism))
                 report: Report = mechanism.report
                 report.extend(findings)
                 report.extend(meshes)
-                report.extend(self._save(mechanism, path, pending))
+                report.extend(self._save(mechanism, path))
         except ERRORS as error:
             return refuse(self, error)
         bodies = counted(len(mechanism.bodies), "body", "bodies")
@@ -132,9 +131,9 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         tell(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
         return {"FINISHED"}
 
-    def _save(self, mechanism: Mechanism, path: str, pending: ExitStack) -> Report:
+    def _save(self, mechanism: Mechanism, path: str) -> Report:
         copies = self.meshes == "COPY"
-        return formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units(), copies, pending)
+        return formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units(), copies)
 
     def _rig(self, context: bpy.types.Context) -> bpy.types.Object:
         if not self.collection:

@@ -10,6 +10,7 @@ import bpy
 
 from ..translations import told
 from .common import ERRORS, NeedsModel, Result, model_in, refuse, say
+from .under_way import UnderWay
 
 Steps = Generator[tuple[int, int], None, Any]
 
@@ -27,7 +28,7 @@ class LongWork(NeedsModel):
     bl_label = "Long Work"
 
     _steps: Steps | None = None
-    _timer: bpy.types.Timer | None = None
+    _under_way: UnderWay | None = None
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
         """The work."""
@@ -50,7 +51,7 @@ class LongWork(NeedsModel):
                 return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        if bpy.app.background or context.window is None:
+        if not is_watched(context):
             return self.execute(context)
         try:
             self._steps = self.steps(context, model_in(context))
@@ -62,16 +63,23 @@ class LongWork(NeedsModel):
             return refuse(self, error)
         if context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
-        manager = context.window_manager
+        manager, steps = context.window_manager, self._steps
         manager.progress_begin(0, 100)
-        self._timer = manager.event_timer_add(_TICK, window=context.window)
+
+        def close() -> None:
+            try:
+                steps.close()
+            finally:
+                manager.progress_end()
+
+        self._under_way = UnderWay(context, _TICK, close)
         manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         """Nothing else is let through meanwhile: an edit or an undo would pull the scene from under the work."""
         if event.type == "ESC" and event.value == "PRESS":
-            self._leave(context)
+            self._leave()
             say(self, {"INFO"}, self.told_when_stopped())
             return {"CANCELLED"}
         if event.type != "TIMER":
@@ -79,35 +87,39 @@ class LongWork(NeedsModel):
         try:
             self._slice(context)
         except StopIteration as end:
-            self._leave(context)
+            self._leave()
             self.finish(context, end.value)
             return {"FINISHED"}
         except ERRORS as error:
-            self._leave(context)
+            self._leave()
             return refuse(self, error)
+        except ReferenceError:  # in another window, or by a script
+            self._leave()
+            return refuse(self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile")
         except BaseException:
-            self._leave(context)
+            self._leave()
             raise
         return {"RUNNING_MODAL"}
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender closes, or another file is opened."""
-        self._leave(context)
+        self._leave()
 
     def _slice(self, context: bpy.types.Context) -> None:
-        assert self._steps is not None
-        began = time.perf_counter()
-        while time.perf_counter() - began < _SLICE:
+        assert self._steps is not None and self._under_way is not None
+        until = time.perf_counter() + _SLICE
+        done, total = next(self._steps)
+        while time.perf_counter() < until:
             done, total = next(self._steps)
         percent = 100 * done // max(total, 1)
         context.window_manager.progress_update(percent)
-        context.workspace.status_text_set(told(f"{self.bl_label}: {done} of {total} ({percent} %).  Esc stops it"))
+        self._under_way.tell(told(f"{self.bl_label}: {done} of {total} ({percent} %).  Esc stops it"))
 
-    def _leave(self, context: bpy.types.Context) -> None:
-        steps, self._steps = self._steps, None
-        if steps is None:
-            return
-        steps.close()
-        context.window_manager.event_timer_remove(self._timer)
-        context.window_manager.progress_end()
-        context.workspace.status_text_set(None)
+    def _leave(self) -> None:
+        if self._under_way is not None:
+            self._under_way.leave()
+
+
+def is_watched(context: bpy.types.Context) -> bool:
+    """Whether somebody sits at a window and may press Esc."""
+    return not bpy.app.background and context.window is not None

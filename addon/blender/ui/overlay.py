@@ -230,11 +230,9 @@ def button(layout: bpy.types.UILayout) -> None:
 
 
 def register() -> None:
-    """Hang the switches on scenes, and draw what an open file wants."""
+    """Hang the switches on scenes. What an open file wants is drawn as soon as that is looked at."""
     bpy.types.Scene.knuckle_overlay = PointerProperty(type=KnuckleOverlay)  # type: ignore[attr-defined]
     hang(_ALWAYS)
-    if hasattr(bpy.data, "scenes"):  # while Blender starts it shows no data: then the file is still to come
-        look()
 
 
 def unregister() -> None:

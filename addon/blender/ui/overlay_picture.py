@@ -11,8 +11,11 @@ import numpy as np
 from bpy.props import IntVectorProperty, StringProperty
 from mathutils import Matrix
 
+from ...formats.files import in_place_of, make_folder, no_room
 from ...model.records import Array
+from ...model.report import FormatError
 from ..compat import ready_gpu
+from ..render.pictures import is_whole
 from .common import ExportHelper, NeedsModel, Result, say, with_extension
 from .overlay import draw_marks, kinds_of
 
@@ -97,16 +100,19 @@ def _matrices(context: bpy.types.Context, space: Any, size: tuple[int, int]) -> 
 
 
 def save_picture(pixels: Array, path: str) -> None:
-    """Write a picture (height, width, 4) to a .png as it is. OSError where that cannot be."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    """Write a picture (height, width, 4) to a .png as it is. FormatError where that cannot be."""
+    make_folder(Path(path).parent)
     image: Any = bpy.data.images.new("knuckle picture", pixels.shape[1], pixels.shape[0], alpha=True)
     try:
         image.colorspace_settings.name = "sRGB"
         image.pixels.foreach_set(pixels.astype(np.float32).ravel())
-        image.filepath_raw, image.file_format = path, "PNG"
-        image.save()
+        with in_place_of(path, ".png") as beside:
+            image.filepath_raw, image.file_format = beside, "PNG"
+            image.save()
+            if not is_whole(beside):  # on a full disk Blender says nothing of it
+                raise no_room()
     except RuntimeError as error:
-        raise OSError(str(error)) from error
+        raise FormatError(f"Blender could not save it: {error}".strip(), path=path) from error
     finally:
         bpy.data.images.remove(image)
 

@@ -36,6 +36,7 @@ class Shown:
     numbers: list[int] = []  # noqa: RUF012 - replaced as a whole, never changed
     batches: Batches = []  # noqa: RUF012
     label: tuple[str, Vector] | None = None
+    drawn: Any = None  # the label's handle, while it is hung in
 
 
 def shown_joint(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -75,13 +76,12 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
     """A handle at one stop of one degree of freedom."""
 
     bl_idname = "KNUCKLE_GT_stop"
-    __slots__ = ("before", "drag", "end", "number", "shape", "text")
+    __slots__ = ("before", "drag", "end", "number", "shape")
     end: str  # which stop
     number: int  # of which degree of freedom of its joint's record
 
     def setup(self) -> None:
         self.shape = self.new_custom_shape("TRIS", _ball())
-        self.text: Any = None
 
     def draw(self, _context: bpy.types.Context) -> None:
         self.draw_custom_shape(self.shape)
@@ -97,7 +97,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         # the stop, where on it the pointer took hold, and where the pointer is, all as coordinates
         held = value_under(degree, *_ray(context, event), self.before)
         self.drag = [self.before, held]
-        self.text = bpy.types.SpaceView3D.draw_handler_add(_draw_label, (), "WINDOW", "POST_PIXEL")
+        _show_label()
         self.tell(context, joint)
         return {"RUNNING_MODAL"}
 
@@ -117,10 +117,9 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         return {"RUNNING_MODAL"}
 
     def exit(self, context: bpy.types.Context, cancel: bool) -> None:
-        if self.text is not None:
-            bpy.types.SpaceView3D.draw_handler_remove(self.text, "WINDOW")
-            self.text, Shown.label = None, None
-        context.area.header_text_set(None)
+        _hide_label()
+        if context.area is not None:
+            context.area.header_text_set(None)
         joint = shown_joint(context)
         if joint is None:
             return
@@ -215,6 +214,24 @@ def _ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray
     return np.array(start, dtype=np.float64), np.array(
         view3d_utils.region_2d_to_vector_3d(region, seen, point), dtype=np.float64
     )
+
+
+def _show_label() -> None:
+    """Hang the label in: once, also where the handle before it was never let go, as when another file came."""
+    if Shown.drawn is None:
+        Shown.drawn = bpy.types.SpaceView3D.draw_handler_add(_draw_label, (), "WINDOW", "POST_PIXEL")
+
+
+def unregister() -> None:
+    """A handle may be dragged now: Blender then tells nobody that this ended."""
+    _hide_label()
+
+
+def _hide_label() -> None:
+    Shown.label = None
+    if Shown.drawn is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(Shown.drawn, "WINDOW")
+        Shown.drawn = None
 
 
 def _draw_label() -> None:

@@ -12,7 +12,7 @@ import addon
 from tests.blender.faults.harms import HARMS
 from tests.blender.ui.small import models, put
 
-FRAMES = 10
+FRAMES = 4
 
 
 def go_on(folder: Path, number: int) -> None:

@@ -6,55 +6,67 @@ the tests, and Blender's own writing as well."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.blender.ui.small import MOTION, put
 
-pytest.importorskip("resource", reason="limits on the size of files are not here")
+resource = pytest.importorskip("resource", reason="limits on the size of files are not here")
 pytest.importorskip("bpy", reason="Blender is not here")
 
 #: Bytes that a file may have: less than anything that is written here needs.
 ROOM = 700
 
-_LIMITED = """
-import resource, signal, sys
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from addon.cli import main
-import bpy
-resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
-sys.exit(main(sys.argv[1:]))
-"""
+
+@contextmanager
+def full(room: int) -> Iterator[None]:
+    """Within it no file can grow beyond ``room`` bytes, whoever writes it."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def run(*words: str | Path, room: int = ROOM) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own in which no file can have more than ``room`` bytes."""
-    code = _LIMITED.format(room=room)
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3]), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=120,
-        check=False,
-    )
+def run(*words: str | Path, room: int = ROOM) -> SimpleNamespace:
+    """The command line on a disk that is full: its exit code and what it says."""
+    from addon.cli import main
+
+    out, told = StringIO(), StringIO()
+    with full(room), redirect_stdout(out), redirect_stderr(told):
+        code = main([*map(str, words)])
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=told.getvalue())
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A folder with a model, a motion of it, and nothing else."""
-    (tmp_path / "in").mkdir()
+def place(blank: Any, tmp_path: Path, sample_models: Path) -> Path:
+    """A folder with models, a motion of one, frames of a film, and an empty one to write to."""
+    import bpy
+
+    shutil.copytree(sample_models / "pumpjack", tmp_path / "in")
+    (tmp_path / "in" / "frames").mkdir()
+    for number in range(1, 4):
+        image = bpy.data.images.new("frame", 64, 64)
+        image.pixels.foreach_set([number / 4.0, 0.25, 0.5, 1.0] * (64 * 64))
+        image.file_format, image.filepath_raw = "PNG", str(tmp_path / "in" / "frames" / f"{number:06d}.png")
+        image.save()
     put(tmp_path / "in" / "flapper.jm")
     put(tmp_path / "in" / "nod.xmdi", MOTION)
     (tmp_path / "out").mkdir()
     return tmp_path
 
 
+FILM = ["--size", "64x64", "--seconds", "0.05"]
 OUTPUTS = {
     "a model": ("out/x.skel", ["convert", "in/flapper.jm", "OUT"]),
     "the same model": ("out/x.jm", ["convert", "in/flapper.jm", "OUT"]),
@@ -69,7 +81,17 @@ OUTPUTS = {
         ["simulate", "in/flapper.jm", "--seconds", "0.2", "--figures", "OUT"],
     ),
     "a picture": ("out/x.png", ["render", "in/flapper.jm", "--size", "64x64", "--seconds", "0.1", "--out", "OUT"]),
+    "a video": ("out/x.mp4", ["encode", "in/frames", "--fps", "25", "--out", "OUT"]),
+    "an overview": (
+        "out/x.png",
+        ["render", "in/flapper.jm", *FILM, "--out", "in/small.mp4", "--sheet", "OUT"],
+    ),
+    "a model with its meshes": ("out/x.json", ["convert", "in/pumpjack.json", "OUT", "--copy-meshes"]),
+    "what a job takes along": ("out/models/flapper.jm", ["job", "in/flapper.jm", "--frames", "3", "--out", "out"]),
+    "a stage": ("out/x.blend", ["render", "in/flapper.jm", *FILM, "--prepare", "OUT"]),
 }
+#: Where it is another number of bytes: what is written before has to fit.
+ROOMS = {"a plot": 200, "figures": 200, "a video": 1000, "an overview": 20_000, "a model with its meshes": 3000}
 
 
 @pytest.mark.parametrize("what", OUTPUTS)
@@ -77,12 +99,31 @@ def test_on_a_full_disk_the_old_file_stays_whole(place: Path, monkeypatch: pytes
     name, words = OUTPUTS[what]
     monkeypatch.chdir(place)
     old = b"what was there before"
+    Path(name).parent.mkdir(exist_ok=True)
     Path(name).write_bytes(old)
-    room = 200 if what in {"a plot", "figures"} else ROOM
-    done = run(*(name if word == "OUT" else word for word in words), room=room)
+    done = run(*(name if word == "OUT" else word for word in words), room=ROOMS.get(what, ROOM))
     told = done.stderr
     assert done.returncode == 1, told
     assert "Traceback" not in told
+    assert "No space left" in told or "File too large" in told or "could not" in told, told
     assert Path(name).read_bytes() == old
-    left = {each.name for each in Path("out").iterdir()} - {Path(name).name}
+    left = {path.name for path in Path("out").rglob("*") if path.is_file()} - {Path(name).name}
     assert not {each for each in left if "small" not in each}, "nothing lies beside it"
+
+
+def test_a_picture_of_the_view(blank: Any, tmp_path: Path) -> None:
+    """Of which Blender says that it was saved."""
+    import numpy as np
+
+    from addon.blender.ui.overlay_picture import save_picture
+    from addon.model.report import FormatError
+
+    path = tmp_path / "x.png"
+    path.write_bytes(b"what was there before")
+    pixels = np.random.default_rng(1).random((64, 64, 4))
+    with full(ROOM), pytest.raises(FormatError, match=r"x\.png.*"):
+        save_picture(pixels, str(path))
+    assert path.read_bytes() == b"what was there before"
+    assert [each.name for each in tmp_path.iterdir()] == ["x.png"]
+    save_picture(pixels, str(path))
+    assert path.read_bytes()[-8:-4] == b"IEND"

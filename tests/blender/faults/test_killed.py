@@ -66,7 +66,7 @@ def told_by(path: Path) -> tuple[int, bytes]:
     return len(data), data[data.index(b"mdat") if path.suffix == ".mp4" and b"mdat" in data else 0 :]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_whoever_is_killed_leaves_the_old_file_or_the_new_one(tmp_path: Path, seed: int) -> None:
     killed(tmp_path, seed)
     wrong, left = faults(tmp_path)

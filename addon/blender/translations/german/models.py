@@ -106,6 +106,7 @@ WORDS: dict[str, str] = {
     ),
     "line {}": "Zeile {}",
     "{}: stopped, nothing was changed": "{}: angehalten, nichts wurde geändert",
+    "{}: stopped, as what it works on was deleted or undone meanwhile": "{}: angehalten, weil inzwischen gelöscht oder rückgängig gemacht wurde, woran es arbeitet",
     "Add Mesh Folder": "Mesh-Ordner hinzufügen",
     "Allow one more folder in which the meshes of models may be looked for": (
         "Einen weiteren Ordner erlauben, in dem nach Meshes von Modellen gesucht werden darf"

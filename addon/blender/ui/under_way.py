@@ -1,0 +1,60 @@
+"""What goes on in a window for a while: its timer, what the status bar tells meanwhile, and how it ends.
+
+An operator that runs ends this itself, or is told to by Blender as another file is opened. Nobody tells it when the
+add-on is switched off: Blender drops operators whose class goes, and leaves what they hung in. So it is kept here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+
+_going: list[UnderWay] = []
+
+
+class UnderWay:
+    """A timer of ``tick`` seconds, and ``close`` that leaves everything as it was; ``leave`` has to be called."""
+
+    def __init__(self, context: bpy.types.Context, tick: float, close: Callable[[], Any]) -> None:
+        self._manager, self._workspace = context.window_manager, context.workspace
+        self._close = close
+        self._timer = self._manager.event_timer_add(tick, window=context.window)
+        _going.append(self)
+
+    def tell(self, text: str) -> None:
+        """Say in the status bar how far it is."""
+        self._workspace.status_text_set(text)
+
+    def leave(self) -> None:
+        """Take all of it away; does nothing the second time."""
+        if self not in _going:
+            return
+        _going.remove(self)
+        with contextlib.ExitStack() as steps:  # each of them is taken, whatever another comes to
+            for step in (self._close, self._stop_timer, self._hush):
+                steps.callback(_unless_gone, step)
+
+    def _stop_timer(self) -> None:
+        self._manager.event_timer_remove(self._timer)
+
+    def _hush(self) -> None:
+        self._workspace.status_text_set(None)
+
+
+def _unless_gone(step: Callable[[], Any]) -> None:
+    """What was deleted meanwhile needs no putting back."""
+    with contextlib.suppress(ReferenceError):
+        step()
+
+
+def are_under_way() -> int:
+    """How many go on."""
+    return len(_going)
+
+
+def leave_all() -> None:
+    """The add-on is switched off."""
+    while _going:
+        _going[-1].leave()

@@ -1,0 +1,48 @@
+"""The zip in a Blender with a model and physics: see ``installed.py``."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("bpy", reason="Blender is not here")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def zipped(path: Path, version: str = "") -> Path:
+    """The extension for any platform, without wheels: what they hold is here already."""
+    found = importlib.util.spec_from_file_location("knuckle_build", ROOT / "build.py")
+    assert found is not None and found.loader is not None
+    build: Any = importlib.util.module_from_spec(found)
+    sys.modules.setdefault("knuckle_build", build)
+    found.loader.exec_module(build)
+    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    if version:
+        manifest = re.sub(r'(?m)^version = ".*"', f'version = "{version}"', manifest)
+    content = {name: file.read_bytes() for name, file in build.packaged_files(ROOT).items()}
+    content["blender_manifest.toml"] = manifest.encode()
+    build.write_zip(path, content, 0)
+    return path
+
+
+def test_it_is_installed_upgraded_switched_off_and_on_and_uninstalled(tmp_path: Path) -> None:
+    (tmp_path / "user").mkdir()
+    env = {
+        **os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1",
+        "BLENDER_USER_RESOURCES": str(tmp_path / "user"),
+    }  # fmt: skip
+    old, new = zipped(tmp_path / "old.zip", "0.9.0"), zipped(tmp_path / "new.zip")
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("installed.py")), str(tmp_path), str(old), str(new)],
+        capture_output=True, text=True, env=env, timeout=240, check=False,
+    )  # fmt: skip
+    told = done.stderr
+    assert "Traceback" not in told + done.stdout, told[-3000:]
+    assert told.rstrip().endswith("DONE"), told[-3000:]
