@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
+from .glimpses import once
 from .properties import VERSION
 
 #: What objects of a model's file are.
 _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
+#: Those of which none comes or goes while a model is looked at (``glimpsing``).
+_STEADY = {"BODY", "JOINT"}
 
 
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
@@ -150,6 +153,10 @@ def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
+    return [*once(_parts, rig, role)] if role in _STEADY else _parts(rig, role)
+
+
+def _parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     collection = _collection(rig)
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import bpy
@@ -22,23 +24,31 @@ DOF_FIELDS = (
 )  # fmt: skip
 #: The same, of several numbers: those of a ball or free block.
 DOF_VECTORS = ("start", "start_rates")
+_fields_of = attrgetter(*DOF_FIELDS)
+_NOTHING: Mapping[Any, Any] = {}
 
 
 def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
     """Set properties of a group that was made just now. What a property is anyway is not written: every value that is
     set takes time and memory of its own."""
-    kind: Any = type(record)
-    usual = _usual(kind)
+    usual = _usual(type(record))
     for name, value in values.items():
-        if usual[name] != repr(value):  # which tells 0 from -0
+        if value != usual[name] or _is_other_zero(value, usual[name]):
             setattr(record, name, value)
 
 
+def _is_other_zero(value: Any, usual: Any) -> bool:
+    """Whether one of two values that are equal has -0 where the other has 0."""
+    if isinstance(value, float):
+        return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
+    return isinstance(value, list) and repr(value) != repr(usual)
+
+
 @cache
-def _usual(kind: type[bpy.types.PropertyGroup]) -> dict[str, str]:
-    """How the properties of a group read where nobody has set them, by their names."""
+def _usual(kind: type[bpy.types.PropertyGroup]) -> dict[str, Any]:
+    """What the properties of a group are where nobody has set them, by their names."""
     every: Any = kind.bl_rna.properties
-    return {each.identifier: repr(_usual_value(each)) for each in every}
+    return {each.identifier: _usual_value(each) for each in every}
 
 
 def _usual_value(each: Any) -> Any:
@@ -49,12 +59,16 @@ def _usual_value(each: Any) -> Any:
     return each.default
 
 
-def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
-    """Add a joint's degrees of freedom to its property group."""
-    for dof in dofs:
-        put_new(record.dofs.add(), {**_dof_values(dof), "parts": len(dof.parts)})
+def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING) -> None:
+    """Add a joint's degrees of freedom to its new property group, with what there is to say of where they are posed, by
+    their numbers."""
+    for number, dof in enumerate(dofs):
+        values = _told(dof)
+        if dof.parts:
+            values["parts"] = len(dof.parts)
+        put_new(record.dofs.add(), values | places.get(number, _NOTHING))
         for part in dof.parts:
-            put_new(record.parts.add(), _dof_values(part))
+            put_new(record.parts.add(), _told(part))
 
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:
@@ -74,10 +88,16 @@ def write_dof(record: KnuckleDof, dof: Dof) -> None:
 
 
 def _dof_values(dof: Dof) -> dict[str, Any]:
-    values: dict[str, Any] = {name: getattr(dof, name) for name in DOF_FIELDS}
+    return dict.fromkeys(DOF_VECTORS, [0.0] * 6) | _told(dof)
+
+
+def _told(dof: Dof) -> dict[str, Any]:
+    """The same without the numbers of a ball or free block where there are none."""
+    values: dict[str, Any] = dict(zip(DOF_FIELDS, _fields_of(dof), strict=True))
     for name in DOF_VECTORS:
-        values[name] = ([*getattr(dof, name)] + [0.0] * 6)[:6]
-    values["axis"] = [float(x) for x in dof.axis]
+        if numbers := getattr(dof, name):
+            values[name] = ([*numbers] + [0.0] * 6)[:6]
+    values["axis"] = np.asarray(dof.axis, dtype=np.float64).tolist()
     for end in ("lower", "upper"):
         value = getattr(dof, end)
         values[f"use_{end}"] = value is not None
@@ -161,7 +181,8 @@ def flat(pose: Any) -> list[float]:
     if isinstance(pose, np.ndarray):
         flattened: list[float] = pose.astype(np.float64, copy=False).ravel().tolist()
         return flattened
-    return [part for row in pose for part in row]
+    one, two, three, four = pose
+    return [*one, *two, *three, *four]
 
 
 def unflat(numbers: Iterable[float]) -> Array:

@@ -103,7 +103,8 @@ def _record(
         "boned": word_of(dof.kind for dof in joint.dofs),
     }
     put_new(part, {**values, **more})
-    write_dofs(part, joint.dofs)
-    for number, place in places.items():
-        values = {"step": place.step, "channel": place.prop, "channel_index": place.index}
-        put_new(part.dofs[number], values)
+    posed = {
+        number: {"step": place.step, "channel": place.prop, "channel_index": place.index}
+        for number, place in places.items()
+    }
+    write_dofs(part, joint.dofs, posed)

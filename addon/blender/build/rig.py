@@ -32,8 +32,9 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     rig.show_in_front = True
     data.display_type = "STICK"
     names = edit_bones(rig, plan.bones)
+    made = {bone.name: bone for bone in data.bones}
     for name, bone in zip(names, plan.bones, strict=True):
-        put_new(bone_record(data.bones[name]), {"built_name": name, **_bone_values(bone)})
+        put_new(bone_record(made[name]), {"built_name": name, **_bone_values(bone)})
     return rig, names
 
 
@@ -109,8 +110,12 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
     Needs the rig in a scene, and that all its bones are the plan's."""
     limit = Limiter()
     poses = {pose.name: pose for pose in rig.pose.bones}
-    every = [bone.degrees.places(bone.layout, bone.step) if bone.link is not None else {} for bone in plan.bones]
-    channels = {name: _channels(bone, places) for name, bone, places in zip(names, plan.bones, every, strict=True)}
+    every = [_places(bone) for bone in plan.bones]
+    alike: dict[tuple[object, ...], Mapping[str, Any]] = {}
+    channels = {}
+    for name, bone, places in zip(names, plan.bones, every, strict=True):
+        kind = id(bone.degrees), bone.layout.columns, bone.step, bone.link is None
+        channels[name] = alike.get(kind) or alike.setdefault(kind, _channels(bone, places))
     _put_channels(rig, [channels[name] for name in poses])
     for name, bone, places in zip(names, plan.bones, every, strict=True):
         if bone.link is None:
@@ -120,10 +125,17 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
             lock_follower(pose)
         stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
         limit(pose, [stop for stop in stops if stop is not None])
-        starts = split_coordinates(dofs, plan.starts.get(bone.link.joint.id))
+        start = plan.starts.get(bone.link.joint.id)
+        if start is None and not any(dof.position or dof.start for dof in dofs):
+            continue
+        starts = split_coordinates(dofs, start)
         for number, place in places.items():
             begin(pose, bone, place, dofs[number], starts[number])
     drive_screws(rig, names, plan)
+
+
+def _places(bone: BonePlan) -> Mapping[int, Place]:
+    return bone.degrees.places(bone.layout, bone.step) if bone.link is not None else {}
 
 
 def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, Place]) -> None:
