@@ -117,7 +117,9 @@ class KnuckleBone(bpy.types.PropertyGroup):
         description="From the bone's axes to the joint's, by rows: what a ball's coordinates count in", size=9
     )
     built_name: StringProperty(description="The bone's name as built: what tells that it was renamed")
-    known_name: StringProperty(description="The bone's name that motions, poses and drivers were last made to follow")
+    known_name: StringProperty(
+        description="The bone's name that motions, poses and drivers were last made to follow; none: that as built"
+    )
     root: StringProperty(name="Root Body Id", description="The id of the root body that the bone carries")
 
 

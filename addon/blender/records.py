@@ -31,7 +31,7 @@ _NOTHING: Mapping[Any, Any] = {}
 def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
     """Set properties of a group that was made just now. What a property is anyway is not written: every value that is
     set takes time and memory of its own."""
-    usual = _usual(type(record))
+    usual = usual_of(type(record))
     for name, value in values.items():
         if value != usual[name] or _is_other_zero(value, usual[name]):
             setattr(record, name, value)
@@ -45,7 +45,7 @@ def _is_other_zero(value: Any, usual: Any) -> bool:
 
 
 @cache
-def _usual(kind: type[bpy.types.PropertyGroup]) -> dict[str, Any]:
+def usual_of(kind: type[bpy.types.PropertyGroup]) -> dict[str, Any]:
     """What the properties of a group are where nobody has set them, by their names."""
     every: Any = kind.bl_rna.properties
     return {each.identifier: _usual_value(each) for each in every}
@@ -59,16 +59,22 @@ def _usual_value(each: Any) -> Any:
     return each.default
 
 
-def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING) -> None:
+def write_dofs(
+    record: KnuckleJoint, dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """Add a joint's degrees of freedom to its new property group, with what there is to say of where they are posed, by
-    their numbers."""
+    their numbers. Returns what was said of each, and of each part of a ball or free block."""
+    told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
-        values = _told(dof)
+        values = _told(dof) | places.get(number, _NOTHING)
         if dof.parts:
             values["parts"] = len(dof.parts)
-        put_new(record.dofs.add(), values | places.get(number, _NOTHING))
-        for part in dof.parts:
-            put_new(record.parts.add(), _told(part))
+        told.append(values)
+        told_parts += map(_told, dof.parts)
+    for kept, every in ((record.dofs, told), (record.parts, told_parts)):
+        for values in every:
+            put_new(kept.add(), values)
+    return told, told_parts
 
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:

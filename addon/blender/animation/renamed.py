@@ -70,7 +70,7 @@ def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
     past, before = _past.setdefault(data.session_uid, {}), {new: old for old, new in went.items()}
     for bone in data.bones:
         record = bone_record(bone)
-        if record.known_name != bone.name:
+        if (record.known_name or record.built_name) != bone.name:
             record.known_name = bone.name
         if record.joint or record.root:
             past[before.get(bone.name, bone.name)] = past[bone.name] = record.joint, record.root, record.step

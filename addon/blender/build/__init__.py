@@ -21,6 +21,7 @@ from ..access import record_of, settings
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
+from ..glimpses import glimpsing
 from ..model_parts import why_linked
 from ..physics import hooks
 from ..physics.apart import APART
@@ -102,7 +103,7 @@ def build(
     decided = plan(mechanism, options.up_axis, options.assemble)
     before, kept = latest(_KINDS), _scene_state(scene)
     try:
-        with listeners.quiet():
+        with listeners.quiet(), glimpsing():
             rig, folders, bone_names = _make_objects(decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
@@ -111,7 +112,7 @@ def build(
             if options.adapt_scene:
                 _adapt_scene(scene, FRAME_RATE, options.gait_seconds if has_gait else 0.0, report)
             if options.physics:
-                report.extend(build_physics(scene, rig))
+                report.extend(build_physics(scene, rig, is_new=True))
                 report.extend(report_inertia(rig, mechanism))
                 report.extend(report_weightless(mechanism))
             scene.collection.children.link(collection)

@@ -48,11 +48,11 @@ FRICTION_BOUNDS = (0.3, 1.0)
 DART_FRICTION = 1.0
 
 
-def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
+def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = False) -> Report:
     """Give a model's bodies and joints their rigid bodies and constraints, driven as the model's switch says.
 
-    What has them already is set up anew from the records, so that it also mends a model after an edit. ValueError
-    where another scene has the model's physics."""
+    What has them already is set up anew from the records, so that it also mends a model after an edit. ``is_new``: the
+    model was made just now, and nobody moved anything of it. ValueError where another scene has its physics."""
     report = Report()
     elsewhere = why_elsewhere(scene, rig)
     if elsewhere:
@@ -68,7 +68,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
         joints = parts(rig, "JOINT")
         welded = welded_to_world(map(joint_of, joints))
         _put_bodies(scene, rig, world, linked, welded, report)
-        tell_of_distortion(rig, report)
+        if not is_new:
+            tell_of_distortion(rig, report)
         tell_of_limits(joints, report)
         tell_of_restraints(rig, report)
         _put_constraints(
