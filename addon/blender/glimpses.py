@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import bpy
@@ -57,6 +58,11 @@ def glimpsing() -> Iterator[None]:
         _Seen.answers = outer
 
 
+def is_glimpsing() -> bool:
+    """Whether work goes on for which everything is asked once."""
+    return _Seen.answers is not None
+
+
 def once(ask: Callable[..., Answer], *about: Any) -> Answer:
     """What ``ask`` says about something; within ``glimpsing`` it is asked that once."""
     answers = _Seen.answers
@@ -89,7 +95,7 @@ def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, part
     if answers is None:
         return
     record = record_of(empty).joint
-    known = _pick(KnuckleJoint, _OF_JOINT) | dict(joint)
+    known: dict[str, Any] = {**_pick(KnuckleJoint, _OF_JOINT), **joint}
     usual = _pick(KnuckleDof, _OF_DOF)
     for name, every in (("dofs", dofs), ("parts", parts)):
         kept = getattr(record, name) if every else ()
@@ -113,6 +119,7 @@ _OF_DOF = (
 )
 
 
-def _pick(kind: type[bpy.types.PropertyGroup], names: Sequence[str]) -> dict[str, Any]:
+@cache
+def _pick(kind: type[bpy.types.PropertyGroup], names: tuple[str, ...]) -> Mapping[str, Any]:
     usual = usual_of(kind)
     return {name: usual[name] for name in names}

@@ -48,8 +48,10 @@ def main_axis(dofs: Sequence[Degree]) -> Array:
 def constraint_turn(joint: Jointed) -> Array | None:
     """From the joint's frame to its empty (4, 4): Z on the axis, or X on it for slides, where Blender wants it; each
     axis on one of the empty's where several stand at right angles. None where the two frames are the same."""
-    if len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation" and tuple(joint.dofs[0].axis) == (0.0, 0.0, 1.0):
-        return None  # most are so
+    if len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation":
+        x, y, z = joint.dofs[0].axis
+        if z == 1.0 and x == y == 0.0:
+            return None  # most are so
     several = axes_in_joint(joint.dofs)
     if several is not None:
         turn = np.eye(4)

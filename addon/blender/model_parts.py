@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
-from .glimpses import once
+from .glimpses import is_glimpsing, once
 from .properties import VERSION
 
 #: What objects of a model's file are.
@@ -153,10 +153,8 @@ def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
-    return [*once(_parts, rig, role)] if role in _STEADY else _parts(rig, role)
-
-
-def _parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
+    if role in _STEADY and is_glimpsing():
+        return [*once(parts_by_role, rig).get(role, ())]
     collection = _collection(rig)
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 

@@ -80,7 +80,9 @@ class KnuckleObject(bpy.types.PropertyGroup):
     model: PointerProperty(type=bpy.types.Object, override=FOLLOWS_OVERRIDES)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
-    fitted: FloatVectorProperty(size=16, description="The local matrix of a joint that its bone was made for")
+    fitted: FloatVectorProperty(
+        size=16, description="The local matrix of a joint that its bone was made for; all zero: that as built"
+    )
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=FOLLOWS_OVERRIDES)
     surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")

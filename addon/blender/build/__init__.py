@@ -18,6 +18,7 @@ from ...model.records import Mechanism
 from ...model.report import Report
 from .. import listeners, preferences, properties, settling
 from ..access import record_of, settings
+from ..animation import live_loops, renamed
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
@@ -38,7 +39,7 @@ from .mesh_files import MeshFiles
 from .meshes import MeshShelf
 from .plan import Plan, UpAxis, plan
 from .restraints import keep_restraints
-from .rig import Hook, make_rig, pose_bones
+from .rig import Hook, make_rig, pose_bones, task_of
 
 if TYPE_CHECKING:
     from ...model.behaviours import Behaviours
@@ -118,6 +119,7 @@ def build(
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)
+            _spare_looks(rig, bone_names, decided)
         if options.gait and mechanism.behaviours is not None:
             put_gait(scene, rig, mechanism, options.gait_seconds, report)
         _keep_report(rig, report)
@@ -141,6 +143,13 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
     make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
     return rig, folders, bone_names
+
+
+def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:
+    """Those who see to models after every change need not look through one that was made just now."""
+    renamed.is_as_built(rig, dict(zip(bone_names, map(task_of, decided.bones), strict=True)))
+    if not decided.followers:
+        live_loops.has_none(rig)
 
 
 def _keep_settings(

@@ -31,7 +31,9 @@ def make_bodies(
     for body in plan.mechanism.bodies:
         if body.id in made or (only is not None and body.id not in only):
             continue
-        visible = [_moved(shape, -body.com) for shape in body.shapes if shape.visual]
+        visible = [shape for shape in body.shapes if shape.visual]
+        if body.com.any():
+            visible = [_moved(shape, -body.com) for shape in visible]
         obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
         hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"
@@ -67,8 +69,6 @@ def com_pose(body: Body) -> Array:
 
 
 def _moved(shape: Shape, by: Array) -> Shape:
-    if not by.any():
-        return shape
     pose = shape.pose.copy()
     pose[:3, 3] += by
     return replace(shape, pose=pose)

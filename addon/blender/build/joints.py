@@ -87,16 +87,15 @@ def _record(
     dofs: dict[int, dict[str, Any]],
     more: dict[str, Any],
 ) -> None:
-    record, built = record_of(empty), flat(empty.matrix_basis)
+    record = record_of(empty)
     values: dict[str, Any] = {
         "role": "JOINT",
         "source_name": joint.name,
         "source_id": joint.id,
         "twin": joint.twin or "",
         "model": rig,
-        "built": built,
+        "built": flat(empty.matrix_basis),
         "built_name": empty.name,
-        "fitted": built,
     }
     put_new(record, values)
     part = record.joint

@@ -87,14 +87,19 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) ->
 
 def _check_numbers(mechanism: Mechanism) -> None:
     """FormatError for a place or a turn that is beyond Blender's numbers, or so far out that its products are."""
+    dofs = [dof for joint in mechanism.joints for dof in joint.dofs]
+    poses = [body.pose for body in mechanism.bodies]
+    poses += [shape.pose for body in mechanism.bodies for shape in body.shapes]
+    poses += [frame for joint in mechanism.joints for frame in (joint.frame_parent, joint.frame_child)]
+    coms = [body.com for body in mechanism.bodies]
+    starts = [dof.position for dof in dofs] + [number for dof in dofs for number in dof.start]
+    if all(_is_near(np.array(numbers, dtype=np.float64)) for numbers in (poses, coms, starts)):
+        return
     bodies = [(body, [body.pose, body.com, *(shape.pose for shape in body.shapes)]) for body in mechanism.bodies]
     joints = [
         (joint, [joint.frame_parent, joint.frame_child, *(dof.initial for dof in joint.dofs)])
         for joint in mechanism.joints
     ]
-    every = [part.ravel() for _, numbers in [*bodies, *joints] for part in numbers]
-    if not every or _is_near(np.concatenate(every)):
-        return
     for body, numbers in bodies:
         _check(f"body '{body.name}'", body.line, mechanism, numbers)
     for joint, numbers in joints:

@@ -45,6 +45,12 @@ def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
         setattr(record, key, value)
 
 
+def task_of(bone: BonePlan) -> tuple[str, str, int]:
+    """What a bone is for: its joint, its root, and which step of the joint's chain it is."""
+    values = _bone_values(bone)
+    return values["joint"], values["root"], values.get("step", 0)
+
+
 def _bone_values(bone: BonePlan) -> dict[str, Any]:
     if bone.link is None:
         assert bone.body is not None
@@ -131,6 +137,7 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
         starts = split_coordinates(dofs, start)
         for number, place in places.items():
             begin(pose, bone, place, dofs[number], starts[number])
+    limit.put_every_ik(rig)
     drive_screws(rig, names, plan)
 
 
@@ -248,7 +255,7 @@ class Hook:
     def __init__(self, plan: Plan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
         self.rig = rig
         self._names, self._bone_of_body = bone_names, plan.bone_of_body
-        self._rests: dict[int, Matrix] = {}
+        self._rests: Mapping[str, Sequence[Sequence[float]]] = {}
 
     def let_loose(self) -> None:
         """From now on hang all on the model as a whole: its bones are to be made yet."""
@@ -257,25 +264,29 @@ class Hook:
     def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
         self.hold(obj, body)
-        obj.matrix_basis = Matrix(pose.tolist())
+        obj.matrix_basis = pose.tolist()
 
     def hold(self, obj: bpy.types.Object, body: str | None) -> None:
         """The same for an object that keeps its local matrix."""
         obj.parent = self.rig
         number = self._bone_of_body.get(body or "")
         if number is not None:
+            name = self._names[number]
             obj.parent_type = "BONE"
-            obj.parent_bone = self._names[number]
-            obj.matrix_parent_inverse = self._rest(number)
+            obj.parent_bone = name
+            self._rests = self._rests or _rests(self.rig)
+            obj.matrix_parent_inverse = self._rests[name]  # type: ignore[assignment]
         elif obj.parent_type != "OBJECT":
             obj.parent_type = "OBJECT"
             obj.matrix_parent_inverse = Matrix()
 
-    def _rest(self, number: int) -> Matrix:
-        """What undoes a bone's rest frame at its tail, where Blender hangs bone-parented objects."""
-        rest = self._rests.get(number)
-        if rest is None:
-            bone = armature_of(self.rig).bones[self._names[number]]
-            rest = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
-            self._rests[number] = rest
-        return rest
+
+def _rests(rig: bpy.types.Object) -> dict[str, Sequence[Sequence[float]]]:
+    """What undoes the rest frames of bones at their tails, where Blender hangs what is on a bone, by their names."""
+    bones = armature_of(rig).bones
+    matrices, lengths = np.empty(16 * len(bones), dtype=np.float32), np.empty(len(bones), dtype=np.float32)
+    bones.foreach_get("matrix_local", matrices)  # type: ignore[arg-type]
+    bones.foreach_get("length", lengths)  # type: ignore[arg-type]
+    tails = matrices.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+    tails[:, :3, 3] += tails[:, :3, 1] * lengths[:, None]
+    return dict(zip(bones.keys(), np.linalg.inv(tails).tolist(), strict=True))

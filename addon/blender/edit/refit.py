@@ -100,9 +100,14 @@ def is_unfitted(empty: bpy.types.Object) -> bool:
     return [row[at] for row in empty.matrix_basis[:] for at in range(4)] != _fitted(record_of(empty))
 
 
+def keep_fitted(empty: bpy.types.Object) -> None:
+    """Before a joint's place as built is another: where its bones were made for it is still the old one."""
+    record_of(empty).fitted = _fitted(record_of(empty))
+
+
 def _fitted(record: KnuckleObject) -> list[float]:
     fitted = record.fitted[:]
-    return list(fitted) if any(fitted) else list(record.built)  # files from before this was kept
+    return list(fitted) if any(fitted) else list(record.built)  # that is where it was made
 
 
 def give_ids(rig: bpy.types.Object) -> None:

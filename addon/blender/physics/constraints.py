@@ -91,6 +91,10 @@ def put_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: Fresh | 
     if kind == "GENERIC_SPRING":
         values["spring_type"] = "SPRING2"
         values |= springs(joint, keep=soft)
+    if fresh is not None and len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation":
+        other_kind, window = _hinge_stops(joint, soft, 0.0)
+        fresh.put(constraint, values | {"type": other_kind or kind} | limited("ang_z", window))
+        return  # the same, all in one
     (fresh or Fresh()).put(constraint, values)
     put_stops(empty)
 
@@ -134,18 +138,15 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
         if joint.dofs and is_countable(joint):
             put_several_stops(constraint, joint, [0.0] * len(joint.dofs) if start is None else start)
         return
-    lower, upper = stops(joint.dofs[0])
     kind = joint.dofs[0].kind
     if kind not in {"rotation", "translation"}:
         return
     at = 0.0 if start is None else start[0]
-    low, high = (None if stop is None else stop - at for stop in (lower, upper))
+    low, high = (None if stop is None else stop - at for stop in stops(joint.dofs[0]))
     if kind == "rotation":
-        window = None if len(joint.far_stops) and is_counted(joint, at) else hinge_window(low, high)
-        if not (is_springy(joint) or _is_soft(joint, settings(record_of(empty).model).cfm)):
-            _put_type(constraint, "HINGE" if window is None or _is_wide(window) else "GENERIC_SPRING")
-        elif window is not None:
-            window = max(window[0], -HALF_TURN), min(window[1], HALF_TURN)
+        other_kind, window = _hinge_stops(joint, _is_soft(joint, settings(record_of(empty).model).cfm), at)
+        if other_kind is not None:
+            _put_type(constraint, other_kind)
         put_limit(constraint, "ang_z", window)
     elif low is None and high is None:
         put_limit(constraint, "lin_x", None)  # a slider without limits is free along its axis, and never about it
@@ -153,6 +154,16 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
         size = size_of(record_of(empty).model)  # Blender counts in the world's lengths
         low, high = -FAR if low is None else low * size, FAR if high is None else high * size
         put_limit(constraint, "lin_x", (max(low, -FAR), min(high, FAR)))
+
+
+def _hinge_stops(joint: KnuckleJoint, soft: bool, at: float) -> tuple[Any, tuple[float, float] | None]:
+    """Of a lone hinge at a coordinate: the type that its constraint needs for its stops, None where that is settled,
+    and the limits that it gets."""
+    low, high = (None if stop is None else stop - at for stop in stops(joint.dofs[0]))
+    window = None if len(joint.far_stops) and is_counted(joint, at) else hinge_window(low, high)
+    if not (soft or is_springy(joint)):
+        return "HINGE" if window is None or _is_wide(window) else "GENERIC_SPRING", window
+    return None, None if window is None else (max(window[0], -HALF_TURN), min(window[1], HALF_TURN))
 
 
 def is_far_round(joint: KnuckleJoint, start: float) -> bool:
