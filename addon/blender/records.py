@@ -33,15 +33,19 @@ def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
     set takes time and memory of its own."""
     usual = usual_of(type(record))
     for name, value in values.items():
-        if value != usual[name] or _is_other_zero(value, usual[name]):
+        own = usual[name]
+        if value != own or (value.__class__ in _SIGNED and _is_other_zero(value, own)):
             setattr(record, name, value)
 
 
+_SIGNED = {float, list, np.float64}
+
+
 def _is_other_zero(value: Any, usual: Any) -> bool:
-    """Whether one of two values that are equal has -0 where the other has 0."""
+    """Whether one of two values that are equal, numbers or lists of some, has -0 where the other has 0."""
     if isinstance(value, float):
         return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
-    return isinstance(value, list) and repr(value) != repr(usual)
+    return repr(value) != repr(usual)
 
 
 @cache
@@ -66,14 +70,17 @@ def write_dofs(
     their numbers. Returns what was said of each, and of each part of a ball or free block."""
     told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
-        values = _told(dof) | places.get(number, _NOTHING)
+        values = _unusual(dof)
+        values.update(places.get(number, _NOTHING))
         if dof.parts:
             values["parts"] = len(dof.parts)
         told.append(values)
-        told_parts += map(_told, dof.parts)
-    for kept, every in ((record.dofs, told), (record.parts, told_parts)):
+        told_parts += map(_unusual, dof.parts)
+    for kept, every in ((record.dofs, told), (record.parts, told_parts)) if told else ():
         for values in every:
-            put_new(kept.add(), values)
+            new = kept.add()
+            for name, value in values.items():
+                setattr(new, name, value)
     return told, told_parts
 
 
@@ -94,20 +101,35 @@ def write_dof(record: KnuckleDof, dof: Dof) -> None:
 
 
 def _dof_values(dof: Dof) -> dict[str, Any]:
-    return dict.fromkeys(DOF_VECTORS, [0.0] * 6) | _told(dof)
-
-
-def _told(dof: Dof) -> dict[str, Any]:
-    """The same without the numbers of a ball or free block where there are none."""
     values: dict[str, Any] = dict(zip(DOF_FIELDS, _fields_of(dof), strict=True))
     for name in DOF_VECTORS:
-        if numbers := getattr(dof, name):
-            values[name] = ([*numbers] + [0.0] * 6)[:6]
-    values["axis"] = np.asarray(dof.axis, dtype=np.float64).tolist()
+        values[name] = ([*getattr(dof, name)] + [0.0] * 6)[:6]
+    values["axis"] = [float(x) for x in dof.axis]
     for end in ("lower", "upper"):
         value = getattr(dof, end)
         values[f"use_{end}"] = value is not None
         values[end] = float(value or 0.0)
+    return values
+
+
+def _unusual(dof: Dof) -> dict[str, Any]:
+    """The same, of it what a new property group has not anyway."""
+    usual = usual_of(KnuckleDof)
+    values: dict[str, Any] = {
+        name: value
+        for name, value in zip(DOF_FIELDS, _fields_of(dof), strict=True)
+        if value != usual[name] or (value == 0.0 and _is_other_zero(value, usual[name]))
+    }
+    for name in DOF_VECTORS:
+        if numbers := getattr(dof, name):
+            values[name] = ([*numbers] + [0.0] * 6)[:6]
+    axis = np.asarray(dof.axis, dtype=np.float64).tolist()
+    if axis != usual["axis"] or _is_other_zero(axis, usual["axis"]):
+        values["axis"] = axis
+    if dof.lower is not None:
+        values["use_lower"], values["lower"] = True, float(dof.lower or 0.0)
+    if dof.upper is not None:
+        values["use_upper"], values["upper"] = True, float(dof.upper or 0.0)
     return values
 
 

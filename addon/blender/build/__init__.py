@@ -108,7 +108,7 @@ def build(
             rig, folders, bone_names = _make_objects(decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
-            settling.is_settled(rig)
+            _spare_looks(rig, bone_names, decided)
             has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
                 _adapt_scene(scene, FRAME_RATE, options.gait_seconds if has_gait else 0.0, report)
@@ -119,7 +119,6 @@ def build(
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
             pose_bones(rig, bone_names, decided)
-            _spare_looks(rig, bone_names, decided)
         if options.gait and mechanism.behaviours is not None:
             put_gait(scene, rig, mechanism, options.gait_seconds, report)
         _keep_report(rig, report)
@@ -147,6 +146,7 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
 
 def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:
     """Those who see to models after every change need not look through one that was made just now."""
+    settling.is_settled(rig)
     renamed.is_as_built(rig, dict(zip(bone_names, map(task_of, decided.bones), strict=True)))
     if not decided.followers:
         live_loops.has_none(rig)

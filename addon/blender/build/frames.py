@@ -43,7 +43,7 @@ def make_frames(
         if (only is not None and frame.body not in only) or ("FRAME", str(number)) in there:
             continue
         empty = bpy.data.objects.new(frame.name or "Frame", None)
-        empty.empty_display_type, empty.empty_display_size = "PLAIN_AXES", _DISPLAY * plan.size
+        empty.empty_display_size = _DISPLAY * plan.size
         _put(empty, frame, plan, hook, bodies)
         _record(empty, "FRAME", frame.name, number, hook)
         _folder(folders, frame, plan).objects.link(empty)
@@ -77,7 +77,7 @@ def _put(
         hook.hang(obj, None, part.pose)
         return
     obj.parent = bodies[body.id]
-    obj.matrix_basis = Matrix(from_com(part.pose, body.com).tolist())
+    obj.matrix_basis = (from_com(part.pose, body.com) if body.com.any() else part.pose).tolist()
 
 
 def from_com(pose: Array, com: Array) -> Array:
