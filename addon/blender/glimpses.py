@@ -120,6 +120,6 @@ _OF_DOF = (
 
 
 @cache
-def _pick(kind: type[bpy.types.PropertyGroup], names: tuple[str, ...]) -> Mapping[str, Any]:
+def _pick(kind: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
     usual = usual_of(kind)
     return {name: usual[name] for name in names}

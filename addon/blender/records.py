@@ -31,7 +31,8 @@ _NOTHING: Mapping[Any, Any] = {}
 def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
     """Set properties of a group that was made just now. What a property is anyway is not written: every value that is
     set takes time and memory of its own."""
-    usual = usual_of(type(record))
+    kind: Any = type(record)
+    usual = usual_of(kind)
     for name, value in values.items():
         own = usual[name]
         if value != own or (value.__class__ in _SIGNED and _is_other_zero(value, own)):
@@ -49,10 +50,9 @@ def _is_other_zero(value: Any, usual: Any) -> bool:
 
 
 @cache
-def usual_of(kind: type[bpy.types.PropertyGroup]) -> dict[str, Any]:
+def usual_of(kind: Any) -> dict[str, Any]:
     """What the properties of a group are where nobody has set them, by their names."""
-    every: Any = kind.bl_rna.properties
-    return {each.identifier: _usual_value(each) for each in every}
+    return {each.identifier: _usual_value(each) for each in kind.bl_rna.properties}
 
 
 def _usual_value(each: Any) -> Any:
@@ -77,9 +77,9 @@ def write_dofs(
         told.append(values)
         told_parts += map(_unusual, dof.parts)
     for kept, every in ((record.dofs, told), (record.parts, told_parts)) if told else ():
-        for values in every:
+        for each in every:
             new = kept.add()
-            for name, value in values.items():
+            for name, value in each.items():
                 setattr(new, name, value)
     return told, told_parts
 

@@ -14,7 +14,7 @@ from ..access import record_of
 from ..records import flat, put_new
 from .folders import Folders
 from .plan import Plan
-from .rig import Hook
+from .rig import Hook, columns
 
 #: Blender's name for each kind of light, and how strong one of white is: a sun by its irradiance (W/m2), the others by
 #: their power (W) at a distance of one length unit.
@@ -77,7 +77,7 @@ def _put(
         hook.hang(obj, None, part.pose)
         return
     obj.parent = bodies[body.id]
-    obj.matrix_basis = (from_com(part.pose, body.com) if body.com.any() else part.pose).tolist()
+    obj.matrix_basis = columns(from_com(part.pose, body.com) if body.com.any() else part.pose)
 
 
 def from_com(pose: Array, com: Array) -> Array:

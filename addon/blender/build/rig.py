@@ -248,6 +248,12 @@ def block_axes(bone: BonePlan) -> Array:
     return bone.frame[:3, :3].T @ bone.matrix[:3, :3]
 
 
+def columns(pose: Array) -> Any:
+    """A pose (4, 4) as Blender takes its matrices from plain numbers: by columns. (A ``Matrix`` says the same, but has
+    to be made first.)"""
+    return pose.T.tolist()
+
+
 class Hook:
     """Hangs objects on the bones that carry a model's bodies, so that an object's local matrix is its design pose in
     the model's frame."""
@@ -264,7 +270,7 @@ class Hook:
     def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
         self.hold(obj, body)
-        obj.matrix_basis = pose.tolist()
+        obj.matrix_basis = columns(pose)
 
     def hold(self, obj: bpy.types.Object, body: str | None) -> None:
         """The same for an object that keeps its local matrix."""
@@ -282,11 +288,12 @@ class Hook:
 
 
 def _rests(rig: bpy.types.Object) -> dict[str, Sequence[Sequence[float]]]:
-    """What undoes the rest frames of bones at their tails, where Blender hangs what is on a bone, by their names."""
+    """What undoes the rest frames of bones at their tails, where Blender hangs what is on a bone, by their names: as
+    columns."""
     bones = armature_of(rig).bones
     matrices, lengths = np.empty(16 * len(bones), dtype=np.float32), np.empty(len(bones), dtype=np.float32)
     bones.foreach_get("matrix_local", matrices)  # type: ignore[arg-type]
     bones.foreach_get("length", lengths)  # type: ignore[arg-type]
     tails = matrices.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
     tails[:, :3, 3] += tails[:, :3, 1] * lengths[:, None]
-    return dict(zip(bones.keys(), np.linalg.inv(tails).tolist(), strict=True))
+    return dict(zip(bones.keys(), np.linalg.inv(tails).transpose(0, 2, 1).tolist(), strict=True))

@@ -76,8 +76,8 @@ def _is_soft(joint: KnuckleJoint, cfm: float) -> bool:
 
 
 def put_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: Fresh | None = None) -> None:
-    """Set the empty's rigid-body constraint from its record and the model's softness. ``fresh`` knows whether it is
-    new."""
+    """Set the empty's rigid-body constraint from its record and the model's softness. ``fresh``: it is new, and
+    that knows what such are."""
     joint = joint_of(empty)
     constraint = empty.rigid_body_constraint
     kind = constraint_type(joint, model.cfm)
@@ -93,9 +93,9 @@ def put_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: Fresh | 
         values |= springs(joint, keep=soft)
     if fresh is not None and len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation":
         other_kind, window = _hinge_stops(joint, soft, 0.0)
-        fresh.put(constraint, values | {"type": other_kind or kind} | limited("ang_z", window))
+        fresh.put(constraint, values | {"type": other_kind or kind} | limited("ang_z", window), True)
         return  # the same, all in one
-    (fresh or Fresh()).put(constraint, values)
+    (fresh or Fresh()).put(constraint, values, fresh is not None)
     put_stops(empty)
 
 

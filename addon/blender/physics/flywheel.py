@@ -135,12 +135,11 @@ def put_flywheels(
     compounds. Not to be called in the middle of a run."""
     splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces)
     for obj in bodies:
-        split = splits.get(obj)
-        mass = record_of(obj).mass
-        if split is not None and mass * min(split.share, 1.0 - split.share) >= LEAST_MASS:
+        split, record = splits.get(obj), record_of(obj)
+        if split is not None and record.mass * min(split.share, 1.0 - split.share) >= LEAST_MASS:
             _put_flywheel(obj, split, there, kinematic)
-        elif record_of(obj).flywheel_share:
-            record_of(obj).flywheel_share = 0.0
+        elif record.flywheel_share:
+            record.flywheel_share = 0.0
             put_masses(obj)
 
 
@@ -281,9 +280,14 @@ def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]
 def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
     """Flywheels that their bodies do not need any more and their welds, forgotten by them: to be taken out of the world
     and removed."""
-    unused = [obj for obj in parts(rig, "BODY") if not record_of(obj).flywheel_share]
-    wheels = [wheel for obj in unused if (wheel := own_flywheel(obj)) is not None]
-    held = [weld for obj in unused if (weld := own_weld(obj)) is not None]
-    for obj in unused:
-        record_of(obj).flywheel = record_of(obj).weld = None
+    records = [(obj, record_of(obj)) for obj in parts(rig, "BODY")]
+    unused = [
+        (obj, record)
+        for obj, record in records
+        if not record.flywheel_share and (record.flywheel is not None or record.weld is not None)
+    ]
+    wheels = [wheel for obj, _ in unused if (wheel := own_flywheel(obj)) is not None]
+    held = [weld for obj, _ in unused if (weld := own_weld(obj)) is not None]
+    for _, record in unused:
+        record.flywheel = record.weld = None
     return wheels, held

@@ -8,19 +8,14 @@ from typing import Any
 
 
 class Fresh:
-    """Rigid bodies, or constraints, of which some are new: not set up by anybody. Every new one is alike."""
+    """What Blender's rigid bodies, or its constraints, are when they are new: every one is alike."""
 
     def __init__(self) -> None:
-        self._new: set[int] = set()
         self._usual: dict[str, Any] = {}
 
-    def add(self, made: Any) -> None:
-        """Know something for new."""
-        self._new.add(made.as_pointer())
-
-    def put(self, owner: Any, values: Mapping[str, Any]) -> None:
-        """Set properties, of a new one those that are something else than usual."""
-        if owner.as_pointer() not in self._new:
+    def put(self, owner: Any, values: Mapping[str, Any], is_new: bool) -> None:
+        """Set properties; of what is new, and was not set up by anybody, those that are something else than usual."""
+        if not is_new:
             for name, value in values.items():
                 setattr(owner, name, value)
             return

@@ -13,6 +13,7 @@ from ..datablocks import linked_objects
 from ..glimpses import glimpsing, joint_of
 from ..joint_properties import KnuckleJoint
 from ..model_parts import parts
+from ..properties import KnuckleObject
 from . import progress, runs, undoing
 from .anchor import ensure_anchor, floats, is_held, own_anchor, welded_to_world
 from .apart import apart_of, keep_apart
@@ -72,9 +73,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
             tell_of_distortion(rig, report)
         tell_of_limits(joints, report)
         tell_of_restraints(rig, report)
-        _put_constraints(
-            rig, world, linked, [each for each in joints if _needs_constraint(joint_of(each), welded)], report
-        )
+        held = [empty for empty in joints if _needs_constraint(joint_of(empty), welded)]
+        _put_constraints(rig, world, linked, held, report)
         keep_apart(rig, world, report)
         if settings(rig).has_ground and any(record_of(obj).active for obj in parts(rig, "BODY")):
             ensure_ground(scene, rig, world)
@@ -94,20 +94,20 @@ def _put_bodies(
     bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).active]
     children, friction = collision_children(rig), contact_friction(rig, bodies)
     kinematic = settings(rig).drive == "KEYS"
-    fresh = Fresh()
+    fresh, held = Fresh(), world.collection.objects
     if any(obj not in linked for obj in bodies):
         runs.lose(rig)
         progress.end(scene)
     for obj in bodies:
+        is_new = False
         if obj in linked:
             keep_mass(obj)
         else:
             is_new = obj.rigid_body is None
-            world.collection.objects.link(obj)
-            if is_new:
-                fresh.add(obj.rigid_body)
-        put_collision(obj, children.get(obj, ()), world, linked, fresh)
-        _put_body(obj, friction, kinematic, obj in welded, fresh)
+            held.link(obj)
+        values = put_collision(obj, children.get(obj, ()), world, linked)
+        values |= _as_body(record_of(obj), friction, kinematic, obj in welded)
+        fresh.put(obj.rigid_body, values, is_new)
     put_flywheels(bodies, children, Placed(world, linked, linked_objects()), kinematic)
     _remove_flywheels(scene, *drop_unused(rig))
     tell_of_light(bodies, report)
@@ -133,12 +133,10 @@ def _put_constraints(
         ensure_anchor(rig, world)
     model, fresh = settings(rig), Fresh()
     for empty in held:
+        is_new = empty not in linked and empty.rigid_body_constraint is None
         if empty not in linked:
-            is_new = empty.rigid_body_constraint is None
             world.constraints.objects.link(empty)
-            if is_new:
-                fresh.add(empty.rigid_body_constraint)
-        put_constraint(empty, model, fresh)
+        put_constraint(empty, model, fresh if is_new else None)
 
 
 def _remove_flywheels(scene: bpy.types.Scene, wheels: list[bpy.types.Object], held: list[bpy.types.Object]) -> None:
@@ -194,9 +192,9 @@ def put_friction(rig: bpy.types.Object) -> None:
             obj.rigid_body.friction = friction
 
 
-def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool, welded: bool, fresh: Fresh) -> None:
-    record = record_of(obj)
-    values: dict[str, Any] = {
+def _as_body(record: KnuckleObject, friction: float, kinematic: bool, welded: bool) -> dict[str, Any]:
+    """What a body's rigid body has to be told, but for what it collides as."""
+    return {
         "type": "PASSIVE" if record.immobile or welded else "ACTIVE",
         "kinematic": kinematic or (welded and not record.immobile),
         "mass": max(record.mass, LEAST_MASS),
@@ -208,7 +206,6 @@ def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool, welded: b
         "angular_damping": 0.0,
         "use_deactivation": False,
     }
-    fresh.put(obj.rigid_body, values)
 
 
 def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
