@@ -159,6 +159,12 @@ def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 
 
+def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
+    """What everything in the model's collection is called: quickly asked, in every redraw."""
+    collection = _collection(rig)
+    return () if collection is None else tuple(collection.all_objects.keys())
+
+
 def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
     """All of the model's objects by their roles, in one look through its collection."""
     collection, out = _collection(rig), dict[str, list[bpy.types.Object]]()
