@@ -13,7 +13,7 @@ from .properties import KnuckleBone, KnuckleModel, KnuckleObject
 
 def record_of(obj: bpy.types.Object) -> KnuckleObject:
     """What an object is to its model."""
-    return cast(KnuckleObject, obj.knuckle)  # type: ignore[attr-defined]
+    return obj.knuckle  # type: ignore[attr-defined, no-any-return]
 
 
 def armature_of(rig: bpy.types.Object) -> bpy.types.Armature:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import bpy
+import numpy as np
 
 from ..model.records import Dof
 from .access import record_of
@@ -66,7 +67,9 @@ def is_stop(constraint: bpy.types.Constraint) -> bool:
 def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
     """Derive a bone's limit constraints and IK limits anew from the stops of its channels."""
     unlimit_bone(pose)
-    Limiter()(pose, here)
+    limit = Limiter()
+    limit(pose, here)
+    limit.put_ik(pose)
 
 
 def unlimit_bone(pose: bpy.types.PoseBone) -> None:
@@ -84,29 +87,49 @@ class Limiter:
 
     def __init__(self) -> None:
         self._made: dict[tuple[Stop, ...], bpy.types.Constraint] = {}
+        self._ik: list[tuple[str, Stop]] = []
 
     def __call__(self, pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
-        """Derive the limits of a bone that has none yet."""
+        """Derive the limits of a bone that has none yet; for IK they are put later."""
         every = tuple(here)
         for prop in _TYPES:
             alike = tuple(stop for stop in every if stop.prop == prop)
             if not alike:
                 continue
             if prop == "rotation_euler":
-                _limit_ik(pose, alike)
+                self._ik += [(pose.name, stop) for stop in alike]
             like = self._made.get(alike)
             if like is not None:
                 pose.constraints.copy(like)
             else:
                 self._made[alike] = _limit_pose(pose, alike)
 
+    def put_ik(self, pose: bpy.types.PoseBone) -> None:
+        """Give one bone its limits for IK."""
+        for _name, stop in self._ik:
+            axis = _AXES[stop.index]
+            setattr(pose, f"use_ik_limit_{axis}", True)
+            setattr(pose, f"ik_min_{axis}", stop.lower)
+            setattr(pose, f"ik_max_{axis}", stop.upper)
 
-def _limit_ik(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
-    for stop in here:
-        axis = _AXES[stop.index]
-        setattr(pose, f"use_ik_limit_{axis}", True)
-        setattr(pose, f"ik_min_{axis}", stop.lower)
-        setattr(pose, f"ik_max_{axis}", stop.upper)
+    def put_every_ik(self, rig: bpy.types.Object) -> None:
+        """Give the bones of a rig, of which none has any yet, their limits for IK."""
+        bones = rig.pose.bones
+        order = {name: number for number, name in enumerate(bones.keys())}
+        for index, axis in enumerate(_AXES):
+            mine = [(order[name], stop) for name, stop in self._ik if stop.index == index]
+            if not mine:
+                continue
+            rows = [number for number, _ in mine]
+            for name, values in (
+                (f"use_ik_limit_{axis}", [True] * len(mine)),
+                (f"ik_min_{axis}", [stop.lower for _, stop in mine]),
+                (f"ik_max_{axis}", [stop.upper for _, stop in mine]),
+            ):
+                every = np.empty(len(bones), dtype=bool if name.startswith("use") else np.float32)
+                bones.foreach_get(name, every)
+                every[rows] = values
+                bones.foreach_set(name, every)
 
 
 def _limit_pose(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> bpy.types.Constraint:

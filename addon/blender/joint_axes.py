@@ -41,13 +41,17 @@ def main_axis(dofs: Sequence[Degree]) -> Array:
     for dof in dofs:
         if dof.kind in {"rotation", "translation", "screw"}:
             x, y, z = dof.axis
-            return np.asarray((x, y, z), dtype=np.float64) / math.sqrt(x * x + y * y + z * z)
+            return np.array((x, y, z), dtype=np.float64) / math.sqrt(x * x + y * y + z * z)
     return np.array([0.0, 0.0, 1.0])
 
 
 def constraint_turn(joint: Jointed) -> Array | None:
     """From the joint's frame to its empty (4, 4): Z on the axis, or X on it for slides, where Blender wants it; each
     axis on one of the empty's where several stand at right angles. None where the two frames are the same."""
+    if len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation":
+        x, y, z = joint.dofs[0].axis
+        if z == 1.0 and x == y == 0.0:
+            return None  # most are so
     several = axes_in_joint(joint.dofs)
     if several is not None:
         turn = np.eye(4)

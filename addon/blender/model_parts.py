@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
+from .glimpses import is_glimpsing, once
 from .properties import VERSION
 
 #: What objects of a model's file are.
@@ -16,6 +17,8 @@ _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
 _NUMBER = re.compile(r"\.\d{3,}$")
 #: Bytes of the shortest name that Blender may have cut to make room for its number.
 _CUT = 55
+#: Those of which none comes or goes while a model is looked at (``glimpsing``).
+_STEADY = {"BODY", "JOINT"}
 
 
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
@@ -162,8 +165,16 @@ def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
+    if role in _STEADY and is_glimpsing():
+        return [*once(parts_by_role, rig).get(role, ())]
     collection = _collection(rig)
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
+
+
+def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
+    """What everything in the model's collection is called: quickly asked, in every redraw."""
+    collection = _collection(rig)
+    return () if collection is None else tuple(collection.all_objects.keys())
 
 
 def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:

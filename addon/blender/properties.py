@@ -82,7 +82,9 @@ class KnuckleObject(bpy.types.PropertyGroup):
     model: PointerProperty(type=bpy.types.Object, override=FOLLOWS_OVERRIDES)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
-    fitted: FloatVectorProperty(size=16, description="The local matrix of a joint that its bone was made for")
+    fitted: FloatVectorProperty(
+        size=16, description="The local matrix of a joint that its bone was made for; all zero: that as built"
+    )
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=FOLLOWS_OVERRIDES)
     surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
@@ -119,7 +121,9 @@ class KnuckleBone(bpy.types.PropertyGroup):
         description="From the bone's axes to the joint's, by rows: what a ball's coordinates count in", size=9
     )
     built_name: StringProperty(description="The bone's name as built: what tells that it was renamed")
-    known_name: StringProperty(description="The bone's name that motions, poses and drivers were last made to follow")
+    known_name: StringProperty(
+        description="The bone's name that motions, poses and drivers were last made to follow; none: that as built"
+    )
     root: StringProperty(name="Root Body Id", description="The id of the root body that the bone carries")
 
 

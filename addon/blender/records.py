@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import bpy
@@ -22,23 +24,35 @@ DOF_FIELDS = (
 )  # fmt: skip
 #: The same, of several numbers: those of a ball or free block.
 DOF_VECTORS = ("start", "start_rates")
+_fields_of = attrgetter(*DOF_FIELDS)
+_NOTHING: Mapping[Any, Any] = {}
 
 
 def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
     """Set properties of a group that was made just now. What a property is anyway is not written: every value that is
     set takes time and memory of its own."""
     kind: Any = type(record)
-    usual = _usual(kind)
+    usual = usual_of(kind)
     for name, value in values.items():
-        if usual[name] != repr(value):  # which tells 0 from -0
+        own = usual[name]
+        if value != own or (value.__class__ in _SIGNED and _is_other_zero(value, own)):
             setattr(record, name, value)
 
 
+_SIGNED = {float, list, np.float64}
+
+
+def _is_other_zero(value: Any, usual: Any) -> bool:
+    """Whether one of two values that are equal, numbers or lists of some, has -0 where the other has 0."""
+    if isinstance(value, float):
+        return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
+    return repr(value) != repr(usual)
+
+
 @cache
-def _usual(kind: type[bpy.types.PropertyGroup]) -> dict[str, str]:
-    """How the properties of a group read where nobody has set them, by their names."""
-    every: Any = kind.bl_rna.properties
-    return {each.identifier: repr(_usual_value(each)) for each in every}
+def usual_of(kind: Any) -> dict[str, Any]:
+    """What the properties of a group are where nobody has set them, by their names."""
+    return {each.identifier: _usual_value(each) for each in kind.bl_rna.properties}
 
 
 def _usual_value(each: Any) -> Any:
@@ -49,12 +63,25 @@ def _usual_value(each: Any) -> Any:
     return each.default
 
 
-def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
-    """Add a joint's degrees of freedom to its property group."""
-    for dof in dofs:
-        put_new(record.dofs.add(), {**_dof_values(dof), "parts": len(dof.parts)})
-        for part in dof.parts:
-            put_new(record.parts.add(), _dof_values(part))
+def write_dofs(
+    record: KnuckleJoint, dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Add a joint's degrees of freedom to its new property group, with what there is to say of where they are posed, by
+    their numbers. Returns what was said of each, and of each part of a ball or free block."""
+    told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+    for number, dof in enumerate(dofs):
+        values = _unusual(dof)
+        values.update(places.get(number, _NOTHING))
+        if dof.parts:
+            values["parts"] = len(dof.parts)
+        told.append(values)
+        told_parts += map(_unusual, dof.parts)
+    for kept, every in ((record.dofs, told), (record.parts, told_parts)) if told else ():
+        for each in every:
+            new = kept.add()
+            for name, value in each.items():
+                setattr(new, name, value)
+    return told, told_parts
 
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:
@@ -74,7 +101,7 @@ def write_dof(record: KnuckleDof, dof: Dof) -> None:
 
 
 def _dof_values(dof: Dof) -> dict[str, Any]:
-    values: dict[str, Any] = {name: getattr(dof, name) for name in DOF_FIELDS}
+    values: dict[str, Any] = dict(zip(DOF_FIELDS, _fields_of(dof), strict=True))
     for name in DOF_VECTORS:
         values[name] = ([*getattr(dof, name)] + [0.0] * 6)[:6]
     values["axis"] = [float(x) for x in dof.axis]
@@ -82,6 +109,27 @@ def _dof_values(dof: Dof) -> dict[str, Any]:
         value = getattr(dof, end)
         values[f"use_{end}"] = value is not None
         values[end] = float(value or 0.0)
+    return values
+
+
+def _unusual(dof: Dof) -> dict[str, Any]:
+    """The same, of it what a new property group has not anyway."""
+    usual = usual_of(KnuckleDof)
+    values: dict[str, Any] = {
+        name: value
+        for name, value in zip(DOF_FIELDS, _fields_of(dof), strict=True)
+        if value != usual[name] or (value == 0.0 and _is_other_zero(value, usual[name]))
+    }
+    for name in DOF_VECTORS:
+        if numbers := getattr(dof, name):
+            values[name] = ([*numbers] + [0.0] * 6)[:6]
+    axis = np.asarray(dof.axis, dtype=np.float64).tolist()
+    if axis != usual["axis"] or _is_other_zero(axis, usual["axis"]):
+        values["axis"] = axis
+    if dof.lower is not None:
+        values["use_lower"], values["lower"] = True, float(dof.lower or 0.0)
+    if dof.upper is not None:
+        values["use_upper"], values["upper"] = True, float(dof.upper or 0.0)
     return values
 
 
@@ -161,7 +209,8 @@ def flat(pose: Any) -> list[float]:
     if isinstance(pose, np.ndarray):
         flattened: list[float] = pose.astype(np.float64, copy=False).ravel().tolist()
         return flattened
-    return [part for row in pose for part in row]
+    one, two, three, four = pose
+    return [*one, *two, *three, *four]
 
 
 def unflat(numbers: Iterable[float]) -> Array:

@@ -75,6 +75,15 @@ def least_moment(tensor: Array) -> float:
     return float(np.linalg.eigvalsh(tensor).min()) if np.isfinite(tensor).all() else -math.inf
 
 
+def least_moments(tensors: Array) -> Array:
+    """The same of many tensors (n, 3, 3): (n,)."""
+    finite = np.isfinite(tensors).all(axis=(1, 2))
+    found: Array = np.where(
+        finite, np.linalg.eigvalsh(np.where(finite[:, None, None], tensors, 0.0)).min(axis=1), -np.inf
+    )
+    return found
+
+
 def body_inertia(body: Body) -> Array:
     """Inertia tensor (3, 3) of a body about its centre of mass, along its own axes: as the file has it, else
     from its collision shapes, else from what is seen of it.

@@ -21,7 +21,7 @@ from .. import listeners
 from ..access import armature_of
 from ..blocks import coordinates_of, parted
 from ..channels import Channel, block_turn, servo_channels
-from ..model_parts import parts
+from ..model_parts import names_of_all
 from .actions import active_action, may_be_of
 from .clock import Clock
 from .curves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys
@@ -245,7 +245,7 @@ def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
         action.session_uid if action is not None else 0,
         Clock.of(scene),
         # servos have the names of joints and bones, which are asked now: Blender tells of a new name late
-        tuple(empty.name for empty in parts(rig, "JOINT")),
+        names_of_all(rig),
         tuple(armature_of(rig).bones.keys()),
     )
     kept = _kept.get(rig.session_uid)

@@ -207,6 +207,11 @@ def live_loops(rig: bpy.types.Object) -> list[LiveLoop]:
     return _loops[rig.session_uid]
 
 
+def has_none(rig: bpy.types.Object) -> None:
+    """Know of a rig that was made just now that nothing in it follows."""
+    _loops[rig.session_uid] = []
+
+
 def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop]:
     follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
     if not follows:

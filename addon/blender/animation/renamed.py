@@ -61,6 +61,13 @@ def _look_at_names() -> None:
             follow_bones(rig)
 
 
+def is_as_built(rig: bpy.types.Object, tasks: Mapping[str, Task]) -> None:
+    """Know the bones of a rig that was made just now, by name with what they are for."""
+    data = armature_of(rig)
+    _past[data.session_uid] = dict(tasks)
+    _seen[data.session_uid] = data.bones.keys()
+
+
 def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
     """Have motions, poses, drivers and the list of servo names follow the bones of a model that were renamed since, and
     ``tell`` of it who wants to know. Returns their old names and new ones."""
@@ -77,7 +84,7 @@ def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
     past, before = _past.setdefault(data.session_uid, {}), {new: old for old, new in went.items()}
     for bone in data.bones:
         record = bone_record(bone)
-        if record.known_name != bone.name:
+        if (record.known_name or record.built_name) != bone.name:
             record.known_name = bone.name
         if record.joint or record.root:
             past[before.get(bone.name, bone.name)] = past[bone.name] = record.joint, record.root, record.step

@@ -18,9 +18,11 @@ from ...model.records import Mechanism
 from ...model.report import Report
 from .. import listeners, preferences, properties, settling
 from ..access import record_of, settings
+from ..animation import live_loops, renamed
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
+from ..glimpses import glimpsing
 from ..model_parts import why_linked
 from ..physics import hooks
 from ..physics.apart import APART
@@ -37,7 +39,7 @@ from .mesh_files import MeshFiles
 from .meshes import MeshShelf
 from .plan import Plan, UpAxis, plan
 from .restraints import keep_restraints
-from .rig import Hook, make_rig, pose_bones
+from .rig import Hook, make_rig, pose_bones, task_of
 
 if TYPE_CHECKING:
     from ...model.behaviours import Behaviours
@@ -102,16 +104,16 @@ def build(
     decided = plan(mechanism, options.up_axis, options.assemble)
     before, kept = latest(KINDS), _scene_state(scene)
     try:
-        with listeners.quiet():
+        with listeners.quiet(), glimpsing():
             rig, folders, bone_names = _make_objects(decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
-            settling.is_settled(rig)
+            _spare_looks(rig, bone_names, decided)
             has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
                 _adapt_scene(scene, FRAME_RATE, options.gait_seconds if has_gait else 0.0, report)
             if options.physics:
-                report.extend(build_physics(scene, rig))
+                report.extend(build_physics(scene, rig, is_new=True))
                 report.extend(report_inertia(rig, mechanism))
                 report.extend(report_weightless(mechanism))
             scene.collection.children.link(collection)
@@ -140,6 +142,14 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
     make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
     return rig, folders, bone_names
+
+
+def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:
+    """Those who see to models after every change need not look through one that was made just now."""
+    settling.is_settled(rig)
+    renamed.is_as_built(rig, dict(zip(bone_names, map(task_of, decided.bones), strict=True)))
+    if not decided.followers:
+        live_loops.has_none(rig)
 
 
 def _keep_settings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.extents import scenery
-from ...model.inertia import least_moment
+from ...model.inertia import least_moments
 from ...model.records import Array, Body, Shape
 from ..access import record_of
 from ..records import flat, put_new, surface_figures, write_shape
@@ -27,15 +27,17 @@ def make_bodies(
     """Body objects by id, of all bodies or ``only`` of some. A mesh that cannot be had is a box, with a label beside
     it."""
     made: dict[str, bpy.types.Object] = {}
-    aside = scenery(plan.mechanism)
+    aside, tensors = scenery(plan.mechanism), _tensors(plan.mechanism.bodies)
     for body in plan.mechanism.bodies:
         if body.id in made or (only is not None and body.id not in only):
             continue
-        visible = [_moved(shape, -body.com) for shape in body.shapes if shape.visual]
+        visible = [shape for shape in body.shapes if shape.visual]
+        if body.com.any():
+            visible = [_moved(shape, -body.com) for shape in visible]
         obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
         hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"
-        _record(obj, body, hook.rig, body.id in aside)
+        _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)))
         folders.folder("Bodies", body.assembly, body.active).objects.link(obj)
         made[body.id] = obj
         for shape in visible:
@@ -67,14 +69,26 @@ def com_pose(body: Body) -> Array:
 
 
 def _moved(shape: Shape, by: Array) -> Shape:
-    if not by.any():
-        return shape
     pose = shape.pose.copy()
     pose[:3, 3] += by
     return replace(shape, pose=pose)
 
 
-def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object, scenery: bool) -> None:
+def _tensors(bodies: Sequence[Body]) -> dict[int, list[float]]:
+    """The moments of inertia of bodies that the file has any for, of mass 1, by the ``id`` of their records."""
+    told = [body for body in bodies if body.inertia is not None and body.mass > 0.0]
+    if not told:
+        return {}
+    tensors = np.array([body.inertia for body in told], dtype=np.float64).reshape(-1, 3, 3)
+    with np.errstate(all="ignore"):
+        rows = (tensors.reshape(-1, 9) / np.array([body.mass for body in told])[:, None]).tolist()
+    each = zip(told, rows, least_moments(tensors), strict=True)
+    return {id(body): row for body, row, least in each if least > 0.0}
+
+
+def _record(
+    obj: bpy.types.Object, body: Body, rig: bpy.types.Object, scenery: bool, tensor: list[float] | None
+) -> None:
     values: dict[str, Any] = {
         "role": "BODY",
         "source_name": body.name,
@@ -89,8 +103,8 @@ def _record(obj: bpy.types.Object, body: Body, rig: bpy.types.Object, scenery: b
         "built_name": obj.name,
         "scenery": scenery,
     }
-    if body.inertia is not None and body.mass > 0.0 and least_moment(body.inertia) > 0.0:
-        values |= {"has_tensor": True, "tensor": (np.asarray(body.inertia) / body.mass).ravel().tolist()}
+    if tensor is not None:
+        values |= {"has_tensor": True, "tensor": tensor}
     if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
         values["surface"] = surface_figures(cast(bpy.types.Mesh, obj.data))
     record = record_of(obj)

@@ -9,6 +9,7 @@ opposite itself is kept well.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,42 +20,61 @@ from .degrees import Layout
 _EXACT = 2e-6  # so near (rad) that being taken for the opposite does no harm
 _BLIND = 0.34
 _NEAR = -0.94  # cosine: what is further from the opposite is in no blind spot
-_OWN_Y = np.array([0.0, 1.0, 0.0])
+_OWN_Y = (0.0, 1.0, 0.0)
 #: Turns (rad) about a bone's Z that are tried to get out of a blind spot, the least first.
-_TURNS = [sign * turn for turn in np.arange(0.02, 0.8, 0.02) for sign in (1.0, -1.0)]
+_TURNS = [sign * turn for turn in np.arange(0.02, 0.8, 0.02).tolist() for sign in (1.0, -1.0)]
 
 
-def is_clear(matrix: Array, above: Array | None) -> bool:
-    """Whether Blender keeps a rest matrix (4, 4) well under the bone ``above`` (its rest matrix; None at the root)."""
-    y = matrix[:3, 1]
-    return _is_clear(y, _OWN_Y) and (above is None or _is_clear(y, above[:3, 1]))
+Direction = Sequence[float]
 
 
-def _is_clear(y: Array, other: Array) -> bool:
-    return float(y @ other) > _NEAR or not _EXACT < float(np.linalg.norm(y + other)) < _BLIND
+def is_clear(y: Direction, above: Direction | None) -> bool:
+    """Whether Blender keeps a rest matrix with that Y (3,) well under a bone with the Y ``above``; None at the root."""
+    return _is_clear(y, _OWN_Y) and (above is None or _is_clear(y, above))
 
 
-def clear_view(matrix: Array, above: Array | None) -> Array:
+def _is_clear(y: Direction, other: Direction) -> bool:
+    # plain numbers: asked of each bone, numpy would take ten times as long
+    (a, b, c), (u, v, w) = y, other
+    return a * u + b * v + c * w > _NEAR or not _EXACT < math.hypot(a + u, b + v, c + w) < _BLIND
+
+
+def y_of(matrix: Array) -> Direction:
+    """The Y of a rest matrix (4, 4) as plain numbers."""
+    y: Direction = matrix[:3, 1].tolist()
+    return y
+
+
+def clear_view(matrix: Array, above: Direction | None) -> Array:
     """A rest matrix with the same Z, turned about it by as little as makes it clear; as it is where nothing does."""
-    if is_clear(matrix, above):
+    x, y = matrix[:3, 0].tolist(), y_of(matrix)
+    if is_clear(y, above):
         return matrix
-    angles = sorted((*_opposites(matrix, above), *_TURNS), key=lambda angle: -math.cos(angle))
-    ways = (_turned(matrix, angle) for angle in angles)
-    return next((way for way in ways if is_clear(way, above)), matrix)
-
-
-def _opposites(matrix: Array, above: Array | None) -> list[float]:
-    """The turns about Z that bring Y to the very opposite of the armature's Y, or the bone's above."""
-    others = [_OWN_Y] if above is None else [_OWN_Y, above[:3, 1]]
-    return [float(np.arctan2(other @ matrix[:3, 0], -other @ matrix[:3, 1])) for other in others]
-
-
-def _turned(matrix: Array, angle: float) -> Array:
+    angles = sorted((*_opposites(x, y, above), *_TURNS), key=lambda angle: -math.cos(angle))
+    angle = next((angle for angle in angles if is_clear(_turned(x, y, angle), above)), None)
+    if angle is None:
+        return matrix
     turned = matrix.copy()
-    cos, sin = np.cos(angle), np.sin(angle)
+    cos, sin = math.cos(angle), math.sin(angle)
     turned[:3, 0] = cos * matrix[:3, 0] + sin * matrix[:3, 1]
     turned[:3, 1] = cos * matrix[:3, 1] - sin * matrix[:3, 0]
     return turned
+
+
+def _opposites(x: Direction, y: Direction, above: Direction | None) -> list[float]:
+    """The turns about Z that bring Y to the very opposite of the armature's Y, or of the bone's above."""
+    others = [_OWN_Y] if above is None else [_OWN_Y, above]
+    return [math.atan2(_along(other, x), -_along(other, y)) for other in others]
+
+
+def _along(one: Direction, other: Direction) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _turned(x: Direction, y: Direction, angle: float) -> Direction:
+    """Y, turned about Z."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    return [cos * b - sin * a for a, b in zip(x, y, strict=True)]
 
 
 def aimed(frame: Array, axis: Array, towards: Array) -> Array:

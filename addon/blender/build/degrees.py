@@ -13,7 +13,7 @@ degrees of freedom in reverse order about opposite axes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -59,6 +59,8 @@ class BoneDegrees:
     driven: set[int] = field(default_factory=set)
     block: int | None = None
     free: bool = False
+    _places: dict[tuple[tuple[int, ...], int], Mapping[int, Place]] = field(default_factory=dict)
+    _layouts: list[Layout] = field(default_factory=list)
 
     def take(self, number: int, kind: DofKind, axis: Array) -> bool:
         """Add the next degree of freedom of the motion, of a screw its slide; False, and nothing done, where it does
@@ -121,6 +123,10 @@ class BoneDegrees:
 
     def layouts(self) -> list[Layout]:
         """The ways in which the bone's axes can be laid on its directions: those with Z on the first, then the rest."""
+        self._layouts = self._layouts or self._find_layouts()
+        return self._layouts
+
+    def _find_layouts(self) -> list[Layout]:
         order = self._order()
         if len(order) < 2:
             return [Layout((2,) * len(order), None)]
@@ -151,8 +157,14 @@ class BoneDegrees:
         order = turning + [column for column in (2, 1, 0) if column not in turning]
         return "".join(_LETTERS[column] for column in reversed(order))
 
-    def places(self, layout: Layout, step: int) -> dict[int, Place]:
+    def places(self, layout: Layout, step: int) -> Mapping[int, Place]:
         """Where each degree of freedom is posed, by its number in the joint."""
+        found = self._places.get((layout.columns, step))
+        if found is None:
+            found = self._places[layout.columns, step] = self._find_places(layout, step)
+        return found
+
+    def _find_places(self, layout: Layout, step: int) -> Mapping[int, Place]:
         out = {
             number: Place(step, "location", layout.columns[direction])
             for number, direction in self.slides
@@ -162,6 +174,21 @@ class BoneDegrees:
         if self.block is not None:
             out[self.block] = Place(step, "rotation_quaternion", -1)
         return out
+
+
+class Chains:
+    """The bones that joints' degrees of freedom need. Joints that are alike share what these carry."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], list[BoneDegrees]] = {}
+
+    def of(self, joint: Joint, against: bool) -> list[BoneDegrees]:
+        """The bones of a joint, from the carrier outwards: at least one. Not to be changed."""
+        alike = against, *((dof.kind, np.asarray(dof.axis, dtype=np.float64).tobytes()) for dof in joint.dofs)
+        found = self._known.get(alike)
+        if found is None:
+            found = self._known[alike] = chain_of(joint, against)
+        return found
 
 
 def chain_of(joint: Joint, against: bool = False) -> list[BoneDegrees]:

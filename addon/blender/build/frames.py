@@ -14,7 +14,7 @@ from ..access import record_of
 from ..records import flat, put_new
 from .folders import Folders
 from .plan import Plan
-from .rig import Hook
+from .rig import Hook, columns
 
 #: Blender's name for each kind of light, and how strong one of white is: a sun by its irradiance (W/m2), the others by
 #: their power (W) at a distance of one length unit.
@@ -43,7 +43,7 @@ def make_frames(
         if (only is not None and frame.body not in only) or ("FRAME", str(number)) in there:
             continue
         empty = bpy.data.objects.new(frame.name or "Frame", None)
-        empty.empty_display_type, empty.empty_display_size = "PLAIN_AXES", _DISPLAY * plan.size
+        empty.empty_display_size = _DISPLAY * plan.size
         _put(empty, frame, plan, hook, bodies)
         _record(empty, "FRAME", frame.name, number, hook)
         _folder(folders, frame, plan).objects.link(empty)
@@ -77,7 +77,7 @@ def _put(
         hook.hang(obj, None, part.pose)
         return
     obj.parent = bodies[body.id]
-    obj.matrix_basis = Matrix(from_com(part.pose, body.com).tolist())
+    obj.matrix_basis = columns(from_com(part.pose, body.com) if body.com.any() else part.pose)
 
 
 def from_com(pose: Array, com: Array) -> Array:

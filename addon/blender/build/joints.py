@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 import bpy
@@ -11,8 +11,8 @@ from ...model.kinematics import design_openings
 from ...model.records import Array, Joint
 from ...model.rotations import inverse
 from ..access import record_of
+from ..glimpses import foresee
 from ..joint_axes import constraint_turn
-from ..joint_properties import KnuckleJoint
 from ..records import flat, put_new, word_of, write_dofs
 from .degrees import Place
 from .folders import Folders
@@ -51,17 +51,23 @@ def make_joints(
         }
         if (opening := openings.get(joint.id)) is not None:
             more |= {"is_open": True, "opening": flat(opening if turn is None else inverse(turn) @ opening @ turn)}
-        _record(empty, joint, hook.rig, bodies, places.get(joint.id, {}), more)
-        if joint.id in plan.starts:
-            _keep_start(record_of(empty).joint, split_coordinates(joint.dofs, plan.starts[joint.id]))
+        dofs = _places(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
+        _record(empty, joint, hook.rig, bodies, dofs, more)
         folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)).objects.link(empty)
         made[joint.id] = empty
     return made
 
 
-def _keep_start(record: KnuckleJoint, starts: list[Array]) -> None:
-    for dof, start in zip(record.dofs, starts, strict=True):
-        dof.assembled, dof.begins = True, [*start, *[0.0] * (6 - len(start))]
+def _places(joint: Joint, places: Mapping[int, Place], start: Array | None) -> dict[int, dict[str, Any]]:
+    """What is kept of where degrees of freedom are posed, by their numbers, and of where they begin if that is not what
+    the file has."""
+    out: dict[int, dict[str, Any]] = {
+        number: {"step": place.step, "channel": place.prop, "channel_index": place.index}
+        for number, place in places.items()
+    }
+    for number, part in enumerate(split_coordinates(joint.dofs, start) if start is not None else ()):
+        out.setdefault(number, {}).update(assembled=True, begins=[*part.tolist(), *[0.0] * (6 - len(part))])
+    return out
 
 
 def _switched_off(joint: Joint, plan: Plan, off: set[str]) -> bool:
@@ -78,19 +84,18 @@ def _record(
     joint: Joint,
     rig: bpy.types.Object,
     bodies: dict[str, bpy.types.Object],
-    places: dict[int, Place],
+    dofs: dict[int, dict[str, Any]],
     more: dict[str, Any],
 ) -> None:
-    record, built = record_of(empty), flat(empty.matrix_basis)
+    record = record_of(empty)
     values: dict[str, Any] = {
         "role": "JOINT",
         "source_name": joint.name,
         "source_id": joint.id,
         "twin": joint.twin or "",
         "model": rig,
-        "built": built,
+        "built": flat(empty.matrix_basis),
         "built_name": empty.name,
-        "fitted": built,
     }
     put_new(record, values)
     part = record.joint
@@ -102,8 +107,6 @@ def _record(
         "child": bodies.get(joint.child or ""),
         "boned": word_of(dof.kind for dof in joint.dofs),
     }
-    put_new(part, {**values, **more})
-    write_dofs(part, joint.dofs)
-    for number, place in places.items():
-        values = {"step": place.step, "channel": place.prop, "channel_index": place.index}
-        put_new(part.dofs[number], values)
+    values |= more
+    put_new(part, values)
+    foresee(empty, values, *write_dofs(part, joint.dofs, dofs))

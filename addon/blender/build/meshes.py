@@ -116,7 +116,9 @@ class MeshShelf:
     def _material(self, color: Color, name: str = "") -> bpy.types.Material:
         made = self._materials.get((color, name))
         if made is None:
-            made = self._materials[color, name] = plain_material(name or f"{self._prefix} {_hex(color)}", color)
+            like = next(iter(self._materials.values()), None)
+            made = plain_material(name or f"{self._prefix} {_hex(color)}", color, like)
+            self._materials[color, name] = made
         return made
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import colorsys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -14,8 +16,8 @@ from ...model.records import Array, Body, Mechanism
 from ...model.report import FormatError
 from ...model.upright import UpAxis, upright_turn
 from ..joint_axes import main_axis
-from .bone_frames import aimed, clear_view, frame_of_layout, is_clear
-from .degrees import BoneDegrees, Layout, Place, chain_of
+from .bone_frames import Direction, aimed, clear_view, frame_of_layout, is_clear, y_of
+from .degrees import BoneDegrees, Chains, Layout, Place
 from .starts import closing_positions, followers
 
 #: Places and turns beyond it, multiplied, are no 32-bit numbers any more.
@@ -85,14 +87,19 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) ->
 
 def _check_numbers(mechanism: Mechanism) -> None:
     """FormatError for a place or a turn that is beyond Blender's numbers, or so far out that its products are."""
+    dofs = [dof for joint in mechanism.joints for dof in joint.dofs]
+    poses = [body.pose for body in mechanism.bodies]
+    poses += [shape.pose for body in mechanism.bodies for shape in body.shapes]
+    poses += [frame for joint in mechanism.joints for frame in (joint.frame_parent, joint.frame_child)]
+    coms = [body.com for body in mechanism.bodies]
+    starts = [dof.position for dof in dofs] + [number for dof in dofs for number in dof.start]
+    if all(_is_near(np.array(numbers, dtype=np.float64)) for numbers in (poses, coms, starts)):
+        return
     bodies = [(body, [body.pose, body.com, *(shape.pose for shape in body.shapes)]) for body in mechanism.bodies]
     joints = [
         (joint, [joint.frame_parent, joint.frame_child, *(dof.initial for dof in joint.dofs)])
         for joint in mechanism.joints
     ]
-    every = [part.ravel() for _, numbers in [*bodies, *joints] for part in numbers]
-    if not every or _is_near(np.concatenate(every)):
-        return
     for body, numbers in bodies:
         _check(f"body '{body.name}'", body.line, mechanism, numbers)
     for joint, numbers in joints:
@@ -138,10 +145,12 @@ def _bones(
         reach = min(body_reach(root) if root.shapes else 0.1 * size, size)
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
     matrices, lengths = _bone_frames(tree, frames, bodies, shortest)
+    chains = Chains()
     for number, link in enumerate(tree.links):
         parent = bone_of_body[link.carrier] if link.carrier is not None else None
-        above = bones[parent].matrix if parent is not None else None
-        for bone in _chain(link, frames[link.joint.id], matrices[number], above):
+        above = y_of(bones[parent].matrix) if parent is not None else None
+        chain = chains.of(link.joint, link.against)
+        for bone in _chain(link, chain, frames[link.joint.id], matrices[number], above):
             bone.parent, bone.length = parent, shortest
             parent = len(bones)
             bones.append(bone)
@@ -150,13 +159,14 @@ def _bones(
     return bones, bone_of_body
 
 
-def _chain(link: Link, frame: Array, main: Array, above: Array | None) -> list[BonePlan]:
-    """The bones of a joint under a carrier's (its rest matrix), without parents yet. ``main`` is the rest matrix of a
-    bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are passed
-    over."""
+def _chain(
+    link: Link, chain: Sequence[BoneDegrees], frame: Array, main: Array, above: Direction | None
+) -> list[BonePlan]:
+    """The bones of a joint under a carrier's (the Y of its rest matrix), without parents yet. ``main`` is the rest
+    matrix of a bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are
+    passed over."""
     name = link.joint.name or link.joint.id
     made: list[BonePlan] = []
-    chain = chain_of(link.joint, link.against)
     for degrees in chain:
         if not degrees.bound:
             matrix = main if len(chain) == 1 else aimed(frame, degrees.axis, main[:3, 1])
@@ -165,10 +175,10 @@ def _chain(link: Link, frame: Array, main: Array, above: Array | None) -> list[B
             ways = [(frame_of_layout(frame, layout), layout) for layout in degrees.layouts()]
             # Z on the first axis where that can be, and then Y where the bone should point
             ways.sort(key=lambda way: (way[1].columns[degrees.first] != 2, -float(way[0][:3, 1] @ main[:3, 1])))
-            found = next((way for way in ways if is_clear(way[0], above)), ways[0])
+            found = next((way for way in ways if is_clear(y_of(way[0]), above)), ways[0])
         step = len(made)
         made.append(BonePlan(name, found[0], 0.0, None, link, None, step, degrees, found[1], frame))
-        above = found[0]
+        above = y_of(found[0])
     for bone in made[:-1]:
         bone.name = f"{name}/{bone.step + 2}"
     return made
@@ -179,6 +189,13 @@ def center(body: Body) -> Array:
     return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
 
 
+def _centers(bodies: Sequence[Body]) -> Array:
+    """The same of several bodies, (n, 3)."""
+    poses = np.array([body.pose for body in bodies]).reshape(-1, 4, 4)
+    coms = np.array([body.com for body in bodies]).reshape(-1, 3)
+    return np.einsum("nij,nj->ni", poses[:, :3, :3], coms) + poses[:, :3, 3]
+
+
 def _bone_frames(
     tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], shortest: float
 ) -> tuple[Array, list[float]]:
@@ -187,6 +204,7 @@ def _bone_frames(
     count = len(tree.links)
     frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
     local = np.array([main_axis(link.joint.dofs) for link in tree.links]).reshape(count, 3)
+    centers = _centers([bodies[link.body] for link in tree.links])
     sign = np.array([-1.0 if link.against else 1.0 for link in tree.links])
     axis = np.einsum("nij,nj->ni", frame[:, :3, :3], local) * sign[:, None]
     head = frame[:, :3, 3]
@@ -197,7 +215,7 @@ def _bone_frames(
     along = np.empty((count, 3))
     for number, link in enumerate(tree.links):
         after = following.get(link.body, ())
-        along[number] = head[after[0]] if len(after) == 1 else center(bodies[link.body])
+        along[number] = head[after[0]] if len(after) == 1 else centers[number]
     along -= head
 
     def across(vectors: Array) -> Array:
@@ -254,6 +272,7 @@ def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
     return colors
 
 
+@cache
 def _limb_color(hue: int, depth: int, mirrored: bool) -> tuple[float, float, float, float]:
     red, green, blue = colorsys.hsv_to_rgb(
         (0.06 + hue * 0.381966) % 1.0,  # the golden angle keeps neighbours apart

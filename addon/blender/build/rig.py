@@ -32,8 +32,9 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     rig.show_in_front = True
     data.display_type = "STICK"
     names = edit_bones(rig, plan.bones)
+    made = {bone.name: bone for bone in data.bones}
     for name, bone in zip(names, plan.bones, strict=True):
-        put_new(bone_record(data.bones[name]), {"built_name": name, **_bone_values(bone)})
+        put_new(bone_record(made[name]), {"built_name": name, **_bone_values(bone)})
     return rig, names
 
 
@@ -42,6 +43,12 @@ def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
     record = bone_record(armature_of(rig).bones[name])
     for key, value in _bone_values(bone).items():
         setattr(record, key, value)
+
+
+def task_of(bone: BonePlan) -> tuple[str, str, int]:
+    """What a bone is for: its joint, its root, and which step of the joint's chain it is."""
+    values = _bone_values(bone)
+    return values["joint"], values["root"], values.get("step", 0)
 
 
 def _bone_values(bone: BonePlan) -> dict[str, Any]:
@@ -109,8 +116,12 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
     Needs the rig in a scene, and that all its bones are the plan's."""
     limit = Limiter()
     poses = {pose.name: pose for pose in rig.pose.bones}
-    every = [bone.degrees.places(bone.layout, bone.step) if bone.link is not None else {} for bone in plan.bones]
-    channels = {name: _channels(bone, places) for name, bone, places in zip(names, plan.bones, every, strict=True)}
+    every = [_places(bone) for bone in plan.bones]
+    alike: dict[tuple[object, ...], Mapping[str, Any]] = {}
+    channels = {}
+    for name, bone, places in zip(names, plan.bones, every, strict=True):
+        kind = id(bone.degrees), bone.layout.columns, bone.step, bone.link is None
+        channels[name] = alike.get(kind) or alike.setdefault(kind, _channels(bone, places))
     _put_channels(rig, [channels[name] for name in poses])
     for name, bone, places in zip(names, plan.bones, every, strict=True):
         if bone.link is None:
@@ -120,10 +131,18 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
             lock_follower(pose)
         stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
         limit(pose, [stop for stop in stops if stop is not None])
-        starts = split_coordinates(dofs, plan.starts.get(bone.link.joint.id))
+        start = plan.starts.get(bone.link.joint.id)
+        if start is None and not any(dof.position or dof.start for dof in dofs):
+            continue
+        starts = split_coordinates(dofs, start)
         for number, place in places.items():
             begin(pose, bone, place, dofs[number], starts[number])
+    limit.put_every_ik(rig)
     drive_screws(rig, names, plan)
+
+
+def _places(bone: BonePlan) -> Mapping[int, Place]:
+    return bone.degrees.places(bone.layout, bone.step) if bone.link is not None else {}
 
 
 def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, Place]) -> None:
@@ -229,6 +248,12 @@ def block_axes(bone: BonePlan) -> Array:
     return bone.frame[:3, :3].T @ bone.matrix[:3, :3]
 
 
+def columns(pose: Array) -> Any:
+    """A pose (4, 4) as Blender takes its matrices from plain numbers: by columns. (A ``Matrix`` says the same, but has
+    to be made first.)"""
+    return pose.T.tolist()
+
+
 class Hook:
     """Hangs objects on the bones that carry a model's bodies, so that an object's local matrix is its design pose in
     the model's frame."""
@@ -236,7 +261,7 @@ class Hook:
     def __init__(self, plan: Plan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
         self.rig = rig
         self._names, self._bone_of_body = bone_names, plan.bone_of_body
-        self._rests: dict[int, Matrix] = {}
+        self._rests: Mapping[str, Sequence[Sequence[float]]] = {}
 
     def let_loose(self) -> None:
         """From now on hang all on the model as a whole: its bones are to be made yet."""
@@ -245,25 +270,30 @@ class Hook:
     def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
         self.hold(obj, body)
-        obj.matrix_basis = Matrix(pose.tolist())
+        obj.matrix_basis = columns(pose)
 
     def hold(self, obj: bpy.types.Object, body: str | None) -> None:
         """The same for an object that keeps its local matrix."""
         obj.parent = self.rig
         number = self._bone_of_body.get(body or "")
         if number is not None:
+            name = self._names[number]
             obj.parent_type = "BONE"
-            obj.parent_bone = self._names[number]
-            obj.matrix_parent_inverse = self._rest(number)
+            obj.parent_bone = name
+            self._rests = self._rests or _rests(self.rig)
+            obj.matrix_parent_inverse = self._rests[name]  # type: ignore[assignment]
         elif obj.parent_type != "OBJECT":
             obj.parent_type = "OBJECT"
             obj.matrix_parent_inverse = Matrix()
 
-    def _rest(self, number: int) -> Matrix:
-        """What undoes a bone's rest frame at its tail, where Blender hangs bone-parented objects."""
-        rest = self._rests.get(number)
-        if rest is None:
-            bone = armature_of(self.rig).bones[self._names[number]]
-            rest = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
-            self._rests[number] = rest
-        return rest
+
+def _rests(rig: bpy.types.Object) -> dict[str, Sequence[Sequence[float]]]:
+    """What undoes the rest frames of bones at their tails, where Blender hangs what is on a bone, by their names: as
+    columns."""
+    bones = armature_of(rig).bones
+    matrices, lengths = np.empty(16 * len(bones), dtype=np.float32), np.empty(len(bones), dtype=np.float32)
+    bones.foreach_get("matrix_local", matrices)  # type: ignore[arg-type]
+    bones.foreach_get("length", lengths)  # type: ignore[arg-type]
+    tails = matrices.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+    tails[:, :3, 3] += tails[:, :3, 1] * lengths[:, None]
+    return dict(zip(bones.keys(), np.linalg.inv(tails).transpose(0, 2, 1).tolist(), strict=True))

@@ -80,16 +80,13 @@ def _know_colors(rig: bpy.types.Object) -> None:
 
 
 def _know_bones(rig: bpy.types.Object) -> None:
-    """To 4. Joints did not know on which channels of which bones they are posed, for which degrees of freedom and where
-    these were made; bones not how they were named; a model not how it was stood upright; a ground not that it is."""
-    empties = parts(rig, "JOINT")
-    joints = [record_of(empty).joint for empty in empties]
+    """To 4. Joints did not know on which channels of which bones they are posed, and for which degrees of freedom these
+    were made; bones not how they were named; a model not how it was stood upright; a ground not that it is."""
+    joints = [record_of(empty).joint for empty in parts(rig, "JOINT")]
     if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
         record_joints(rig, plan(extract(rig), closed=False))
-    for empty, joint in zip(empties, joints, strict=True):
+    for joint in joints:
         joint.boned = joint.boned or kinds_of(joint)
-        if not any(record_of(empty).fitted):
-            record_of(empty).fitted = record_of(empty).built
     for bone in armature_of(rig).bones:
         known = bone_record(bone)
         if known.joint or known.root:

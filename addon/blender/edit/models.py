@@ -29,7 +29,7 @@ from .facing import part_those_beside
 from .missing import let_go, own_part_ids
 from .motions_along import curves_of_both, hand_over_motions, own_motions
 from .moving import belongings, hand_over, hand_over_strangers, new_folders
-from .refit import give_ids, refit, without_physics
+from .refit import give_ids, keep_fitted, refit, without_physics
 from .strangers import (
     Spot,
     bones_along,
@@ -217,6 +217,8 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
         )
     bpy.data.batch_remove(attached)
     hand_over([*bodies, *joints, *belongings(bodies, other)], other, rig, shift)
+    for empty in joints:
+        keep_fitted(empty)
     for obj in (*bodies, *joints):
         record_of(obj).built, record_of(obj).built_name = flat(obj.matrix_basis), obj.name
     beside = part_those_beside(rig, {*bodies, *joints}, plane) if plane is not None else 0

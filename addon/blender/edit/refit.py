@@ -97,12 +97,17 @@ def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 def is_unfitted(empty: bpy.types.Object) -> bool:
     """Whether a joint's empty was moved since its bones were made for it. Asked of all at every redraw."""
-    return [row[at] for row in empty.matrix_basis[:] for at in range(4)] != _fitted(record_of(empty))
+    return flat(empty.matrix_basis) != _fitted(record_of(empty))
+
+
+def keep_fitted(empty: bpy.types.Object) -> None:
+    """Before a joint's place as built is another: where its bones were made for it is still the old one."""
+    record_of(empty).fitted = _fitted(record_of(empty))
 
 
 def _fitted(record: KnuckleObject) -> list[float]:
-    fitted = record.fitted[:]
-    return list(fitted) if any(fitted) else list(record.built)  # files from before this was kept
+    fitted = list(record.fitted[:])
+    return fitted if fitted[-1] else list(record.built[:])  # the last of a matrix is 1: it was made where it was built
 
 
 def give_ids(rig: bpy.types.Object) -> None:

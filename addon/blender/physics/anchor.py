@@ -17,7 +17,8 @@ from .generic import is_springy
 
 _SUFFIX = " World"
 _SIZE = 0.1
-_Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
+#: A joint's parent and child.
+Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
 
 
 def is_held(joint: KnuckleJoint) -> bool:
@@ -31,7 +32,7 @@ def floats(joint: KnuckleJoint) -> bool:
     return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not is_springy(joint)
 
 
-def ends_of(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> _Ends:
+def ends_of(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
     """A held joint's parent and child as physics has them: the anchor is the world."""
     if not joint.at_world:  # an end that is missing then is a body that was deleted
         return joint.parent, joint.child

@@ -17,6 +17,7 @@ import bpy
 
 from ...model.report import Report
 from ..access import record_of, settings
+from ..glimpses import joint_of
 from ..model_parts import child_collection, parts
 from .anchor import ends_of, is_held
 
@@ -79,7 +80,7 @@ def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
     """Pairs of bodies of one assembly that could collide and have no joint between them."""
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
     solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections)}
-    records = (record_of(empty).joint for empty in parts(rig, "JOINT"))
+    records = (joint_of(empty) for empty in parts(rig, "JOINT"))
     anchor = settings(rig).anchor
     jointed = {frozenset(ends_of(joint, anchor)) for joint in records if is_held(joint)}
     top = settings(rig).collection

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import cast
+from typing import Any, cast
 
 import bpy
 
@@ -26,33 +26,34 @@ def put_collision(
     children: Sequence[bpy.types.Object],
     world: bpy.types.RigidBodyWorld,
     linked: Collection[bpy.types.Object],
-) -> None:
-    """Set the collision shape of a body, and of the children that make it a compound, which join the world if they are
-    not in ``linked``."""
-    shapes = record_of(obj).shapes
+) -> dict[str, Any]:
+    """Set the collision shapes of the children that make a body a compound, which join the world if they are not in
+    ``linked``. Returns what its own rigid body has to be told to collide as it should."""
+    record = record_of(obj)
+    shapes = record.shapes
     parts_of = [child for child in children if record_of(child).shape < len(shapes)]
     for child in parts_of:
         if child not in linked:
             world.collection.objects.link(child)
-        part = child.rigid_body
-        _put_shape(part, primitive_type(shapes[record_of(child).shape].type))
+        part: Any = child.rigid_body
+        for name, value in _shaped(primitive_type(shapes[record_of(child).shape].type)).items():
+            setattr(part, name, value)
         # as a part it needs neither; left behind by its body it would fall and be in the way, unseen
         part.type, part.collision_collections = "PASSIVE", [False] * 20
-    kind = "COMPOUND" if parts_of else own_collision_type(record_of(obj))
-    body = obj.rigid_body
+    kind = "COMPOUND" if parts_of else own_collision_type(record)
     if kind is None or not (parts_of or _has_extent(obj)):
-        body.collision_collections = [False] * 20
-        kind = "CONVEX_HULL" if _has_extent(obj) else "SPHERE"  # Blender draws its round shapes about the object
-    elif not any(body.collision_collections):
-        body.collision_collections = [True] + [False] * 19
-    _put_shape(body, kind)
+        # Blender draws its round shapes about the object
+        values = _shaped("CONVEX_HULL" if _has_extent(obj) else "SPHERE")
+        return values | {"collision_collections": [False] * 20}
+    if any(obj.rigid_body.collision_collections):
+        return _shaped(kind)
+    return _shaped(kind) | {"collision_collections": [True] + [False] * 19}
 
 
-def _put_shape(body: bpy.types.RigidBodyObject, kind: str) -> None:
-    body.collision_shape = kind  # type: ignore[assignment]
+def _shaped(kind: str) -> dict[str, Any]:
     # Without a margin boxes, hulls and cylinders of 2 cm, 20 cm and 2 m alike rest within 1e-5 of their size. With one,
     # hulls float by it (Blender's 4 cm throws those of 2 cm about), and cylinders shake more
-    body.use_margin, body.collision_margin = True, 0.0
+    return {"collision_shape": kind, "use_margin": True, "collision_margin": 0.0}
 
 
 def _has_extent(obj: bpy.types.Object) -> bool:

@@ -8,26 +8,30 @@ a turn and beyond mean none.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import bpy
 
 from ..access import record_of, settings
+from ..glimpses import joint_of
 from ..joint_properties import KnuckleJoint
 from ..properties import KnuckleModel
 from ..records import stops
-from .anchor import ends_of
+from .anchor import Ends, ends_of
+from .fresh import Fresh
 from .generic import (
     FAR,
     HALF_TURN,
+    freedom,
     has_stops,
     is_countable,
     is_springy,
-    put_freedom,
+    limited,
     put_limit,
     put_several_stops,
-    put_springs,
+    springs,
 )
 from .size import size_of
 
@@ -71,58 +75,62 @@ def _is_soft(joint: KnuckleJoint, cfm: float) -> bool:
     return cfm > SOFT_ABOVE and [dof.kind for dof in joint.dofs] in (["rotation"], ["ball"])
 
 
-def put_constraint(empty: bpy.types.Object, model: KnuckleModel) -> None:
-    """Set the empty's rigid-body constraint from its record and the model's softness."""
-    joint = record_of(empty).joint
+def put_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: Fresh | None = None) -> None:
+    """Set the empty's rigid-body constraint from its record and the model's softness. ``fresh``: it is new, and
+    that knows what such are."""
+    joint = joint_of(empty)
     constraint = empty.rigid_body_constraint
     kind = constraint_type(joint, model.cfm)
-    constraint.type = kind
-    put_sides(constraint, joint, model.anchor)
-    constraint.disable_collisions = True
+    one, other = _sides(kind, joint, model.anchor)
+    values: dict[str, Any] = {"type": kind, "object1": one, "object2": other, "disable_collisions": True}
     soft = _is_soft(joint, model.cfm)
     if soft:
-        put_softness(constraint, model, hinge=joint.dofs[0].kind == "rotation")
+        values |= _softness(model.erp, model.cfm, model.time_step, joint.dofs[0].kind == "rotation")
     elif kind.startswith("GENERIC"):
-        put_freedom(constraint, joint)
+        values |= freedom(joint)
     if kind == "GENERIC_SPRING":
-        constraint.spring_type = "SPRING2"
-        put_springs(constraint, joint, keep=soft)
+        values["spring_type"] = "SPRING2"
+        values |= springs(joint, keep=soft)
+    if fresh is not None and len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation":
+        other_kind, window = _hinge_stops(joint, soft, 0.0)
+        fresh.put(constraint, values | {"type": other_kind or kind} | limited("ang_z", window), True)
+        return  # the same, all in one
+    (fresh or Fresh()).put(constraint, values, fresh is not None)
     put_stops(empty)
 
 
 def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:
     """Give the constraint its two bodies in the order that makes coordinates count the child's way."""
+    constraint.object1, constraint.object2 = _sides(constraint.type, joint, anchor)
+
+
+def _sides(kind: str, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
     parent, child = ends_of(joint, anchor)
-    lone_turn = [dof.kind for dof in joint.dofs] in (["rotation"], ["ball"])
-    child_first = constraint.type in CHILD_FIRST or (constraint.type == "GENERIC_SPRING" and lone_turn)
-    constraint.object1, constraint.object2 = (child, parent) if child_first else (parent, child)
+    lone_turn = len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "ball"}
+    child_first = kind in CHILD_FIRST or (kind == "GENERIC_SPRING" and lone_turn)
+    return (child, parent) if child_first else (parent, child)
 
 
-def put_softness(constraint: bpy.types.RigidBodyConstraint, model: KnuckleModel, hinge: bool) -> None:
+@lru_cache(maxsize=16)
+def _softness(erp: float, cfm: float, time_step: float, hinge: bool) -> Mapping[str, Any]:
     """ODE's ERP and CFM as springs: stiffness ERP / (step * CFM), damping 1 / CFM."""
-    stiffness = model.erp / (model.time_step * model.cfm)
-    damping = 1.0 / model.cfm
-    tilt = hinge and model.cfm >= LOCK_TILT_BELOW
+    stiffness, damping = erp / (time_step * cfm), 1.0 / cfm
+    tilt = hinge and cfm >= LOCK_TILT_BELOW
+    values: dict[str, Any] = {}
     for axis in "xyz":
-        setattr(constraint, f"use_limit_lin_{axis}", False)
-        setattr(constraint, f"use_spring_{axis}", True)
-        setattr(constraint, f"spring_stiffness_{axis}", stiffness)
-        setattr(constraint, f"spring_damping_{axis}", damping)
+        values |= {f"use_limit_lin_{axis}": False, f"use_spring_{axis}": True}
+        values |= {f"spring_stiffness_{axis}": stiffness, f"spring_damping_{axis}": damping}
         springy = tilt and axis != "z"
-        setattr(constraint, f"use_spring_ang_{axis}", springy)
+        values[f"use_spring_ang_{axis}"] = springy
         if springy:
-            setattr(constraint, f"spring_stiffness_ang_{axis}", stiffness)
-            setattr(constraint, f"spring_damping_ang_{axis}", damping)
-        locked = hinge and axis != "z" and not springy
-        setattr(constraint, f"use_limit_ang_{axis}", locked)
-        if locked:
-            setattr(constraint, f"limit_ang_{axis}_lower", 0.0)
-            setattr(constraint, f"limit_ang_{axis}_upper", 0.0)
+            values |= {f"spring_stiffness_ang_{axis}": stiffness, f"spring_damping_ang_{axis}": damping}
+        values |= limited(f"ang_{axis}", (0.0, 0.0) if hinge and axis != "z" and not springy else None)
+    return values
 
 
 def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> None:
     """Set a joint's stops, counted from its coordinates when the run begins, zero where they are not known."""
-    joint = record_of(empty).joint
+    joint = joint_of(empty)
     constraint = empty.rigid_body_constraint
     if constraint is None or constraint.type in {"POINT", "FIXED"}:
         return
@@ -130,18 +138,15 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
         if joint.dofs and is_countable(joint):
             put_several_stops(constraint, joint, [0.0] * len(joint.dofs) if start is None else start)
         return
-    lower, upper = stops(joint.dofs[0])
     kind = joint.dofs[0].kind
     if kind not in {"rotation", "translation"}:
         return
     at = 0.0 if start is None else start[0]
-    low, high = (None if stop is None else stop - at for stop in (lower, upper))
+    low, high = (None if stop is None else stop - at for stop in stops(joint.dofs[0]))
     if kind == "rotation":
-        window = None if len(joint.far_stops) and is_counted(joint, at) else hinge_window(low, high)
-        if not (is_springy(joint) or _is_soft(joint, settings(record_of(empty).model).cfm)):
-            _put_type(constraint, "HINGE" if window is None or _is_wide(window) else "GENERIC_SPRING")
-        elif window is not None:
-            window = max(window[0], -HALF_TURN), min(window[1], HALF_TURN)
+        other_kind, window = _hinge_stops(joint, _is_soft(joint, settings(record_of(empty).model).cfm), at)
+        if other_kind is not None:
+            _put_type(constraint, other_kind)
         put_limit(constraint, "ang_z", window)
     elif low is None and high is None:
         put_limit(constraint, "lin_x", None)  # a slider without limits is free along its axis, and never about it
@@ -149,6 +154,16 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
         size = size_of(record_of(empty).model)  # Blender counts in the world's lengths
         low, high = -FAR if low is None else low * size, FAR if high is None else high * size
         put_limit(constraint, "lin_x", (max(low, -FAR), min(high, FAR)))
+
+
+def _hinge_stops(joint: KnuckleJoint, soft: bool, at: float) -> tuple[Any, tuple[float, float] | None]:
+    """Of a lone hinge at a coordinate: the type that its constraint needs for its stops, None where that is settled,
+    and the limits that it gets."""
+    low, high = (None if stop is None else stop - at for stop in stops(joint.dofs[0]))
+    window = None if len(joint.far_stops) and is_counted(joint, at) else hinge_window(low, high)
+    if not (soft or is_springy(joint)):
+        return "HINGE" if window is None or _is_wide(window) else "GENERIC_SPRING", window
+    return None, None if window is None else (max(window[0], -HALF_TURN), min(window[1], HALF_TURN))
 
 
 def is_far_round(joint: KnuckleJoint, start: float) -> bool:

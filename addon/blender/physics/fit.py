@@ -19,6 +19,7 @@ import bpy
 import numpy as np
 
 from ..access import record_of, settings
+from ..glimpses import joint_of
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..model_parts import parts
 from ..properties import KnuckleServoState
@@ -75,7 +76,7 @@ def fit_of(rig: bpy.types.Object) -> Fit:
     if settings(rig).cfm > SOFT_ABOVE:
         soft = "the joints are as soft as the file has them, and walk at this"
         return Fit(STEPS_PER_SECOND, ITERATIONS, soft, soft)
-    empties = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    empties = [empty for empty in parts(rig, "JOINT") if is_held(joint_of(empty))]
     scale = size_of(rig)
     lengths = {obj: long * scale for obj, long in _lengths(empties).items() if long > 0.0}
     if not lengths:
@@ -91,7 +92,7 @@ def fit_of(rig: bpy.types.Object) -> Fit:
     wishes.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
     steps, why = max(wishes, key=lambda wish: wish[0])
     iterations, why_iterations = _iterations(list(lengths), least)
-    if any(has_stops(record_of(empty).joint) for empty in empties) and iterations > least.iterations:
+    if any(has_stops(joint_of(empty)) for empty in empties) and iterations > least.iterations:
         unlike = _ratio(list(lengths))[0] / _EASY_RATIO
         more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
         steps, iterations = steps * more, min(round(iterations * most), _MOST_ITERATIONS)
@@ -124,22 +125,27 @@ def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
 def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
     """How long each body is that moves and has joints: the longest of the ways between its pivots, twice that from its
     middle to one of them, and the extent of its mesh."""
-    pivots: dict[bpy.types.Object, list[Any]] = {}
+    index: dict[bpy.types.Object, int] = {}
+    owners, pivots = [], []
     for empty in empties:
-        joint = record_of(empty).joint
+        joint = joint_of(empty)
         for end in (joint.parent, joint.child):
             if end is not None and not record_of(end).immobile:
-                pivots.setdefault(end, []).append(empty.location)
-    extents: dict[bpy.types.ID, float] = {}
-    out = {}
-    for obj, places in pivots.items():
-        points = np.array([obj.location, *places], dtype=np.float64)
-        arms = np.linalg.norm(points[1:] - points[0], axis=1)
-        span = float(np.linalg.norm(np.ptp(points[1:], axis=0)))
-        if obj.data is not None and obj.data not in extents:
-            extents[obj.data] = _extent(cast(bpy.types.Mesh, obj.data))
-        out[obj] = max(2.0 * float(arms.max()), span, extents.get(obj.data, 0.0) if obj.data is not None else 0.0)
-    return out
+                owners.append(index.setdefault(end, len(index)))
+                pivots.append(empty.location[:])
+    if not index:
+        return {}
+    count, owner, places = len(index), np.array(owners), np.array(pivots, dtype=np.float64)
+    middles = np.array([obj.location[:] for obj in index], dtype=np.float64)
+    arms, low, high = np.zeros(count), np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.maximum.at(arms, owner, np.linalg.norm(places - middles[owner], axis=1))
+    np.minimum.at(low, owner, places)
+    np.maximum.at(high, owner, places)
+    extents: dict[bpy.types.ID | None, float] = {None: 0.0}
+    for data in {obj.data for obj in index} - extents.keys():
+        extents[data] = _extent(cast(bpy.types.Mesh, data))
+    longest = np.maximum(2.0 * arms, np.linalg.norm(high - low, axis=1))
+    return {obj: max(long, extents[obj.data]) for obj, long in zip(index, longest.tolist(), strict=True)}
 
 
 def _extent(mesh: bpy.types.Mesh) -> float:
@@ -173,7 +179,7 @@ def _springs(
 ) -> Iterator[tuple[float, str]]:
     """Steps per second for each spring: by the lighter of the bodies between which it is."""
     for empty in empties:
-        joint = record_of(empty).joint
+        joint = joint_of(empty)
         for dof in [*joint.dofs, *joint.parts]:
             if dof.stiffness > 0.0:
                 yield _STEPS_PER_RADIAN * _frequency(joint, dof, lengths, floor), f"the spring of {empty.name!r}"

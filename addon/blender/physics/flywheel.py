@@ -9,7 +9,7 @@ as the file has it. Measured against the free rotation of a tensor with products
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from ..access import record_of, settings
 from ..boxes import box
 from ..listeners import quiet
 from ..model_parts import child_collection, parts
-from .inertia import blender_moments
+from .inertia import every_moments
 
 #: Blender refuses less.
 LEAST_MASS = 0.001
@@ -53,7 +53,7 @@ def split_of(tensor: Array, moments: Array) -> Split | None:
     """How a body of mass 1 with a ``tensor`` (3, 3) about its middle is best split, whose shape gives it ``moments``
     (3,); None where the shape alone does as well."""
     size = float(np.abs(np.linalg.eigvalsh(tensor)).max())
-    alone = float(np.abs(np.diag(moments) - tensor).max()) / size
+    alone = float(_off(tensor[None], moments[None])[0])
     if alone <= _ENOUGH:
         return None
     best: Split | None = None
@@ -74,6 +74,13 @@ def split_of(tensor: Array, moments: Array) -> Split | None:
         if best.residual <= _EXACT:
             break
     return best if best is not None and best.residual < 0.5 * alone else None
+
+
+def _off(tensors: Array, moments: Array) -> Array:
+    """By which share of their largest moment tensors (n, 3, 3) differ from those of shapes with moments (n, 3)."""
+    size = np.abs(np.linalg.eigvalsh(tensors)).max(axis=1)
+    share: Array = np.abs(moments[:, :, None] * np.eye(3) - tensors).max(axis=(1, 2)) / size
+    return share
 
 
 def _box_moments(edges: Array) -> Array:
@@ -118,19 +125,44 @@ def put_masses(obj: bpy.types.Object) -> None:
         record_of(obj).flywheel.rigid_body.mass = max(record_of(obj).mass * _share(obj), LEAST_MASS)
 
 
-def put_flywheel(obj: bpy.types.Object, pieces: Sequence[bpy.types.Object], there: Placed, kinematic: bool) -> bool:
-    """Give a body that is set up its flywheel, if it needs one, and both their masses. Whether it has one now. Not to
-    be called in the middle of a run."""
+def put_flywheels(
+    bodies: Sequence[bpy.types.Object],
+    pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]],
+    there: Placed,
+    kinematic: bool,
+) -> None:
+    """Give bodies that are set up their flywheels where they need some, and both their masses. ``pieces``: those of
+    compounds. Not to be called in the middle of a run."""
+    splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces)
+    for obj in bodies:
+        split, record = splits.get(obj), record_of(obj)
+        if split is not None and record.mass * min(split.share, 1.0 - split.share) >= LEAST_MASS:
+            _put_flywheel(obj, split, there, kinematic)
+        elif record.flywheel_share:
+            record.flywheel_share = 0.0
+            put_masses(obj)
+
+
+def _has_own_tensor(obj: bpy.types.Object) -> bool:
     record = record_of(obj)
-    split = None
-    moving = obj.rigid_body.type == "ACTIVE" and record.mass > LEAST_MASS
-    if record.has_tensor and moving and settings(record.model).match_inertia:
-        tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3)
-        split = split_of(tensor, blender_moments(obj, pieces) / obj.rigid_body.mass)
-    if split is None or record.mass * min(split.share, 1.0 - split.share) < LEAST_MASS:
-        record.flywheel_share = 0.0
-        put_masses(obj)
-        return False
+    moving = record.has_tensor and obj.rigid_body.type == "ACTIVE" and record.mass > LEAST_MASS
+    return moving and settings(record.model).match_inertia
+
+
+def _splits(
+    bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
+) -> dict[bpy.types.Object, Split | None]:
+    """How bodies are split whose shapes give them other moments than they are to have."""
+    if not bodies:
+        return {}
+    tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
+    moments = every_moments(bodies, pieces) / np.array([obj.rigid_body.mass for obj in bodies])[:, None]
+    off = _off(tensors, moments) > _ENOUGH
+    return {bodies[number]: split_of(tensors[number], moments[number]) for number in np.flatnonzero(off)}
+
+
+def _put_flywheel(obj: bpy.types.Object, split: Split, there: Placed, kinematic: bool) -> None:
+    record = record_of(obj)
     wheel = _ensure(obj, there)
     wheel.data.clear_geometry()  # type: ignore[union-attr]
     corners, faces = box(*(float(edge) for edge in split.edges))
@@ -147,7 +179,6 @@ def put_flywheel(obj: bpy.types.Object, pieces: Sequence[bpy.types.Object], ther
     body.use_deactivation = False
     weld.type, weld.object1, weld.object2, weld.disable_collisions = "FIXED", obj, wheel, True
     put_masses(obj)
-    return True
 
 
 def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
@@ -249,9 +280,14 @@ def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]
 def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
     """Flywheels that their bodies do not need any more and their welds, forgotten by them: to be taken out of the world
     and removed."""
-    unused = [obj for obj in parts(rig, "BODY") if not record_of(obj).flywheel_share]
-    wheels = [wheel for obj in unused if (wheel := own_flywheel(obj)) is not None]
-    held = [weld for obj in unused if (weld := own_weld(obj)) is not None]
-    for obj in unused:
-        record_of(obj).flywheel = record_of(obj).weld = None
+    records = [(obj, record_of(obj)) for obj in parts(rig, "BODY")]
+    unused = [
+        (obj, record)
+        for obj, record in records
+        if not record.flywheel_share and (record.flywheel is not None or record.weld is not None)
+    ]
+    wheels = [wheel for obj, _ in unused if (wheel := own_flywheel(obj)) is not None]
+    held = [weld for obj, _ in unused if (weld := own_weld(obj)) is not None]
+    for _, record in unused:
+        record.flywheel = record.weld = None
     return wheels, held

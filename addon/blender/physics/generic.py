@@ -8,14 +8,15 @@ in which a run begins, with slides as the model has them and turns the other way
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 import bpy
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array, Dof
+from ...model.records import DOF_SIZE, Array, Dof, DofKind
 from ...model.rotations import rotation_matrix
 from ..access import record_of
 from ..joint_axes import constraint_turn
@@ -54,8 +55,30 @@ class Line:
         return self.letter if self.kind == "lin" else self.name
 
 
-def lines_of(joint: KnuckleJoint) -> list[Line]:
+class _Degree(NamedTuple):
+    """What a degree of freedom does, apart from what else its record has."""
+
+    kind: DofKind
+    axis: tuple[float, float, float]
+
+
+class _Degrees(NamedTuple):
+    """The degrees of freedom of joints that are alike, of which a model has many."""
+
+    dofs: tuple[_Degree, ...]
+
+
+def _degrees(joint: KnuckleJoint) -> _Degrees:
+    return _Degrees(tuple(_Degree(dof.kind, tuple(dof.axis)) for dof in joint.dofs))  # type: ignore[arg-type]
+
+
+def lines_of(joint: KnuckleJoint) -> Sequence[Line]:
     """The degrees of freedom of a joint that stand alone on an axis of its empty."""
+    return _lines_of(_degrees(joint))
+
+
+@lru_cache(maxsize=256)
+def _lines_of(joint: _Degrees) -> tuple[Line, ...]:
     turn = constraint_turn(joint)
     found: dict[str, list[Line]] = {}
     for number, dof in enumerate(joint.dofs):
@@ -68,11 +91,17 @@ def lines_of(joint: KnuckleJoint) -> list[Line]:
             kind = "ang" if dof.kind == "rotation" else "lin"
             line = Line(number, kind, _LETTERS[along], math.copysign(1.0, axis[along] * (-1 if kind == "ang" else 1)))
             found.setdefault(line.name, []).append(line)
-    return [lines[0] for lines in found.values() if len(lines) == 1]
+    return tuple(lines[0] for lines in found.values() if len(lines) == 1)
 
 
-def put_freedom(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint) -> None:
-    """Lock every axis that none of a joint's degrees of freedom moves along or about, and open the others."""
+def freedom(joint: KnuckleJoint) -> Mapping[str, Any]:
+    """What a constraint has to be told to lock every axis that none of a joint's degrees of freedom moves along or
+    about, and open the others."""
+    return _freedom(_degrees(joint))
+
+
+@lru_cache(maxsize=256)
+def _freedom(joint: _Degrees) -> Mapping[str, Any]:
     turn = constraint_turn(joint)
     free: dict[str, Array] = {"lin": np.zeros(3, dtype=bool), "ang": np.zeros(3, dtype=bool)}
     for dof in joint.dofs:
@@ -86,17 +115,24 @@ def put_freedom(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint) 
             free["ang"] |= along
         if dof.kind in {"translation", "screw"}:
             free["lin"] |= along
-    for kind, open_axes in free.items():
-        for letter, is_open in zip(_LETTERS, open_axes, strict=True):
-            put_limit(constraint, f"{kind}_{letter}", None if is_open else (0.0, 0.0))
+    return {
+        name: value
+        for kind, open_axes in free.items()
+        for letter, is_open in zip(_LETTERS, open_axes, strict=True)
+        for name, value in limited(f"{kind}_{letter}", None if is_open else (0.0, 0.0)).items()
+    }
+
+
+def limited(name: str, limit: tuple[float, float] | None) -> dict[str, Any]:
+    """What a constraint has to be told to limit an axis, or to open it."""
+    if limit is None:
+        return {f"use_limit_{name}": False}
+    return {f"use_limit_{name}": True, f"limit_{name}_lower": limit[0], f"limit_{name}_upper": limit[1]}
 
 
 def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> None:
     """Limit an axis, or open it. Writes only what differs: a write makes Blender forget its simulation."""
-    values: dict[str, Any] = {f"use_limit_{name}": limit is not None}
-    if limit is not None:
-        values |= {f"limit_{name}_lower": limit[0], f"limit_{name}_upper": limit[1]}
-    for key, value in values.items():
+    for key, value in limited(name, limit).items():
         now = getattr(constraint, key)
         if now != value and abs(now - value) > 1e-6:
             setattr(constraint, key, value)
@@ -182,16 +218,18 @@ def is_lossy(joint: KnuckleJoint) -> bool:
     return any(dof.friction > 0.0 or (dof.damping > 0.0 and not dof.stiffness) for dof in joint.dofs)
 
 
-def put_springs(constraint: Any, joint: KnuckleJoint, keep: bool = False) -> None:
-    """Set a joint's own springs and dampers (per m or rad). ``keep``: those of other axes are somebody else's."""
+def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
+    """What a constraint has to be told of a joint's own springs and dampers (per m or rad). ``keep``: those of other
+    axes are somebody else's."""
     told = dict(springs_of(joint)) if is_springy(joint) else {}
+    values: dict[str, Any] = {}
     for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):
         if name in told:
-            setattr(constraint, f"use_spring_{name}", True)
-            setattr(constraint, f"spring_stiffness_{name}", told[name][0])
-            setattr(constraint, f"spring_damping_{name}", told[name][1])
+            values[f"use_spring_{name}"] = True
+            values[f"spring_stiffness_{name}"], values[f"spring_damping_{name}"] = told[name]
         elif not keep:
-            setattr(constraint, f"use_spring_{name}", False)
+            values[f"use_spring_{name}"] = False
+    return values
 
 
 def put_lengths(constraint: Any, joint: KnuckleJoint, size: float) -> None:

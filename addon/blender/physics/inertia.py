@@ -8,13 +8,13 @@ cylinders; capsules, cones, hulls and compounds count as the box that holds them
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import bpy
 import numpy as np
 
-from ...model.inertia import least_moment
+from ...model.inertia import least_moments
 from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ..access import record_of
@@ -33,7 +33,8 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
     told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
-    told = [(obj, tensor) for obj, tensor in told if least_moment(tensor) > 0.0]
+    least = least_moments(np.array([tensor for _, tensor in told]).reshape(-1, 3, 3))
+    told = [each for each, moment in zip(told, least, strict=True) if moment > 0.0]
     pieces = collision_children(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
     turned = [(obj, tensor) for obj, tensor in told if record_of(obj).flywheel_share]
     if turned:
@@ -47,21 +48,22 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
             where=last.name,
         )
         told = [(obj, tensor) for obj, tensor in told if obj not in left]
-    found = []
-    for obj, tensor in told:
-        moments, products = differences(tensor, blender_moments(obj, pieces.get(obj, ())))
-        found.append((max(moments, products), moments, products, obj))
-    off = [each for each in found if each[0] > _TOLD]
-    if not off:
+    if not told:
         return report
-    worst, moments, _, obj = max(off, key=lambda each: each[0])
-    tell = report.warn if worst > _WARNED else report.info
+    here = every_moments([obj for obj, _ in told], pieces)
+    moments, products = differences(np.array([tensor for _, tensor in told]), here)
+    either = np.maximum(moments, products)
+    off, worst = either > _TOLD, int(either.argmax())
+    if not off.any():
+        return report
+    obj = told[worst][0]
+    tell = report.warn if either[worst] > _WARNED else report.info
     tell(
         "inertia-differs",
-        f"Blender takes inertia from collision shapes: {len(off)} of {len(found)} bodies with moments in the file have "
+        f"Blender takes inertia from collision shapes: {off.sum()} of {len(told)} bodies with moments in the file have "
         f"others under physics. The worst is {record_of(obj).source_name or obj.name!r}, whose principal moments "
-        f"differ by up to {moments:.0%}; products of inertia, which are left out, are up to "
-        f"{max(each[2] for each in off):.0%} of the moments",
+        f"differ by up to {moments[worst]:.0%}; products of inertia, which are left out, are up to "
+        f"{products[off].max():.0%} of the moments",
         where=obj.name,
     )
     return report
@@ -85,15 +87,35 @@ def turning_tensor(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = (
     return own + turn @ np.diag(blender_moments(wheel)) @ turn.T
 
 
-def differences(tensor: Array, moments: Array) -> tuple[float, float]:
-    """By which share of the file's (3, 3) the principal moments of Blender's (3,) differ at most, each compared with
-    that of the nearest axis; and the file's largest product of inertia as a share of its two moments' mean."""
-    principal, axes = np.linalg.eigh(tensor)
-    nearness = np.abs(axes)  # of the body's axes (rows) to the principal ones
-    order = max(itertools.permutations(range(3)), key=lambda way: sum(nearness[k, way[k]] for k in range(3)))
-    diagonal = np.sqrt(np.diag(tensor))
-    products = np.abs(tensor / np.outer(diagonal, diagonal))[~np.eye(3, dtype=bool)]
-    return float(np.abs(moments / principal[list(order)] - 1.0).max()), float(products.max())
+def differences(tensors: Array, moments: Array) -> tuple[Array, Array]:
+    """By which share of the file's (n, 3, 3) the principal moments of Blender's (n, 3) differ at most, each compared
+    with that of the nearest axis; and the file's largest products of inertia as shares of their two moments' mean."""
+    principal, axes = np.linalg.eigh(tensors)
+    nearness = np.abs(axes)  # of a body's axes (rows) to the principal ones
+    ways = np.array(list(itertools.permutations(range(3))))
+    order = ways[nearness[:, np.arange(3), ways].sum(axis=2).argmax(axis=1)]
+    diagonal = np.sqrt(np.diagonal(tensors, axis1=1, axis2=2))
+    products = np.abs(tensors / (diagonal[:, :, None] * diagonal[:, None, :]))[:, ~np.eye(3, dtype=bool)]
+    apart = np.abs(moments / np.take_along_axis(principal, order, axis=1) - 1.0)
+    return apart.max(axis=1), products.max(axis=1)
+
+
+def every_moments(
+    bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Iterable[bpy.types.Object]]
+) -> Array:
+    """The moments of inertia (n, 3) that Bullet gives bodies, as they are set up. ``pieces``: those of compounds."""
+    alike: dict[tuple[str, bpy.types.ID | None], Array] = {}  # bodies share meshes
+    out = np.empty((len(bodies), 3))
+    for number, obj in enumerate(bodies):
+        body = obj.rigid_body
+        shape = body.collision_shape
+        if shape == "COMPOUND":
+            out[number] = blender_moments(obj, pieces.get(obj, ()))
+            continue
+        if (shape, obj.data) not in alike:
+            alike[shape, obj.data] = unit_moments(shape, _extent(obj))
+        out[number] = body.mass * alike[shape, obj.data]
+    return out
 
 
 def blender_moments(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:

@@ -10,6 +10,7 @@ from ...model.records import Mechanism
 from ...model.report import Report
 from ...model.sides import name_list
 from ..access import record_of
+from ..glimpses import joint_of
 from ..joint_properties import KnuckleJoint
 from ..records import read_dofs, start_of
 from .anchor import is_held
@@ -25,32 +26,32 @@ _MASS_RATIO = 100
 
 def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
     """Add a warning for everything that physics will not do of joints, given as their empties."""
-    held = [empty for empty in joints if is_held(record_of(empty).joint)]
+    held = [empty for empty in joints if is_held(joint_of(empty))]
     for empty in held:
-        for code, message in _limits(record_of(empty).joint):
+        for code, message in _limits(joint_of(empty)):
             report.warn(code, message, where=empty.name)
     _tell_of_masses(held, report)
     _tell_of_many(
-        [empty for empty in joints if has_speed(record_of(empty).joint)] if _has_loops(joints) else [],
+        [empty for empty in joints if has_speed(joint_of(empty))] if _has_loops(joints) else [],
         "starts-at-rest",
         "Joints of a model with loops that have a velocity in the file begin at rest under physics",
         report,
     )
     _tell_of_many(
-        [empty for empty in held if _has_lost_friction(record_of(empty).joint)],
+        [empty for empty in held if _has_lost_friction(joint_of(empty))],
         "friction-not-simulated",
         "Physics has no friction in balls",
         report,
     )
     _tell_of_many(
-        [empty for empty in held if _shares_limits(record_of(empty).joint)],
+        [empty for empty in held if _shares_limits(joint_of(empty))],
         "force-limits-inexact",
         "Of three turns of one joint, each servo keeps its force limit while it alone is loaded; loaded together, far "
         "from where the run began, they were off by up to a third",
         report,
     )
     _tell_of_many(
-        [empty for empty in held if _has_armature(record_of(empty).joint)],
+        [empty for empty in held if _has_armature(joint_of(empty))],
         "armature-not-simulated",
         "Physics has no inertia of the motors of joints (their armature)",
         report,
@@ -78,7 +79,7 @@ def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report:
 
 
 def _has_loops(joints: Sequence[bpy.types.Object]) -> bool:
-    return any(record_of(empty).joint.loop and record_of(empty).joint.active for empty in joints)
+    return any(joint_of(empty).loop and joint_of(empty).active for empty in joints)
 
 
 def _has_lost_friction(joint: KnuckleJoint) -> bool:
@@ -98,7 +99,7 @@ def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:
     """One warning for all joints that Blender's solver does not hold together well."""
     off: list[tuple[float, bpy.types.Object]] = []
     for empty in held:
-        ends = (record_of(empty).joint.parent, record_of(empty).joint.child)
+        ends = (joint_of(empty).parent, joint_of(empty).child)
         bodies = [end for end in ends if end is not None and end.rigid_body is not None]
         masses = [max(record_of(end).mass, LEAST_MASS) for end in bodies if end.rigid_body.type == "ACTIVE"]
         if len(masses) == 2 and max(masses) > _MASS_RATIO * min(masses):

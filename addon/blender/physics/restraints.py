@@ -16,6 +16,7 @@ import bpy
 from ...model.forces import Piecewise, restraining
 from ...model.report import Report
 from ..access import record_of, settings
+from ..glimpses import joint_of
 from ..restraint_properties import KnuckleRestraint
 from .anchor import is_held
 
@@ -70,7 +71,7 @@ def _why_not(kept: KnuckleRestraint) -> str:
     if kept.kind not in _KINDS:
         return f"it is a {kept.kind!r}, and neither spring nor damper nor friction"
     if kept.joint is not None:
-        joint = record_of(kept.joint).joint
+        joint = joint_of(kept.joint)
         if not is_held(joint):
             return "its joint is switched off"
         if len(joint.dofs) != 1 or joint.dofs[0].kind not in {"rotation", "translation"}:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Container
+from typing import Any
+
 import bpy
 
 from ...model.report import Report
 from ..access import record_of, settings
 from ..datablocks import linked_objects
+from ..glimpses import glimpsing, joint_of
 from ..joint_properties import KnuckleJoint
 from ..model_parts import parts
+from ..properties import KnuckleObject
 from . import progress, runs, undoing
 from .anchor import ensure_anchor, floats, is_held, own_anchor, welded_to_world
 from .apart import apart_of, keep_apart
@@ -21,10 +26,11 @@ from .flywheel import (
     flywheels,
     keep_mass,
     own_flywheel,
-    put_flywheel,
+    put_flywheels,
     tell_of_light,
     welds,
 )
+from .fresh import Fresh
 from .ground import ensure_ground, grounds_in, hand_down, heir_of_ground
 from .homes import simulated_in, why_elsewhere
 from .limits import tell_of_limits
@@ -43,11 +49,11 @@ FRICTION_BOUNDS = (0.3, 1.0)
 DART_FRICTION = 1.0
 
 
-def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
+def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = False) -> Report:
     """Give a model's bodies and joints their rigid bodies and constraints, driven as the model's switch says.
 
-    What has them already is set up anew from the records, so that it also mends a model after an edit. ValueError
-    where another scene has the model's physics."""
+    What has them already is set up anew from the records, so that it also mends a model after an edit. ``is_new``: the
+    model was made just now, and nobody moved anything of it. ValueError where another scene has its physics."""
     report = Report()
     elsewhere = why_elsewhere(scene, rig)
     if elsewhere:
@@ -55,33 +61,66 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
     others = [other for other in simulated_in(scene) if other != rig]
     runs.drop(rig)
     undoing.expect()
-    world = ensure_world(scene, rig, report, others)
-    part_with_lost(scene)
-    bodies, joints = [obj for obj in parts(rig, "BODY") if record_of(obj).active], parts(rig, "JOINT")
-    children = collision_children(rig)
-    friction = contact_friction(rig, bodies)
-    welded = welded_to_world(record_of(empty).joint for empty in joints)
+    with glimpsing():
+        world = ensure_world(scene, rig, report, others)
+        part_with_lost(scene)
+        # what was in a world before keeps its rigid body and its constraint: only being linked counts
+        linked = {*world.collection.objects[:], *world.constraints.objects[:]}
+        joints = parts(rig, "JOINT")
+        welded = welded_to_world(map(joint_of, joints))
+        _put_bodies(scene, rig, world, linked, welded, report)
+        if not is_new:
+            tell_of_distortion(rig, report)
+        tell_of_limits(joints, report)
+        tell_of_restraints(rig, report)
+        held = [empty for empty in joints if _needs_constraint(joint_of(empty), welded)]
+        _put_constraints(rig, world, linked, held, report)
+        keep_apart(rig, world, report)
+        if settings(rig).has_ground and any(record_of(obj).active for obj in parts(rig, "BODY")):
+            ensure_ground(scene, rig, world)
+    reset_cache(scene)
+    return report
+
+
+def _put_bodies(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    world: bpy.types.RigidBodyWorld,
+    linked: Collection[bpy.types.Object],
+    welded: Container[bpy.types.Object],
+    report: Report,
+) -> None:
+    """Give a model's bodies their rigid bodies, and flywheels where they need some."""
+    bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).active]
+    children, friction = collision_children(rig), contact_friction(rig, bodies)
     kinematic = settings(rig).drive == "KEYS"
-    # what was in a world before keeps its rigid body and its constraint: only being linked counts
-    linked = {*world.collection.objects[:], *world.constraints.objects[:]}
-    there = Placed(world, linked, linked_objects())
+    fresh, held = Fresh(), world.collection.objects
+    if any(obj not in linked for obj in bodies):
+        runs.lose(rig)
+        progress.end(scene)
     for obj in bodies:
+        is_new = False
         if obj in linked:
             keep_mass(obj)
         else:
-            world.collection.objects.link(obj)
-            runs.lose(rig)
-            progress.end(scene)
-        put_collision(obj, children.get(obj, ()), world, linked)
-        _put_body(obj, friction, kinematic, obj in welded)
-        put_flywheel(obj, children.get(obj, ()), there, kinematic)
+            is_new = obj.rigid_body is None
+            held.link(obj)
+        values = put_collision(obj, children.get(obj, ()), world, linked)
+        values |= _as_body(record_of(obj), friction, kinematic, obj in welded)
+        fresh.put(obj.rigid_body, values, is_new)
+    put_flywheels(bodies, children, Placed(world, linked, linked_objects()), kinematic)
     _remove_flywheels(scene, *drop_unused(rig))
-    model = settings(rig)
     tell_of_light(bodies, report)
-    tell_of_distortion(rig, report)
-    tell_of_limits(joints, report)
-    tell_of_restraints(rig, report)
-    held = [empty for empty in joints if _needs_constraint(record_of(empty).joint, welded)]
+
+
+def _put_constraints(
+    rig: bpy.types.Object,
+    world: bpy.types.RigidBodyWorld,
+    linked: Collection[bpy.types.Object],
+    held: list[bpy.types.Object],
+    report: Report,
+) -> None:
+    """Give joints that hold something, by their empties, their constraints."""
     for empty in filter(is_spent, held):
         report.warn(
             "constraint-lost",
@@ -90,17 +129,14 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> Report:
             where=empty.name,
         )
     held = [empty for empty in held if not is_spent(empty)]
-    if any(record_of(empty).joint.at_world for empty in held) or pairs(rig) or is_thrown(rig):
+    if any(joint_of(empty).at_world for empty in held) or pairs(rig) or is_thrown(rig):
         ensure_anchor(rig, world)
+    model, fresh = settings(rig), Fresh()
     for empty in held:
+        is_new = empty not in linked and empty.rigid_body_constraint is None
         if empty not in linked:
             world.constraints.objects.link(empty)
-        put_constraint(empty, model)
-    keep_apart(rig, world, report)
-    if model.has_ground and bodies:
-        ensure_ground(scene, rig, world)
-    reset_cache(scene)
-    return report
+        put_constraint(empty, model, fresh if is_new else None)
 
 
 def _remove_flywheels(scene: bpy.types.Scene, wheels: list[bpy.types.Object], held: list[bpy.types.Object]) -> None:
@@ -156,17 +192,20 @@ def put_friction(rig: bpy.types.Object) -> None:
             obj.rigid_body.friction = friction
 
 
-def _put_body(obj: bpy.types.Object, friction: float, kinematic: bool, welded: bool) -> None:
-    record, body = record_of(obj), obj.rigid_body
-    body.type = "PASSIVE" if record.immobile or welded else "ACTIVE"
-    body.kinematic = kinematic or (welded and not record.immobile)
-    body.mass = max(record.mass, LEAST_MASS)
-    body.friction = friction
-    # A ball of restitution 0.8 that falls 3 m comes up again by 2 cm where it should by 1.9 m: at as many steps per
-    # second as mechanisms need, Blender's contacts brake it before it touches. And no format has any
-    body.restitution = 0.0
-    body.linear_damping = body.angular_damping = 0.0
-    body.use_deactivation = False
+def _as_body(record: KnuckleObject, friction: float, kinematic: bool, welded: bool) -> dict[str, Any]:
+    """What a body's rigid body has to be told, but for what it collides as."""
+    return {
+        "type": "PASSIVE" if record.immobile or welded else "ACTIVE",
+        "kinematic": kinematic or (welded and not record.immobile),
+        "mass": max(record.mass, LEAST_MASS),
+        "friction": friction,
+        # A ball of restitution 0.8 that falls 3 m comes up again by 2 cm where it should by 1.9 m: at as many steps per
+        # second as mechanisms need, Blender's contacts brake it before it touches. And no format has any
+        "restitution": 0.0,
+        "linear_damping": 0.0,
+        "angular_damping": 0.0,
+        "use_deactivation": False,
+    }
 
 
 def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:

@@ -22,6 +22,7 @@ from ...model.records import DOF_SIZE, Array
 from ...model.report import Report
 from ...model.rotations import inverse, rotation_matrix, rotation_vector
 from ..access import record_of, settings
+from ..glimpses import joint_of
 from ..joint_properties import KnuckleDof, KnuckleJoint, KnuckleMotor
 from ..model_parts import parts
 from ..records import stops
@@ -273,5 +274,5 @@ def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
 
 def is_thrown(rig: bpy.types.Object) -> bool:
     """Whether a model begins with speeds: joints have any, and none closes a loop."""
-    joints = [record_of(empty).joint for empty in parts(rig, "JOINT")]
+    joints = [joint_of(empty) for empty in parts(rig, "JOINT")]
     return any(map(has_speed, joints)) and not any(joint.loop and joint.active for joint in joints)

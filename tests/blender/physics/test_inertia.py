@@ -139,8 +139,9 @@ def test_moments_are_compared_axis_by_axis(blank: Any) -> None:
     from addon.blender.physics.inertia import differences
 
     moments = np.array([3.0, 2.0, 1.0])
-    assert differences(np.diag(moments), moments) == (0.0, 0.0)
-    assert differences(np.diag(moments[::-1]), moments)[0] == pytest.approx(2.0)
+    tensors = np.array([np.diag(moments), np.diag(moments[::-1])])
+    off, products = differences(tensors, np.array([moments, moments]))
+    assert off == pytest.approx([0.0, 2.0]) and products.tolist() == [0.0, 0.0]
 
 
 def test_a_compound_counts_as_the_box_that_holds_it(blank: Any) -> None:

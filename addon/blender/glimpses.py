@@ -1,0 +1,125 @@
+"""Looking at a model's records once: a pass over a model asks the same of each joint many times, and each time that
+Blender is asked costs as much as ten looks at what it said before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import bpy
+
+from .access import record_of
+from .joint_properties import KnuckleDof, KnuckleJoint
+from .records import DOF_FIELDS, DOF_VECTORS, usual_of
+
+Answer = TypeVar("Answer")
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Glimpse:
+    """A record as it is when it is looked at: each of its properties is read when it is first asked for. It is not for
+    writing, and sees nothing that is written after."""
+
+    def __init__(self, record: Any, known: Mapping[str, Any] = _NOTHING) -> None:
+        """``known``: what is known of it anyway."""
+        self.__dict__.update(known)
+        self.__dict__["_record"] = record
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._record, name)
+        if isinstance(value, bpy.types.bpy_prop_collection):
+            value = [Glimpse(each) for each in value]
+        elif isinstance(value, bpy.types.bpy_prop_array):
+            value = tuple(value)
+        self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name!r} is to be set on the record itself")
+
+
+class _Seen:
+    """What was looked at since the outermost ``glimpsing`` began, by what was asked; None outside."""
+
+    answers: dict[tuple[Any, ...], Any] | None = None
+
+
+@contextmanager
+def glimpsing() -> Iterator[None]:
+    """Within it ``once`` asks everything once. For work that, once it has asked, makes or removes no bodies and joints
+    of a model and changes no joint's record."""
+    outer = _Seen.answers
+    _Seen.answers = {} if outer is None else outer
+    try:
+        yield
+    finally:
+        _Seen.answers = outer
+
+
+def is_glimpsing() -> bool:
+    """Whether work goes on for which everything is asked once."""
+    return _Seen.answers is not None
+
+
+def once(ask: Callable[..., Answer], *about: Any) -> Answer:
+    """What ``ask`` says about something; within ``glimpsing`` it is asked that once."""
+    answers = _Seen.answers
+    if answers is None:
+        return ask(*about)
+    question = ask, *about
+    if question not in answers:
+        answers[question] = ask(*about)
+    return cast(Answer, answers[question])
+
+
+def joint_of(empty: bpy.types.Object) -> KnuckleJoint:
+    """The record of a joint, to be read."""
+    if _Seen.answers is None:
+        return record_of(empty).joint
+    return once(_glimpse, empty)
+
+
+def _glimpse(empty: bpy.types.Object) -> KnuckleJoint:
+    return cast(KnuckleJoint, Glimpse(record_of(empty).joint))
+
+
+_Told = Sequence[Mapping[str, Any]]
+
+
+def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, parts: _Told) -> None:
+    """Have ``joint_of`` know the record of a joint that was written just now, by what was: of the joint, of its degrees
+    of freedom, and of the parts of balls and free blocks. What is not told is as in every new record."""
+    answers = _Seen.answers
+    if answers is None:
+        return
+    record = record_of(empty).joint
+    known: dict[str, Any] = {**_pick(KnuckleJoint, _OF_JOINT), **joint}
+    usual = _pick(KnuckleDof, _OF_DOF)
+    for name, every in (("dofs", dofs), ("parts", parts)):
+        kept = getattr(record, name) if every else ()
+        known[name] = [Glimpse(each, {**usual, **told}) for each, told in zip(kept, every, strict=True)]
+    answers[_glimpse, empty] = Glimpse(record, known)
+
+
+#: What is foreseen where it is not told.
+_OF_JOINT = ("at_world", "active", "loop", "is_open", "follows", "against", "parent", "child")
+_OF_DOF = (
+    *DOF_FIELDS,
+    *DOF_VECTORS,
+    "axis",
+    "use_lower",
+    "lower",
+    "use_upper",
+    "upper",
+    "parts",
+    "assembled",
+    "begins",
+)
+
+
+@cache
+def _pick(kind: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
+    usual = usual_of(kind)
+    return {name: usual[name] for name in names}
