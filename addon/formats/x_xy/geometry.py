@@ -125,6 +125,8 @@ def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[f
     com = moment / mass if mass else np.zeros(3)
     tensor = np.zeros((3, 3))
     for kind, dim, part, pose in geoms:
+        if not part:
+            continue  # what weighs nothing may be as far away as numbers go
         turn, away = pose[:3, :3], pose[:3, 3] - com
         tensor += turn @ geom_inertia(kind, dim, part) @ turn.T + part * parallel_axis(away)
     return mass, com, tensor

@@ -18,11 +18,15 @@ from ...model.report import FormatError, Report
 from ..xml import line_of, where_is
 from .table import ATTRIBUTES, COLORS, OLD, Color
 
+#: The largest number that fifteen digits hold: those above are rounded to none.
+_LARGEST = 1.79769313486231e308
 _GAPS = re.compile(r"[\s,;]+")
 
 
 def spell(value: float) -> str:
-    """A number, as short as it can be within 15 digits."""
+    """A number, as short as it can be within 15 digits; in full where these are beyond the largest number."""
+    if abs(value) > _LARGEST:
+        return repr(float(value))
     return f"{float(value) + 0.0:.15g}"  # + 0.0 takes the sign off a zero
 
 
