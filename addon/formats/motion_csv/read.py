@@ -114,9 +114,7 @@ def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
             raise _two_at_once(document, rows, moments, values, column, path)
         kept, held = keys
         unit: Any = column.unit.base
-        found.append(
-            Trajectory(column.name, moments[kept], values[kept], held=held if held.any() else None, unit=unit)
-        )
+        found.append(Trajectory(column.name, moments[kept], values[kept], held=held if held.any() else None, unit=unit))
     return found
 
 

@@ -21,9 +21,17 @@ import resource, sys, time
 from pathlib import Path
 from addon import formats
 from addon.formats.mesh_boxes import mesh_box
+from addon.formats.wavefront import harmless
 from addon.model.report import FormatError
 from tests.fuzz.grown import GROWN
-READ = {"obj": mesh_box, "stl": mesh_box, "ply": mesh_box, "collada": mesh_box}
+def obj(path):
+    harmless(path, (), (), {})
+    mesh_box(path)
+def mtl(path):
+    mesh = path.with_suffix(".obj")
+    mesh.write_text(f"mtllib {path.name}")
+    harmless(mesh, (), (), {})
+READ = {"obj": obj, "stl": mesh_box, "ply": mesh_box, "collada": mesh_box, "mtl": mtl}
 def used():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1000)
 def read(path, reader):
