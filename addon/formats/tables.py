@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -183,8 +184,7 @@ def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iter
             if text.find('"', position, end.start()) < 0:
                 yield Line(number, position, end.start(), text, delimiter)
             else:
-                for last in _cells(text, delimiter, position, end.start()):
-                    pass
+                last = deque(_cells(text, delimiter, position, end.start()), 1).pop()
                 yield Line(number, position, last.end, text, delimiter)
                 end = LINE_END.search(text, last.end)
                 number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is the end itself

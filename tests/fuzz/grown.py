@@ -214,7 +214,9 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
             "time [s]" + "".join(f",s{i}" for i in range(min(size // 9, 15_000))) + "\n"
             + "".join(f"{row}" + "," * min(size // 9, 15_000) + "\n" for row in range(max(size // 18_000, 1)))
         ).encode(),
-        "no headings": lambda size: ("time [s],a" + "," * (size // 200) + ("\n0,0" + "," * (size // 200)) * 200).encode(),
+        "no headings": lambda size: (
+            "time [s],a" + "," * (size // 200) + ("\n0,0" + "," * (size // 200)) * 200
+        ).encode(),
         "short rows": _padded("t,a\n", "", "0,\n"),
         "steps": _filled("t,a\n", lambda i: f"{i // 2},{i // 2 - 1 + i % 2}\n", ""),
         "two at once": _filled("t,a\n", lambda i: f"{i},0\n", "9e9,0\n9e9,1\n"),
