@@ -25,10 +25,10 @@ TIMES = {"time", "times", "t", "timestamp"}
 MOST_COLUMNS = 20_000
 
 LINE_END = re.compile(r"\r\n|\r|\n|\Z")
-_QUOTED = re.compile(r' *"([^"]*(?:""[^"]*)*)" *')
+_QUOTED = re.compile(r' *"([^"]*(?:""[^"]*)*+)" *')
 _BARE = {delimiter: re.compile(rf"[^{delimiter}\r\n]*") for delimiter in DELIMITERS}
-_QUOTES = re.compile(r'"[^"]*(?:""[^"]*)*"')
-_WHOLE_LINE = re.compile(r'(?:"[^"]*(?:""[^"]*)*"|[^"\r\n]+)*')
+_QUOTES = re.compile(r'"[^"]*(?:""[^"]*)*+"')
+_WHOLE_LINE = re.compile(r'(?:"[^"]*(?:""[^"]*)*+"|[^"\r\n]+)*+')
 _UNIT = re.compile(r"(?P<name>.*?) ?(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))", re.DOTALL)
 
 

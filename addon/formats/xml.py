@@ -203,6 +203,7 @@ def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
         huge_tree=huge or deepest > DEEPEST,
         remove_comments=True,
         remove_pis=True,
+        remove_blank_text=True,  # between elements: as many nodes as there are of those
     )
     return etree.fromstring(text.encode("utf-8", "replace"), parser)
 

@@ -147,6 +147,7 @@ _NOTED: dict[str, Any] = {
     "id": str,
     "name": str,
     "mass_geoms": list[int],
+    "joint_frame": list[float],
     "shapes": list[dict],
     "dofs": list[dict],
     **dict.fromkeys(("body", "joint", "world", "frame"), dict),

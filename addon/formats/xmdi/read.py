@@ -31,13 +31,15 @@ FRAME_TAGS = ("frames", "frame")
 INTERPOLATION = "interpolation"
 HOLDING = ("constant", "step", "hold")
 LAST_LINE = 65535  # libxml2 counts no further
+#: More motions than any file has; each becomes an Action.
+MOST_MOTIONS = 10_000
 #: So many warnings tell where behind the last line that is counted they are: each costs a walk over all elements.
 MOST_SEARCHED = 20
 
 _WORD = re.compile(r"[^ \t\r\n]+")
 
 
-@dataclass
+@dataclass(slots=True)
 class ServoText:
     """A servo of a document. ``values`` and ``frames`` stand as they do there; ``kept`` are the places of those that
     count, in the order of their frames, or None where they stand so and all count."""
@@ -65,7 +67,7 @@ class ServoText:
         return self.values.copy() if self.kept is None else self.values[self.kept]
 
 
-@dataclass
+@dataclass(slots=True)
 class MotionText:
     """A motion of a document."""
 
@@ -140,6 +142,11 @@ class Reader:
             raise self._error(
                 "the document holds no motion element, so it is not XMDI", self.root, "Choose a file of servo motion."
             )
+        if len(elements) > MOST_MOTIONS:
+            raise self._error(
+                f"the document holds {len(elements)} motions, more than the {MOST_MOTIONS} that are read",
+                elements[MOST_MOTIONS], "Split it into several files.",
+            )  # fmt: skip
         return Document(self.text, self.sound, self.root, [self._motion(element) for element in elements])
 
     def _motion(self, element: Any) -> MotionText:
