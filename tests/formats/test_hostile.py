@@ -146,7 +146,7 @@ def test_json_nested_without_end(opener: str) -> None:
 FIELDS = {
     "juice": juice(
         "<Body><ID>1</ID><Mass>@</Mass><Position><X>@</X></Position><BoxDimensions><X>@</X></BoxDimensions></Body><Body><ID>2</ID></Body>",
-        "<RevoluteJoint><ID>3</ID><Body1ID>1</Body1ID><Body2ID>2</Body2ID><LoStopValue>@</LoStopValue></RevoluteJoint>",
+        "<RevoluteJoint><ID>3</ID><Body1>1</Body1><Body2>2</Body2><LoStopValue>@</LoStopValue></RevoluteJoint>",
     ),
     "skel": '<skel version="1.0"><world name="w"><physics><time_step>@</time_step><gravity>0 0 @</gravity></physics>'
     '<skeleton name="s"><body name="a"><transformation>@ 0 0 0 0 @</transformation><inertia><mass>@</mass>'
@@ -176,7 +176,7 @@ def test_each_number_may_be_any(reader: str) -> None:
 
 @pytest.mark.parametrize("number", ["9223372036854775808", "1" + "0" * 60, "-1", "-9223372036854775809", "1.5", "٣"])
 def test_ids_beyond_all_bounds(number: str) -> None:
-    joint = f"<RevoluteJoint><ID>{number}</ID><Body1ID>{number}</Body1ID><Body2ID>2</Body2ID></RevoluteJoint>"
+    joint = f"<RevoluteJoint><ID>{number}</ID><Body1>{number}</Body1><Body2>2</Body2></RevoluteJoint>"
     properties.model(juice(f"<Body><ID>{number}</ID></Body><Body><ID>2</ID></Body>", joint).encode())
 
 
@@ -236,7 +236,7 @@ CIRCLES = {
     "one name": skel(body("a") * 100, joint("j", "world", "a") * 100),
     "juice itself": juice(
         "<Body><ID>1</ID></Body>",
-        "<RevoluteJoint><ID>2</ID><Body1ID>1</Body1ID><Body2ID>1</Body2ID></RevoluteJoint>",
+        "<RevoluteJoint><ID>2</ID><Body1>1</Body1><Body2>1</Body2></RevoluteJoint>",
     ).encode(),
 }
 
@@ -252,7 +252,7 @@ def test_ten_thousand_joints_on_one_body() -> None:
     count = 10_000
     bodies = "".join(f"<Body><ID>{i}</ID></Body>" for i in range(1, count + 2))
     joints = "".join(
-        f"<RevoluteJoint><ID>{i}</ID><Body1ID>1</Body1ID><Body2ID>{i + 1}</Body2ID></RevoluteJoint>"
+        f"<RevoluteJoint><ID>{i}</ID><Body1>1</Body1><Body2>{i + 1}</Body2></RevoluteJoint>"
         for i in range(1, count + 1)
     )
     start = time.process_time()

@@ -54,7 +54,7 @@ _X_XY, _X_XY_END = '<x_xy model="m"><worldbody>', "</worldbody></x_xy>"
 
 
 def _revolute(at: int, base: int) -> str:
-    ids = f"<ID>{at}</ID><Body1ID>{base}</Body1ID><Body2ID>{at + 1}</Body2ID>"
+    ids = f"<ID>{at}</ID><Body1>{base}</Body1><Body2>{at + 1}</Body2>"
     return f"<RevoluteJoint>{ids}</RevoluteJoint>"
 
 
