@@ -133,8 +133,8 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
     return Opened(path, data, sound, encoding, root, report, as_read=text)
 
 
-#: Code pages of Windows that have letters of two bytes, the second of which may be a backslash in ASCII: what is no JSON
-#: in code page 1252 may be some in one of them.
+#: Code pages of Windows that have letters of two bytes, the second of which may be a backslash in ASCII: what is no
+#: JSON in code page 1252 may be some in one of them.
 _TWO_BYTES = {"cp932": "932", "gbk": "936", "cp949": "949", "cp950": "950"}
 
 
@@ -149,7 +149,8 @@ def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report)
             raise
         node, text, encoding = found
         report.entries[:] = [entry for entry in report.entries if entry.code != "decoded-8-bit"]
-        message = f"the text is not UTF-8; it was read in the Windows code page {_TWO_BYTES[encoding]}, where it is sound"
+        page = _TWO_BYTES[encoding]
+        message = f"the text is not UTF-8; it was read in the Windows code page {page}, in which it is sound"
         report.warn("decoded-8-bit", message)
     report.extend(told)
     return node, text, encoding

@@ -92,7 +92,8 @@ def names_of(rig: Any, role: str) -> list[str]:
 
 
 #: SKEL names ends of joints in a text, the spaces around which do not count; one of them is what nothing hangs on.
-MODELS = [(juice, ODD, ".jm"), (skel, [each for each in ODD if each not in ("  spaces  ", "world")], ".skel"), (x_xy, ODD, ".xml"), (shift, ODD + CONTROLS, ".json")]
+TOLD = [name for name in ODD if name not in ("  spaces  ", "world")]
+MODELS = [(juice, ODD, ".jm"), (skel, TOLD, ".skel"), (x_xy, ODD, ".xml"), (shift, ODD + CONTROLS, ".json")]
 
 
 @pytest.mark.parametrize(("write", "names", "ending"), MODELS, ids=lambda each: getattr(each, "__name__", ""))
