@@ -164,22 +164,23 @@ class _Bytes:
             return found
         steps: list[tuple[bytes, np.dtype | None, np.dtype]] = []
         for name, kind in properties:
-            many = isinstance(kind, List)
-            before = np.dtype(self.order + kind.count) if isinstance(kind, List) else None
-            steps.append((name, before, np.dtype(self.order + (kind.item if many else str(kind)))))  # type: ignore[union-attr]
+            if isinstance(kind, List):
+                steps.append((name, np.dtype(self.order + kind.count), np.dtype(self.order + kind.item)))
+            else:
+                steps.append((name, None, np.dtype(self.order + kind)))
         out: dict[bytes, list[Array]] = {name: [] for name, _ in properties}
         data, at = self.data, self.at
         take: Callable[..., Array] = np.frombuffer
         for _ in range(count):
-            for name, before, kind in steps:
+            for name, before, item in steps:
                 length = 1
                 if before is not None:
                     _enough(data, at + before.itemsize)
                     length, at = int(take(data, before, 1, at)[0]), at + before.itemsize
-                _enough(data, at + length * kind.itemsize if length >= 0 else -1)
+                _enough(data, at + length * item.itemsize if length >= 0 else -1)
                 if before is None or length >= 3:
-                    out[name].append(take(data, kind, length, at))
-                at += length * kind.itemsize
+                    out[name].append(take(data, item, length, at))
+                at += length * item.itemsize
         self.at = at
         return {name: np.concatenate(each) if each else np.empty(0) for name, each in out.items()}
 
@@ -206,13 +207,13 @@ class _Bytes:
             (str(at), np.dtype(self.order + str(kind)))
             for at, (_, kind) in enumerate(properties[place + 1 :], place + 1)
         ]
-        kind = np.dtype(fields)
-        if self.at + count * kind.itemsize > len(self.data):
+        row = np.dtype(fields)
+        if self.at + count * row.itemsize > len(self.data):
             return None
-        table = np.frombuffer(self.data, kind, count, self.at)
+        table = np.frombuffer(self.data, row, count, self.at)
         if (table["length"] != length).any():
             return None
-        self.at += count * kind.itemsize
+        self.at += count * row.itemsize
         out = {name: table[str(at)] for at, (name, _) in enumerate(properties) if at != place}
         return out | {properties[place][0]: table["items"].ravel() if length >= 3 else np.empty(0)}
 

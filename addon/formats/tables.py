@@ -123,8 +123,11 @@ class Lines(Sequence[Line]):
     def __getitem__(self, place: slice) -> list[Line]: ...
     def __getitem__(self, place: int | slice) -> Line | list[Line]:
         if isinstance(place, slice):
-            return [Line(*each, self.text, self.delimiter) for each in self._places[place].tolist()]
-        return Line(*self._places[place].tolist(), self.text, self.delimiter)
+            return [self._line(*each) for each in self._places[place].tolist()]
+        return self._line(*self._places[place].tolist())
+
+    def _line(self, number: int, start: int, end: int) -> Line:
+        return Line(number, start, end, self.text, self.delimiter)
 
     def __iter__(self) -> Iterator[Line]:
         for start in range(0, len(self), 1000):

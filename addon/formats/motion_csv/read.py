@@ -17,7 +17,7 @@ from ..numbers import DECIMAL, read_many
 from ..tables import UNITS, Cell, Line, Lines, Unit
 
 #: Words that are held while they become numbers.
-_WORDS_AT_ONCE = 20_000
+_WORDS_AT_ONCE = 4000
 
 
 @dataclass

@@ -24,7 +24,7 @@ LATEST = 2**31 - 1  # ms: the program counts them in an int
 UNDEFINED = -9999999.9  # the value that the program itself keeps for a *
 
 #: Words that are held while they become numbers.
-_WORDS_AT_ONCE = 20_000
+_WORDS_AT_ONCE = 4000
 
 _FIELD = re.compile(r"[^,\r\n]+")
 _NUMBER = re.compile(

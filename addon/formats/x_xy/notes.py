@@ -105,13 +105,14 @@ def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> 
 
 def apply(note: Any, record: Any) -> None:
     """Give a record the fields that a note has. ValueError, TypeError or KeyError where it has none such."""
+    kind: Any = type(record)
     for name, value in dict(note).items():
-        if name not in type(record).__dataclass_fields__:
+        if name not in kind.__dataclass_fields__:
             raise KeyError(name)
         if name == "extra":
-            record.extra = record.extra | _fitting(type(record), name, value)
-        elif value is not None or _fits(_hints(type(record))[name], None):  # what is beyond all numbers is written so
-            setattr(record, name, _fitting(type(record), name, _restored(name, value)))
+            record.extra = record.extra | _fitting(kind, name, value)
+        elif value is not None or _fits(_hint(kind, name), None):  # what is beyond all numbers is written so
+            setattr(record, name, _fitting(kind, name, _restored(name, value)))
 
 
 def restored(kind: type, note: Any) -> Any:
@@ -122,14 +123,14 @@ def restored(kind: type, note: Any) -> Any:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _hint(kind: Any, name: str) -> Any:
+    return get_type_hints(kind)[name]
 
 
 def _fitting(kind: type, name: str, value: Any) -> Any:
     """A value that a record may have there; ValueError for any other, since a file may say anything."""
     inside = (key for key, hint in _EXTRAS.items() if name == "extra" and not _fits(hint, value.get(key)))
-    if not _fits(_hints(kind)[name], value) or next(inside, None) is not None:
+    if not _fits(_hint(kind, name), value) or next(inside, None) is not None:
         raise ValueError(name)
     return value
 
