@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from addon import formats
-from addon.formats.files import read_bytes
+from addon.formats.files import LARGEST_FILE, read_bytes
 from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import MeshTrouble, find_mesh
 from addon.formats.tables import MOST_COLUMNS
@@ -282,6 +282,19 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
         find_mesh("pipe.obj", tmp_path / "model.skel")
     with pytest.raises(MeshTrouble):
         mesh_box(tmp_path / "pipe.obj")
+
+
+@pytest.mark.parametrize("ending", [".jm", ".skel", ".json", ".xmdi", ".motion", ".csv", ".obj", ".ply", ".stl", ".dae"])
+def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path: Path, ending: str) -> None:
+    """It has no more than a length on the disk, and nothing of it is read."""
+    path = tmp_path / f"large{ending}"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)
+    start = time.process_time()
+    for read in (formats.load, formats.load_motions, mesh_box):
+        with pytest.raises(FormatError, match=r"larger than 256 MB. Split it"):
+            read(path)
+    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links want rights there")
