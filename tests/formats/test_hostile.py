@@ -284,7 +284,10 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
         mesh_box(tmp_path / "pipe.obj")
 
 
-@pytest.mark.parametrize("ending", [".jm", ".skel", ".json", ".xmdi", ".motion", ".csv", ".obj", ".ply", ".stl", ".dae"])
+ENDINGS = [".jm", ".skel", ".json", ".xmdi", ".motion", ".csv", ".obj", ".ply", ".stl", ".dae"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path: Path, ending: str) -> None:
     """It has no more than a length on the disk, and nothing of it is read."""
     path = tmp_path / f"large{ending}"
