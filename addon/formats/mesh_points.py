@@ -39,7 +39,10 @@ def obj_points(data: bytes) -> Array:
         numbers = _numbers(_MORE.sub(b"", text) if b"/" in text else text)
         if (numbers < 0).any():  # counted from the line backwards
             there = np.searchsorted(before, [start for start, _ in faces])
-            numbers += (numbers < 0) * (1.0 + np.repeat(there, [len(line.split()) for _, line in faces]))
+            counts = [len(line.split()) for _, line in faces]
+            if sum(counts) != len(numbers):
+                raise MeshTrouble("a corner of this mesh has no point")
+            numbers += (numbers < 0) * (1.0 + np.repeat(there, counts))
         _use(used, numbers - 1.0)
     return _used(points, used)
 

@@ -316,6 +316,7 @@ def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
 MESHES: dict[str, Callable[[], bytes]] = {
     "far.obj": lambda: b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 1000000000\n",
     "negative.obj": lambda: b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 -2 -99999999999999999999\n",
+    "none.obj": lambda: b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 /2 /3\n",
     "many.stl": lambda: b"x" * 80 + b"\xff\xff\xff\xff" + b"\0" * 50,
     "huge.ply": lambda: (
         b"ply\nformat ascii 1.0\nelement vertex 1000000000000\nproperty float x\nproperty float y\n"
