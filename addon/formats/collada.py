@@ -52,14 +52,14 @@ class Surface:
 def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
     """The surfaces of a file in its own axes; MeshTrouble where it has none or
     cannot be read. ``ignore_unit`` False: in metres, by the file's <unit>."""
-    root = _parse(path)
+    sound = etree.tostring(_parse(path))  # of the two trees, that which pycollada makes stays alone
     with library_at_hand("Collada files need pycollada", path):
         from collada import Collada
         from collada.common import DaeBrokenRefError, DaeUnsupportedError
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
-            data, passed_over = io.BytesIO(etree.tostring(root)), [DaeBrokenRefError, DaeUnsupportedError]
+            data, passed_over = io.BytesIO(sound), [DaeBrokenRefError, DaeUnsupportedError]
             document = Collada(data, passed_over, aux_file_loader=lambda _name: None)
             unit = 1.0 if ignore_unit else float(document.assetInfo.unitmeter or 1.0)
             surfaces = list(_surfaces(document, np.diag([unit, unit, unit, 1.0]).astype(np.float32)))
@@ -90,7 +90,7 @@ def _parse(path: Path) -> etree._Element:
         raise MeshTrouble("the document type may define entities, which are never read", path=str(path))
     parser = etree.XMLParser(
         encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True,
-        remove_comments=True, remove_pis=True,
+        remove_comments=True, remove_pis=True, remove_blank_text=True,
     )  # fmt: skip
     text = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text.lstrip("\ufeff"))
     try:

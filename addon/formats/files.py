@@ -57,7 +57,10 @@ def check_size(path: str | os.PathLike[str]) -> None:
             "this is a pipe or a device, not a file", path=os.fspath(path), remedy="Save what it gives in a file first."
         )
     if found.st_size > LARGEST_FILE:
-        raise FormatError(f"the file is larger than {LARGEST_FILE // 2**20} MB", path=os.fspath(path))
+        raise FormatError(
+            f"the file is larger than {LARGEST_FILE // 2**20} MB", path=os.fspath(path),
+            remedy="Split it into several, or leave out what is not needed.",
+        )  # fmt: skip
 
 
 def check_count(count: int, most: int, what: str, path: str) -> None:

@@ -33,6 +33,8 @@ _LAX_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.+-])")
 _WORD = re.compile(r"[^\s,:{}\[\]\"/]+")
 _CLOSERS = ("}", "]")
+#: What a backslash can put into a text that no other program's text can hold: nuls, and halves of letters.
+_UNHEARD_OF = re.compile("[\0\ud800-\udfff]")
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -167,6 +169,11 @@ def _strict(text: str) -> Node | None:
     root = Node.of(None, "", text, found[0])
     root.start, root.before, root.end, root.after = start, start, found[1], found[1]
     return root
+
+
+def sound(text: str) -> str:
+    """A text with a replacement character for each letter that only JSON's escapes can write."""
+    return _UNHEARD_OF.sub("\ufffd", text)
 
 
 def line_at(text: str, position: int) -> int:
@@ -311,10 +318,15 @@ class _Parser:
         if "\\" not in match[1]:
             return match[1]
         try:
-            return str(json.loads(match[0], strict=False))
+            read = str(json.loads(match[0], strict=False))
         except ValueError:
             self.at = match.start()
             raise self._error(f"a backslash in {_shortened(match[0])} begins nothing that JSON knows", node) from None
+        heard = sound(read)
+        if heard != read:
+            message = f"{_shortened(match[0])} has a nul or half a letter; a replacement character stands for it here"
+            self.report.warn("letters-replaced", message, line_at(self.text, match.start()), node.where)
+        return heard
 
     def _scalar(self, node: Node) -> Any:
         match = _NUMBER.match(self.text, self.at)

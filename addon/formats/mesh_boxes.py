@@ -13,6 +13,8 @@ from ..model.report import Report
 from .collada import read_collada
 from .files import check_size, read_bytes
 from .mesh_files import MeshTrouble, as_trouble, find_mesh, library_at_hand
+from .mesh_points import obj_points, ply_points
+from .ply import head_of
 from .skel.mass import DERIVED, complete
 
 #: The kinds of mesh files that are read, by the ends of their names.
@@ -52,9 +54,17 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
 
 
 def _bounds(path: Path, kind: str) -> Array:
-    """The least and the greatest coordinates (2, 3) of a file that trimesh reads."""
+    """The least and the greatest coordinates (2, 3) of a file's polygons."""
     with as_trouble():
         data = read_bytes(path)
+    if kind in (".obj", ".ply"):
+        try:
+            points = obj_points(data) if kind == ".obj" else ply_points(data, head_of(data, path))
+        except MeshTrouble as trouble:
+            raise MeshTrouble(trouble.message, path=str(path), remedy=trouble.remedy) from None
+        if not np.isfinite(points).all():
+            raise MeshTrouble("this mesh has coordinates that are no numbers", path=str(path))
+        return np.stack([points.min(axis=0), points.max(axis=0)])
     with library_at_hand("the size of a mesh needs trimesh", path):
         import trimesh
     try:

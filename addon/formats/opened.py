@@ -117,7 +117,7 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
     if "\0" in text:
         raise not_ours("a binary file" + (", perhaps a Spine skeleton" if path.lower().endswith(".skel") else ""), path)
     if text.lstrip().startswith(_JSON_BEGINS):
-        node = jsontext.parse(text, path, report)
+        node, text, encoding = _read_json(data, text, encoding, path, report)
         return Opened(path, data, text, encoding, etree.Element("JSON"), report, node)
     if not text.lstrip().startswith("<"):
         plain = next((id for id, begins in PLAIN_MOTIONS.items() if begins(text)), "")
@@ -131,6 +131,43 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
             raise not_ours(what, path) from None
         raise
     return Opened(path, data, sound, encoding, root, report, as_read=text)
+
+
+#: Code pages of Windows that have letters of two bytes, the second of which may be a backslash in ASCII: what is no
+#: JSON in code page 1252 may be some in one of them.
+_TWO_BYTES = {"cp932": "932", "gbk": "936", "cp949": "949", "cp950": "950"}
+
+
+def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report) -> tuple[jsontext.Node, str, str]:
+    """The top value of JSON, its text and encoding, which may be another than it was first taken for."""
+    told = Report()
+    try:
+        node = jsontext.parse(text, path, told)
+    except FormatError:
+        found = _in_two_bytes(data, path, told) if encoding == "cp1252" else None
+        if found is None:
+            raise
+        node, text, encoding = found
+        report.entries[:] = [entry for entry in report.entries if entry.code != "decoded-8-bit"]
+        page = _TWO_BYTES[encoding]
+        message = f"the text is not UTF-8; it was read in the Windows code page {page}, in which it is sound"
+        report.warn("decoded-8-bit", message)
+    report.extend(told)
+    return node, text, encoding
+
+
+def _in_two_bytes(data: bytes, path: str, report: Report) -> tuple[jsontext.Node, str, str] | None:
+    """The same of JSON in the first code page in which it is sound and comes back as it was; None where it is in
+    none."""
+    for codec in _TWO_BYTES:
+        report.entries.clear()
+        try:
+            text = data.decode(codec)
+            if text.encode(codec) == data:
+                return jsontext.parse(text, path, report), text, codec
+        except (UnicodeError, FormatError):
+            continue
+    return None
 
 
 def _plain_kind(text: str) -> str | None:

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from array import array
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import overload
+
+import numpy as np
 
 from .numbers import DECIMAL, shortest, spelled
 
 DELIMITERS = (";", "\t", ",")
 TIMES = {"time", "times", "t", "timestamp"}
+#: More columns than any table of motion has; each costs a thousand bytes.
+MOST_COLUMNS = 20_000
 
 LINE_END = re.compile(r"\r\n|\r|\n|\Z")
-_QUOTED = re.compile(r' *"((?:[^"]|"")*)" *')
+_QUOTED = re.compile(r' *"([^"]*(?:""[^"]*)*+)" *')
 _BARE = {delimiter: re.compile(rf"[^{delimiter}\r\n]*") for delimiter in DELIMITERS}
-_QUOTES = re.compile(r'"(?:[^"]|"")*"')
-_WHOLE_LINE = re.compile(r'(?:"(?:[^"]|"")*"|[^"\r\n])*')
+_QUOTES = re.compile(r'"[^"]*(?:""[^"]*)*+"')
+_WHOLE_LINE = re.compile(r'(?:"[^"]*(?:""[^"]*)*+"|[^"\r\n]+)*+')
 _UNIT = re.compile(r"(?P<name>.*?) ?(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))", re.DOTALL)
 
 
@@ -59,7 +67,7 @@ UNITS = {
 }
 
 
-@dataclass
+@dataclass(slots=True)
 class Cell:
     """A cell: where it stands in the document, quotes included, and what it says."""
 
@@ -69,14 +77,61 @@ class Cell:
     quoted: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Line:
-    """A line of cells. ``end`` is behind its last cell, before the line's end."""
+    """A line of cells of a text. ``end`` is behind its last cell, before the line's end."""
 
     number: int
     start: int
     end: int
-    cells: list[Cell]
+    text: str
+    delimiter: str
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Its cells, found anew each time."""
+        return list(self.each())
+
+    def each(self) -> Iterator[Cell]:
+        """Its cells one by one."""
+        return _cells(self.text, self.delimiter, self.start, self.end) if self.delimiter else iter(())
+
+    @property
+    def words(self) -> list[str]:
+        """What its cells say."""
+        if self.text.find('"', self.start, self.end) >= 0:
+            return [cell.text for cell in self.each()]
+        return [words.strip() for words in self.text[self.start : self.end].split(self.delimiter)]
+
+
+class Lines(Sequence[Line]):
+    """Lines by where they stand, each made when it is asked for: a long table has a million."""
+
+    def __init__(self, text: str, delimiter: str, found: Iterable[Line]) -> None:
+        self.text, self.delimiter = text, delimiter
+        places = array("q")
+        for line in found:
+            places.extend((line.number, line.start, line.end))
+        self._places = np.array(places, np.int64).reshape(-1, 3)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> Line: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Line]: ...
+    def __getitem__(self, place: int | slice) -> Line | list[Line]:
+        if isinstance(place, slice):
+            return [self._line(*each) for each in self._places[place].tolist()]
+        return self._line(*self._places[place].tolist())
+
+    def _line(self, number: int, start: int, end: int) -> Line:
+        return Line(number, start, end, self.text, self.delimiter)
+
+    def __iter__(self) -> Iterator[Line]:
+        for start in range(0, len(self), 1000):
+            yield from self[start : start + 1000]
 
 
 def begins(text: str) -> bool:
@@ -92,14 +147,14 @@ def is_table(text: str) -> bool:
     if not delimiter:
         return False
     second = next(below(text, delimiter, first), None)
-    words = [cell.text.strip() for cell in second.cells if cell.text.strip()] if second else []
+    words = [word for word in map(str.strip, second.words) if word] if second else []
     return bool(words) and all(DECIMAL.fullmatch(word.replace(",", ".")) for word in words)
 
 
 def header(text: str) -> tuple[Line, str]:
     """The first line that is neither blank nor a comment, and what parts its cells: of the delimiters that which stands
     in it most often outside of quotes; "" where none does."""
-    best, by, most = Line(1, 0, 0, []), "", 0
+    best, by, most = Line(1, 0, 0, text, ""), "", 0
     for delimiter in DELIMITERS:
         line = next(lines(text, delimiter), None)
         whole = _WHOLE_LINE.match(text, line.start)[0] if line is not None else ""
@@ -129,37 +184,38 @@ def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iter
         end = LINE_END.search(text, position)
         words = text[position : end.start()].strip()
         if words.strip(delimiter + " \t") and not words.startswith("#"):
-            line = Line(number, position, position, _cells(text, delimiter, position, end.start()))
-            line.end = line.cells[-1].end
-            yield line
-            end = LINE_END.search(text, line.end)
-            number += len(LINE_END.findall(text, position, line.end)) - 1  # inside quotes; one is the end itself
+            if text.find('"', position, end.start()) < 0:
+                yield Line(number, position, end.start(), text, delimiter)
+            else:
+                last = deque(_cells(text, delimiter, position, end.start()), 1).pop()
+                yield Line(number, position, last.end, text, delimiter)
+                end = LINE_END.search(text, last.end)
+                number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is the end itself
         position, number = end.end(), number + 1
 
 
-def _cells(text: str, delimiter: str, position: int, end: int) -> list[Cell]:
+def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]:
     """The cells of a line that ends, unless that is inside of quotes, at ``end``."""
-    found = []
     if text.find('"', position, end) < 0:
         for words in text[position:end].split(delimiter):
-            found.append(Cell(position, position + len(words), words.strip()))
+            yield Cell(position, position + len(words), words.strip())
             position += len(words) + 1
-        return found
+        return
     while True:
         match = _QUOTED.match(text, position)
         quoted = match is not None and (match.end() == len(text) or text[match.end()] in delimiter + "\r\n")
         if match is None or not quoted:
             match = _BARE[delimiter].match(text, position)
         words = match[1].replace('""', '"') if quoted else match[0].strip()
-        found.append(Cell(match.start(), match.end(), words, quoted))
+        yield Cell(match.start(), match.end(), words, quoted)
         if not text.startswith(delimiter, match.end()):
-            return found
+            return
         position = match.end() + 1
 
 
 def time_column(first: Line) -> int | None:
     """Which column is that of the times."""
-    names = [name_and_unit(cell)[0].strip().lower() for cell in first.cells]
+    names = (name_and_unit(cell)[0].strip().lower() for cell in islice(first.each(), MOST_COLUMNS))
     return next((index for index, name in enumerate(names) if name in TIMES), None)
 
 

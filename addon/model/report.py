@@ -44,15 +44,32 @@ class Entry:
         return f"{self.severity}: {place}{self.message}{where}"
 
 
+#: So many entries of one code and severity are listed. A file may give rise to a million, which nobody reads.
+MOST_OF_A_KIND = 1000
+
+
 @dataclass
 class Report:
     """Entries in the order in which they happened. Every load, save, build and extract returns one."""
 
     entries: list[Entry] = field(default_factory=list)
+    _counts: Counter[tuple[Severity, str]] = field(default_factory=Counter, repr=False, compare=False)
+    _rests: dict[tuple[Severity, str], tuple[int, Entry]] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, severity: Severity, code: str, message: str, line: int | None = None, where: str = "") -> None:
-        """Append one entry."""
-        self.entries.append(Entry(severity, code, message, line, where))
+        """Append one entry; of very many of one kind, one says in the end how many are not listed."""
+        kind = severity, code
+        self._counts[kind] += 1
+        left = self._counts[kind] - MOST_OF_A_KIND
+        if left <= 0:
+            self.entries.append(Entry(severity, code, message, line, where))
+            return
+        rest = Entry(severity, code, f"{left} more of this kind ({code}) are not listed")
+        place, last = self._rests.get(kind, (-1, rest))
+        if place < 0 or place >= len(self.entries) or self.entries[place] is not last:  # or entries were taken out
+            place = len(self.entries)
+        self.entries[place : place + 1] = [rest]
+        self._rests[kind] = place, rest
 
     def info(self, code: str, message: str, line: int | None = None, where: str = "") -> None:
         """Something was read, kept or chosen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -14,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from addon import formats
-from addon.formats.files import read_bytes
+from addon.formats.files import LARGEST_FILE, read_bytes
 from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import MeshTrouble, find_mesh
+from addon.formats.tables import MOST_COLUMNS
 from addon.model.describe import describe
 from addon.model.naming import Unique
-from addon.model.report import FormatError
+from addon.model.report import MOST_OF_A_KIND, FormatError, Report
 from addon.model.validate import validate
 from tests.fuzz import properties
 from tests.fuzz.grown import GROWN
@@ -144,7 +146,7 @@ def test_json_nested_without_end(opener: str) -> None:
 FIELDS = {
     "juice": juice(
         "<Body><ID>1</ID><Mass>@</Mass><Position><X>@</X></Position><BoxDimensions><X>@</X></BoxDimensions></Body><Body><ID>2</ID></Body>",
-        "<RevoluteJoint><ID>3</ID><Body1ID>1</Body1ID><Body2ID>2</Body2ID><LoStopValue>@</LoStopValue></RevoluteJoint>",
+        "<RevoluteJoint><ID>3</ID><Body1>1</Body1><Body2>2</Body2><LoStopValue>@</LoStopValue></RevoluteJoint>",
     ),
     "skel": '<skel version="1.0"><world name="w"><physics><time_step>@</time_step><gravity>0 0 @</gravity></physics>'
     '<skeleton name="s"><body name="a"><transformation>@ 0 0 0 0 @</transformation><inertia><mass>@</mass>'
@@ -174,8 +176,43 @@ def test_each_number_may_be_any(reader: str) -> None:
 
 @pytest.mark.parametrize("number", ["9223372036854775808", "1" + "0" * 60, "-1", "-9223372036854775809", "1.5", "٣"])
 def test_ids_beyond_all_bounds(number: str) -> None:
-    joint = f"<RevoluteJoint><ID>{number}</ID><Body1ID>{number}</Body1ID><Body2ID>2</Body2ID></RevoluteJoint>"
+    joint = f"<RevoluteJoint><ID>{number}</ID><Body1>{number}</Body1><Body2>2</Body2></RevoluteJoint>"
     properties.model(juice(f"<Body><ID>{number}</ID></Body><Body><ID>2</ID></Body>", joint).encode())
+
+
+# ------------------------------------------------------------ what we wrote ourselves, and somebody changed
+
+LIES = [
+    '{"body":{"mass":"heavy"}}', '{"body":{"twin":5}}', '{"body":{"extra":5}}', '{"body":{"pose":[[1]]}}',
+    '{"body":{"extra":{"pos_min":"abc"}}}', '{"body":{"mass":NaN}}', '{"dofs":[{"lower":NaN}]}', '{"dofs":5}',
+    '{"joint":{"parent":7}}', '{"joint":{"extra":{"numbers":{"damping":["x"]}}}}', '{"shapes":[{"geom":"x"}]}',
+    '{"shapes":[{"type":"box","size":{"x":"1"}}]}', '{"shapes":[{"geom":0,"color":[1,1,1]}]}', '{"mass_geoms":[[1]]}',
+    '{"mass_geoms":5}', '{"id":5}', '{"id":[]}', '{"frame":5}', '{"joint_frame":5}', "5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_note_of_wrong_kinds_is_left_out_and_kept(lie: str) -> None:
+    """Of our own comments in x_xy nothing was taken for granted but the kinds of their values."""
+    body = '<body name="a" joint="rx"><!--knuckle @--><geom type="box" mass="1" dim="1 1 1"/></body>'
+    data = f'<x_xy model="m"><worldbody>{body}</worldbody></x_xy>'.replace("@", lie).encode()
+    mechanism = properties.model(data)
+    assert mechanism is not None
+    assert [(each.id, each.mass) for each in mechanism.bodies] == [("a", 1.0)]
+    assert lie == "5" or "bad-note" in [entry.code for entry in mechanism.report.entries]
+
+
+def test_letters_that_only_escapes_can_write_are_told_and_kept() -> None:
+    """Nuls and halves of letters, of which Blender would make other names, or none."""
+    name = r"a\u0000b\ud800\ud83e\udd80"
+    bodies = f'[{{"name":"{name}"}}]'
+    joint = f'{{"name":"j","type":"Rx","body_frame_pairs":[["fixed","origin"],["{name}","origin"]]}}'
+    data = f'{{"fixed":{{}},"assemblies":[{{"name":"m","bodies":{bodies},"joints":[{joint}]}}]}}'.encode()
+    mechanism = properties.model(data)
+    assert mechanism is not None
+    assert [body.name for body in mechanism.bodies] == ["a\ufffdb\ufffd\U0001f980"]
+    assert mechanism.joints[0].child == mechanism.bodies[0].id
+    assert [entry.code for entry in mechanism.report.entries].count("letters-replaced") == 2
 
 
 # ------------------------------------------------------------ mechanisms that bite their tails
@@ -199,7 +236,7 @@ CIRCLES = {
     "one name": skel(body("a") * 100, joint("j", "world", "a") * 100),
     "juice itself": juice(
         "<Body><ID>1</ID></Body>",
-        "<RevoluteJoint><ID>2</ID><Body1ID>1</Body1ID><Body2ID>1</Body2ID></RevoluteJoint>",
+        "<RevoluteJoint><ID>2</ID><Body1>1</Body1><Body2>1</Body2></RevoluteJoint>",
     ).encode(),
 }
 
@@ -215,7 +252,7 @@ def test_ten_thousand_joints_on_one_body() -> None:
     count = 10_000
     bodies = "".join(f"<Body><ID>{i}</ID></Body>" for i in range(1, count + 2))
     joints = "".join(
-        f"<RevoluteJoint><ID>{i}</ID><Body1ID>1</Body1ID><Body2ID>{i + 1}</Body2ID></RevoluteJoint>"
+        f"<RevoluteJoint><ID>{i}</ID><Body1>1</Body1><Body2>{i + 1}</Body2></RevoluteJoint>"
         for i in range(1, count + 1)
     )
     start = time.process_time()
@@ -247,6 +284,22 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
         mesh_box(tmp_path / "pipe.obj")
 
 
+ENDINGS = [".jm", ".skel", ".json", ".xmdi", ".motion", ".csv", ".obj", ".ply", ".stl", ".dae"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path: Path, ending: str) -> None:
+    """It has no more than a length on the disk, and nothing of it is read."""
+    path = tmp_path / f"large{ending}"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)
+    start = time.process_time()
+    for read in (formats.load, formats.load_motions, mesh_box):
+        with pytest.raises(FormatError, match=r"larger than 256 MB. Split it"):
+            read(path)
+    assert time.process_time() - start < 1.0
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links want rights there")
 def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "a.obj").symlink_to(tmp_path / "b.obj")
@@ -263,6 +316,7 @@ def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
 MESHES: dict[str, Callable[[], bytes]] = {
     "far.obj": lambda: b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 1000000000\n",
     "negative.obj": lambda: b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 -2 -99999999999999999999\n",
+    "none.obj": lambda: b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 /2 /3\n",
     "many.stl": lambda: b"x" * 80 + b"\xff\xff\xff\xff" + b"\0" * 50,
     "huge.ply": lambda: (
         b"ply\nformat ascii 1.0\nelement vertex 1000000000000\nproperty float x\nproperty float y\n"
@@ -340,12 +394,74 @@ def test_equal_names_are_numbered_in_few_tries() -> None:
     assert unique.free("b") == "b" and unique("b") == "b" and unique("b") == "b 2"
 
 
-@pytest.mark.parametrize(("reader", "shape"), [("skel", "skeletons"), ("shift", "one name"), ("x_xy", "one name")])
-def test_many_of_one_name_take_no_squared_time(reader: str, shape: str) -> None:
-    """Ten times the file took a hundred times the time, minutes for 1 MB."""
+#: What took the square of the time, or many times the memory, of its size.
+DEAR = [
+    ("skel", "skeletons"), ("shift", "one name"), ("x_xy", "one name"), ("csv", "one name"),
+    ("csv", "two at once"), ("csv", "no headings"),
+    ("xmdi", "one name"), ("xmdi", "empty lines"), ("webots", "short frames"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "shape"), DEAR)
+def test_ten_times_the_file_takes_no_squared_time(reader: str, shape: str) -> None:
     took = []
     for size in (4_000, 40_000):
+        data = GROWN[reader][shape](size)
         start = time.process_time()
-        formats.loads(GROWN[reader][shape](size))
+        read_either(reader, data)
         took.append(time.process_time() - start)
     assert took[1] < 30 * took[0] + 0.1
+
+
+@pytest.mark.parametrize(
+    ("reader", "shape"),
+    [("csv", "rows"), ("csv", "short rows"), ("webots", "short frames"), ("webots", "frames"), ("xmdi", "keys")],
+)
+def test_a_long_motion_takes_little_memory(reader: str, shape: str) -> None:
+    """Objects for every line or word took a hundred times the file."""
+    data = GROWN[reader][shape](60_000)
+    tracemalloc.start()
+    try:
+        read_either(reader, data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * len(data) + 1e6, peak / len(data)  # what the words take that are read at once
+
+
+def read_either(reader: str, data: bytes) -> None:
+    """Read a model or a motion, or have it refused."""
+    with contextlib.suppress(FormatError):
+        (formats.loads_motions if reader in formats.MOTION_FORMATS else formats.loads)(data, "a")
+
+
+def test_a_table_of_too_many_columns_is_refused_in_words() -> None:
+    width = MOST_COLUMNS + 1
+    data = f"time{',a' * (width - 1)}\n0{',0' * (width - 1)}\n".encode()
+    with pytest.raises(FormatError, match=f"{width} columns, more than the {MOST_COLUMNS} that are read"):
+        formats.loads_motions(data, "a.csv")
+
+
+def test_of_a_million_entries_a_thousand_are_listed() -> None:
+    report = Report()
+    for number in range(MOST_OF_A_KIND + 500):
+        report.warn("odd", f"number {number}")
+        report.info("odd", f"number {number}")
+    assert [entry.message for entry in report.entries if entry.severity == "warning"] == [
+        *(f"number {number}" for number in range(MOST_OF_A_KIND)), "500 more of this kind (odd) are not listed",
+    ]  # fmt: skip
+    assert report.count("info") == MOST_OF_A_KIND + 1
+    del report.entries[:10]
+    report.warn("odd", "one more")
+    assert report.entries[-1].message == "501 more of this kind (odd) are not listed"
+
+
+def test_where_lines_are_not_counted_any_more_some_are_searched() -> None:
+    """libxml2 stops at line 65535; each place behind that took a walk over the whole file."""
+    lines = "<a/>\n" * 70_000
+    data = f'<xmdi><motions><motion name="m">\n{lines}<servo name="s"><b/></servo></motion></motions></xmdi>'.encode()
+    start = time.process_time()
+    with pytest.raises(FormatError, match="no <position>") as caught:
+        formats.loads_motions(data, "a.xmdi")
+    assert caught.value.line == 70_002
+    assert time.process_time() - start < 10.0

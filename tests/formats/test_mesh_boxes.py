@@ -202,7 +202,7 @@ def test_the_libraries_are_not_imported_before_they_are_needed() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(("name", "library"), [("a.obj", "trimesh"), ("a.dae", "collada")])
+@pytest.mark.parametrize(("name", "library"), [("a.stl", "trimesh"), ("a.dae", "collada")])
 def test_a_missing_library_is_a_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, library: str
 ) -> None:

@@ -54,7 +54,7 @@ _X_XY, _X_XY_END = '<x_xy model="m"><worldbody>', "</worldbody></x_xy>"
 
 
 def _revolute(at: int, base: int) -> str:
-    ids = f"<ID>{at}</ID><Body1ID>{base}</Body1ID><Body2ID>{at + 1}</Body2ID>"
+    ids = f"<ID>{at}</ID><Body1>{base}</Body1><Body2>{at + 1}</Body2>"
     return f"<RevoluteJoint>{ids}</RevoluteJoint>"
 
 
@@ -70,6 +70,13 @@ _DAE = (
     '<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><library_geometries>'
     '<geometry id="g"><mesh><source id="p"><float_array id="a" count="3">0 0 0'
 )
+_DAE_POINTS = (
+    '</float_array><technique_common><accessor source="#a" count="3" stride="3"><param name="X" type="float"/>'
+    '<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>'
+    '<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>'
+    '<triangles count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>'
+)
+_DAE_MESH_END = "</mesh></geometry></library_geometries></COLLADA>"
 _DAE_END = "</float_array></source></mesh></geometry></library_geometries></COLLADA>"
 
 
@@ -169,6 +176,15 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
             + " ".join(map(str, range(size // 9))) + "</frames></servo>" + _XMDI_END
         ).encode(),
         "empty elements": _filled(_XMDI, lambda _: "<a/>", _XMDI_END),
+        "empty lines": _filled(_XMDI, lambda _: "<a/>\n", _XMDI_END),
+        "attributes": _filled(_XMDI + "<servo ", lambda i: f'a{i}="" ', "/>" + _XMDI_END),
+        "one number": _padded(
+            _XMDI + '<servo name="s"><position>0.', "</position><frames>0</frames></servo>" + _XMDI_END, "0"
+        ),
+        "no order": lambda size: (
+            _XMDI + '<servo name="s"><position>' + "0 " * (size // 9) + "</position><frames>"
+            + " ".join(map(str, range(size // 9, 0, -1))) + "</frames></servo>" + _XMDI_END
+        ).encode(),
         "text": _padded('<xmdi><motions><motion name="', '"/></motions></xmdi>'),
         "depth": _nested(_XMDI, "<a>", "</a>", _XMDI_END),
     },
@@ -180,6 +196,10 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
             "#WEBOTS_MOTION,V1.0" + "".join(f",s{i}" for i in range(size // 10))
             + "\n00:00:000,P" + ",0" * (size // 10) + "\n"
         ).encode(),
+        "short frames": _filled("#WEBOTS_MOTION,V1.0,a\n", lambda i: f"{i},P,*\n", ""),
+        "names below": _filled("#WEBOTS_MOTION,V1.0\n", lambda _: "a,", "\n0,P\n"),
+        "odd numbers": _filled("#WEBOTS_MOTION,V1.0,a\n", lambda i: f"{i},P,0x1\n", ""),
+        "lines after the end": _padded("#WEBOTS_MOTION,V1.0,a\n0,P,0\n", "", "\n"),
         "text": _padded("#WEBOTS_MOTION,V1.0,", "\n00:00:000,P,0\n"),
     },
     "csv": {
@@ -187,6 +207,25 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
         "columns": lambda size: (
             "time [s]" + "".join(f",s{i}" for i in range(size // 10)) + "\n0" + ",0" * (size // 10) + "\n"
         ).encode(),
+        "one name": lambda size: (
+            "time [s]" + ",s" * (size // 4) + "\n0" + ",0" * (size // 4) + "\n"
+        ).encode(),
+        "many columns": lambda size: (
+            "time [s]" + "".join(f",s{i}" for i in range(min(size // 9, 15_000))) + "\n"
+            + "".join(f"{row}" + "," * min(size // 9, 15_000) + "\n" for row in range(max(size // 18_000, 1)))
+        ).encode(),
+        "no headings": lambda size: (
+            "time [s],a" + "," * (size // 200) + ("\n0,0" + "," * (size // 200)) * 200
+        ).encode(),
+        "short rows": _padded("t,a\n", "", "0,\n"),
+        "steps": _filled("t,a\n", lambda i: f"{i // 2},{i // 2 - 1 + i % 2}\n", ""),
+        "two at once": _filled("t,a\n", lambda i: f"{i},0\n", "9e9,0\n9e9,1\n"),
+        "odd numbers": _filled("t;a\n", lambda i: f"{i};1,5\n", "9e9;x"),
+        "quotes": _padded("t,a\n0,0\n", "", '"'),
+        "quoted cells": _padded("t,a\n", "", '0,""\n'),
+        "open quotes": _padded("t,a\n0,0\n", "", '1,"a\n'),
+        "comments": _padded("t,a\n0,0\n", "", "#\n"),
+        "one number": _padded("t,a\n0,0.", "\n", "0"),
         "text": _padded("time [s],", "\n0,0\n"),
         "empty lines": _padded("time [s],a\n0,0\n", "1,0\n", "\n"),
     },
@@ -195,10 +234,34 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
         "faces": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\n", "", "f 1 2 3\n"),
         "one face": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nf", " 1 2 3\n", " 1 2"),
         "objects": _filled("v 0 0 0\nv 1 0 0\nv 0 1 0\n", lambda i: f"o {i}\nf 1 2 3\n", ""),
+        "groups": _filled("v 0 0 0\nv 1 0 0\nv 0 1 0\n", lambda i: f"g {i}\nf 1 2 3\n", ""),
+        "materials": _filled("v 0 0 0\nv 1 0 0\nv 0 1 0\n", lambda i: f"usemtl {i}\nf 1 2 3\n", ""),
+        "corners": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvn 0 0 1\n", "", "f 1/1/1 2/1/1 3/1/1\n"),
+        "mixed corners": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\n", "", "f 1/1 2 3/1\nf 1 2 3\n"),
+        "quads": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n", "", "f 1 2 4 3\n"),
+        "sides": _filled("v 0 0 0\nv 1 0 0\nv 0 1 0\n", lambda i: "f" + " 1 2 3" * (1 + i % 200) + "\n", ""),
+        "one number": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0.", "\nf 1 2 3\n", "0"),
+        "one word": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "", "x"),
+        "words": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "", "x "),
+        "empty lines": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "", "\n"),
+        "lines go on": _padded("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "", "\\\n"),
         "libraries": _filled("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", lambda i: f"mtllib {i}\n", ""),
+    },
+    "mtl": {
+        "materials": _filled("", lambda i: f"newmtl {i}\nKd 0 0 0\n", ""),
+        "pictures": _filled("newmtl a\n", lambda i: f"map_Kd {i}.png\n", ""),
+        "one picture": _padded("newmtl a\n", "", "map_Kd a.png\n"),
+        "options": _padded("newmtl a\nmap_Kd", " a.png\n", " -o 1 2 3"),
+        "one word": _padded("newmtl ", "\n"),
+        "empty lines": _padded("newmtl a\n", "", "\n"),
+        "curves": _padded("newmtl a\n", "", "Kd curv\n"),
     },
     "stl": {
         "facets": lambda size: b"x" * 80 + (size // 50).to_bytes(4, "little") + b"\0" * (size // 50 * 50),
+        "solids": _padded("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+                          "endfacet\nendsolid\n", "", "solid a\nendsolid\n"),
+        "one word": _padded("solid a\n", "endsolid\n", "x"),
+        "empty lines": _padded("solid a\n", "endsolid\n", "\n"),
         "words": _padded("solid a\n", "endsolid\n", "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n"
                          "vertex 0 1 0\nendloop\nendfacet\n"),
     },
@@ -207,6 +270,29 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
             f"ply\nformat ascii 1.0\nelement vertex {size // 6}\nproperty float x\nproperty float y\n"
             "property float z\nend_header\n" + "0 0 0\n" * (size // 6)
         ).encode(),
+        "properties": _filled(
+            "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n",
+            lambda i: f"property char p{i}\n", "end_header\n0 0 0\n",
+        ),
+        "comments": _padded(
+            "ply\nformat ascii 1.0\n", "element vertex 1\nproperty float x\nproperty float y\nproperty float z\n"
+            "end_header\n0 0 0\n", "comment\n",
+        ),
+        "empty faces": lambda size: (
+            b"ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+            b"property float z\nelement face %d\nproperty list uchar int vertex_indices\nend_header\n" % size
+            + bytes(36 + size)
+        ),
+        "faces": lambda size: (
+            b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+            b"element face %d\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n" % (size // 8)
+            + b"3 0 1 2\n" * (size // 8)
+        ),
+        "mixed faces": lambda size: (
+            b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+            b"element face %d\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n" % (size // 9)
+            + b"3 0 1 2\n4 0 1 2 0\n" * (size // 18)
+        ),
         "elements": _filled(
             "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n",
             lambda i: f"element e{i} 0\n", "end_header\n0 0 0\n",
@@ -214,6 +300,34 @@ GROWN: Mapping[str, Mapping[str, Callable[[int], bytes]]] = {
     },
     "collada": {
         "points": _padded(_DAE, _DAE_END, " 0 0 0"),
+        "sources": _filled(
+            "<COLLADA><library_geometries><geometry><mesh>",
+            lambda i: f'<source id="s{i}"><float_array id="a{i}" count="0"/></source>',
+            "</mesh></geometry></library_geometries></COLLADA>",
+        ),
+        "geometries": _filled(
+            "<COLLADA><library_geometries>", lambda i: f'<geometry id="g{i}"><mesh/></geometry>',
+            "</library_geometries></COLLADA>",
+        ),
+        "triangles": _padded(_DAE + " 1 0 0 0 1 0" + _DAE_POINTS, "</p></triangles>" + _DAE_MESH_END, "0 1 2 "),
+        "many triangles": _filled(
+            _DAE + " 1 0 0 0 1 0" + _DAE_POINTS + "0 1 2</p></triangles>",
+            lambda _: '<triangles count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2</p></triangles>',
+            _DAE_MESH_END,
+        ),
+        "materials": _filled(
+            "<COLLADA><library_materials>",
+            lambda i: f'<material id="m{i}"><instance_effect url="#e"/></material>', "</library_materials></COLLADA>",
+        ),
+        "effects": _filled(
+            "<COLLADA><library_effects>",
+            lambda i: f'<effect id="m{i}"><profile_COMMON><technique><phong/></technique></profile_COMMON></effect>',
+            "</library_effects></COLLADA>",
+        ),
+        "empty elements": _padded("<COLLADA>", "</COLLADA>", "<a/>"),
+        "idle elements": _padded("<COLLADA>", "</COLLADA>", "<extra/>"),
+        "attributes": _filled("<COLLADA ", lambda i: f'a{i}="" ', "/>"),
+        "one number": _padded(_DAE + " 1 0 0 0 1 0.", _DAE_END, "0"),
         "nodes": _filled(
             "<COLLADA><library_visual_scenes><visual_scene>", lambda i: f'<node id="n{i}"/>',
             "</visual_scene></library_visual_scenes></COLLADA>",

@@ -43,6 +43,7 @@ class _Patch:
         self.document, self.motion = document, motion
         self.wanted = columns_of(motion, report)
         self.before = trajectories_of(document)
+        self.width = len(document.header.cells)
         names = [column.name for column in document.columns]
         places = alignment.servos(names, [trajectory.name for trajectory in motion.trajectories])
         #: for every servo its column in the document, None where it has none yet
@@ -190,13 +191,14 @@ class _Patch:
         words = {self._index(servo): self._spelt(value, servo) for servo, value in line.changes.items()}
         if line.time != line.was:
             words[self.document.time.index] = self._when(line.time)
-        return [(*_inside(text, line.row.cells[index]), word) for index, word in sorted(words.items())]
+        cells = line.row.cells if words else []
+        return [(*_inside(text, cells[index]), word) for index, word in sorted(words.items())]
 
     def _joined(self, line: _Line) -> str:
         """A row written anew, with the very text of the cells that stay."""
         document = self.document
         old = line.row.cells if line.row is not None else []
-        words = [document.text[cell.start : cell.end] for cell in old] or [""] * len(document.header.cells)
+        words = [document.text[cell.start : cell.end] for cell in old] or [""] * self.width
         if line.row is None or line.time != line.was:
             words[document.time.index] = self._when(line.time)
         added = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,10 @@ from ...model.records import Array, Trajectory
 from ...model.report import FormatError, Report
 from .. import tables
 from ..numbers import DECIMAL, read_many
-from ..tables import UNITS, Cell, Line, Unit
+from ..tables import UNITS, Cell, Line, Lines, Unit
+
+#: Words that are held while they become numbers.
+_WORDS_AT_ONCE = 4000
 
 
 @dataclass
@@ -34,7 +39,7 @@ class Document:
     header: Line
     time: Column
     columns: list[Column]
-    rows: list[Line]
+    rows: Sequence[Line]
     times: Array
     table: Array
     comma: bool  # whether numbers have a decimal comma
@@ -54,14 +59,22 @@ def parse(text: str, path: str, report: Report) -> Document:
             "the table has no column of times", path=path, line=header.number,
             remedy="Its first line has to name the columns, one of them 'time [s]', the others the servos.",
         )  # fmt: skip
-    columns = [_column(cell, index, header.number, path) for index, cell in enumerate(header.cells)]
+    width = sum(1 for _ in header.each())
+    if width > tables.MOST_COLUMNS:
+        raise FormatError(
+            f"the table has {width} columns, more than the {tables.MOST_COLUMNS} that are read", path=path,
+            line=header.number, remedy="Split it into several tables, each with the times.",
+        )  # fmt: skip
+    cells = header.cells
+    columns = [_column(cell, index, header.number, path) for index, cell in enumerate(cells)]
     time = columns.pop(at)
     if time.unit.base not in {"", "s"}:
         raise FormatError(
             "the times are not in seconds", path=path, line=header.number, where=time.name, remedy="Use [s] or [ms]."
         )
-    lines = list(tables.below(text, delimiter, header))
-    columns = [column for column in columns if not _is_vacant(header.cells[column.index], column.index, lines)]
+    lines = tables.Lines(text, delimiter, tables.below(text, delimiter, header))
+    vacant = _vacant(cells, lines)
+    columns = [column for column in columns if column.index not in vacant]
     if not columns:
         raise FormatError(
             "the table names no servo", path=path, line=header.number, remedy="Give every servo a column with its name."
@@ -72,19 +85,17 @@ def parse(text: str, path: str, report: Report) -> Document:
                 "a position cannot be in seconds", path=path, line=header.number, where=column.name,
                 remedy="Use [rad], [deg], [m] or [mm].",
             )  # fmt: skip
-    names = [column.name for column in columns]
-    for name in sorted({name for name in names if names.count(name) > 1}):
+    names = Counter(column.name for column in columns)
+    for name in sorted(name for name, count in names.items() if count > 1):
         report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", header.number)
     if not lines:
         raise FormatError("the table has no rows", path=path, line=header.number, remedy="Write a row for every key.")
-    for line in lines:
-        _check_width(line, columns, len(header.cells), path)
-    times, table, comma = _numbers(lines, [time, *columns], delimiter, path)
+    times, table, comma = _numbers(lines, width, [time, *columns], path)
     back = np.flatnonzero(np.diff(times) < 0)
     if len(back):
         line = lines[back[0] + 1]
         raise FormatError(
-            f"time {line.cells[time.index].text} comes after a later one", path=path, line=line.number,
+            f"time {line.words[time.index]} comes after a later one", path=path, line=line.number,
             where=time.name, remedy="Sort the rows by their times.",
         )  # fmt: skip
     return Document(text, delimiter, header, time, columns, lines, times, table, comma)
@@ -97,26 +108,23 @@ def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
     found = []
     for number, column in enumerate(document.columns):
         rows = np.flatnonzero(~np.isnan(table[:, number]))
-        keys = keys_of(times[rows], table[rows, number])
+        moments, values = times[rows], table[rows, number]
+        keys = keys_of(moments, values)
         if keys is None:
-            raise _two_at_once(document, rows, times, column, path)
+            raise _two_at_once(document, rows, moments, values, column, path)
         kept, held = keys
         unit: Any = column.unit.base
-        found.append(
-            Trajectory(
-                column.name, times[rows][kept], table[rows, number][kept], held=held if held.any() else None, unit=unit
-            )
-        )
+        found.append(Trajectory(column.name, moments[kept], values[kept], held=held if held.any() else None, unit=unit))
     return found
 
 
 def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Which of a column's cells are keys, and whether each of these is held; None where two are at one time that do
     not say so."""
-    steps = np.flatnonzero(np.diff(times) == 0)  # the first cell of two at one time
+    steps, unclear = _steps(times, values)
     if not len(steps):
         return np.arange(len(times)), np.zeros(len(times), bool)
-    if steps[0] == 0 or (np.diff(steps) == 1).any() or (values[steps] != values[steps - 1]).any():
+    if unclear.any():
         return None
     held = np.zeros(len(times), bool)
     held[steps - 1] = True
@@ -124,14 +132,24 @@ def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return kept, held[kept]
 
 
-def _two_at_once(document: Document, rows: np.ndarray, times: np.ndarray, column: Column, path: str) -> FormatError:
-    number = document.columns.index(column)
-    values = document.table[rows, number]
-    count = next(count for count in range(1, len(rows) + 1) if keys_of(times[rows[:count]], values[:count]) is None)
-    line = document.rows[rows[count - 1]].number
+def _steps(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first cell of each two at one time, and whether it does not repeat the value before it, or is itself the
+    second of two."""
+    steps = np.flatnonzero(np.diff(times) == 0)
+    unclear = (steps == 0) | (values[steps] != values[steps - 1])
+    unclear[1:] |= np.diff(steps) == 1
+    return steps, unclear
+
+
+def _two_at_once(
+    document: Document, rows: np.ndarray, times: np.ndarray, values: np.ndarray, column: Column, path: str
+) -> FormatError:
+    steps, unclear = _steps(times, values)
+    second = int(steps[unclear][0]) + 1
     return FormatError(
-        f"servo {column.name!r} has two values at {times[rows[count - 1]]:g} s", path=path, line=line,
-        where=column.name, remedy="Keep one; before a step, the first of the two repeats the value before it.",
+        f"servo {column.name!r} has two values at {times[second]:g} s", path=path,
+        line=document.rows[int(rows[second])].number, where=column.name,
+        remedy="Keep one; before a step, the first of the two repeats the value before it.",
     )  # fmt: skip
 
 
@@ -145,51 +163,76 @@ def _column(cell: Cell, index: int, line: int, path: str) -> Column:
     return Column(index, name, UNITS[unit])
 
 
-def _is_vacant(heading: Cell, index: int, lines: list[Line]) -> bool:
-    """Whether a column has neither a heading nor anything below it: the lines end with a delimiter."""
-    below = (line.cells[index].text.strip() for line in lines if index < len(line.cells))
-    return not heading.text and not heading.quoted and not any(below)
+def _vacant(headings: list[Cell], lines: Iterable[Line]) -> set[int]:
+    """The columns that have neither a heading nor anything below it: the lines end with delimiters."""
+    left = {index for index, heading in enumerate(headings) if not heading.text and not heading.quoted}
+    for line in lines:
+        if not left:
+            break
+        words = line.words
+        left = {index for index in left if index >= len(words) or not words[index].strip()}
+    return left
 
 
-def _check_width(line: Line, columns: list[Column], width: int, path: str) -> None:
-    if len(line.cells) != width:
-        missing = [column.name for column in columns if column.index >= len(line.cells)]
-        raise FormatError(
-            f"the row has {len(line.cells)} cells for {width} columns", path=path, line=line.number,
-            where=missing[0] if missing else columns[-1].name,
-            remedy="Give every column a cell, empty where there is no key.",
-        )  # fmt: skip
+def _wrong_width(line: Line, columns: list[Column], width: int, path: str) -> FormatError:
+    count = len(line.words)
+    missing = [column.name for column in columns if column.index >= count]
+    return FormatError(
+        f"the row has {count} cells for {width} columns", path=path, line=line.number,
+        where=missing[0] if missing else columns[-1].name,
+        remedy="Give every column a cell, empty where there is no key.",
+    )  # fmt: skip
 
 
-def _numbers(lines: list[Line], columns: list[Column], delimiter: str, path: str) -> tuple[Array, Array, bool]:
+def _numbers(lines: Lines, width: int, columns: list[Column], path: str) -> tuple[Array, Array, bool]:
     """The first column, of times, and the others (rows, columns), in s, rad and m; and whether there are decimal
-    commas."""
-    words = [line.cells[column.index].text for line in lines for column in columns]
-    text = " ".join(filter(None, words))
-    comma = delimiter != "," and "," in text
-    numbers = read_many(text.replace(",", ".") if comma else text)
+    commas. By some rows at a time, as all their words at once would take ten times the memory of the file."""
+    table = np.empty((len(lines), len(columns)))
+    comma = False
+    step = max(_WORDS_AT_ONCE // len(columns), 1)
+    for start in range(0, len(lines), step):
+        part = lines[start : start + step]
+        rows = [line.words for line in part]
+        short = next((line for line, row in zip(part, rows, strict=True) if len(row) != width), None)
+        if short is not None:
+            raise _wrong_width(short, columns[1:], width, path)
+        words = [row[column.index] for row in rows for column in columns]
+        text = " ".join(filter(None, words))
+        if lines.delimiter != "," and "," in text:
+            comma, text = True, text.replace(",", ".")
+        table[start : start + step] = _read(words, text, columns, part, lines.delimiter != ",", path)
+    without = np.flatnonzero(np.isnan(table[:, 0]))
+    if len(without):
+        raise FormatError(
+            "the row has no time", path=path, line=lines[int(without[0])].number, where=columns[0].name,
+            remedy="Write the time of its keys.",
+        )  # fmt: skip
+    return table[:, 0].copy(), table[:, 1:], comma
+
+
+def _read(words: list[str], text: str, columns: list[Column], lines: list[Line], comma: bool, path: str) -> Array:
+    """The words of some rows, which stand in ``text`` once more, as (rows, columns) in the columns' units."""
+    numbers = read_many(text)
     filled = np.array([bool(word) for word in words])
     if numbers is not None and len(numbers) == np.count_nonzero(filled):
         table = np.full(len(words), np.nan)
         table[filled] = numbers
         table = table.reshape(len(lines), len(columns))
-        for place, column in enumerate(columns):
-            table[:, place] = table[:, place] * column.unit.factor / column.unit.divisor
-        if not np.isinf(table).any() and not np.isnan(table[:, 0]).any():
-            return table[:, 0], table[:, 1:], comma
-    table = np.array([[_number(line, column, comma, path) for column in columns] for line in lines])
-    without = np.flatnonzero(np.isnan(table[:, 0]))
-    if len(without):
-        raise FormatError(
-            "the row has no time", path=path, line=lines[without[0]].number, where=columns[0].name,
-            remedy="Write the time of its keys.",
-        )  # fmt: skip
-    return table[:, 0], table[:, 1:], comma
+        scales = ([each.unit.factor for each in columns], [each.unit.divisor for each in columns])
+        with np.errstate(over="ignore"):
+            table = table * scales[0] / scales[1]
+        if not np.isinf(table).any():
+            return table
+    rows = zip(lines, (words[at : at + len(columns)] for at in range(0, len(words), len(columns))), strict=True)
+    return np.array(
+        [[_number(word, line, column, comma, path) for word, column in zip(row, columns, strict=True)]
+         for line, row in rows]
+    )  # fmt: skip
 
 
-def _number(line: Line, column: Column, comma: bool, path: str) -> float:
-    """A cell in seconds, rad or m; NaN where it is empty."""
-    word = line.cells[column.index].text.strip()
+def _number(word: str, line: Line, column: Column, comma: bool, path: str) -> float:
+    """What a cell says in seconds, rad or m; NaN where it is empty."""
+    word = word.strip()
     if not word:
         return math.nan
     decimal = word.replace(",", ".") if comma else word

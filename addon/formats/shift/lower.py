@@ -40,6 +40,7 @@ class Lowering:
         self.joint_names: dict[str, Names] = {}
         self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name
         self.frames: dict[str | None, Frames] = {None: Frames()}
+        self.wanted: dict[tuple[str | None, str], list[Array]] = {}  # by owner and name of a frame: the joints' poses
 
     def lowered(self, before: Lowering | None = None) -> Lowered:
         """Everything. ``before`` is the same of the document, which tells which frames were edited."""
@@ -163,9 +164,9 @@ class Lowering:
                 frames.put(frames.names.of(frame.name, "frame"), frame.pose)
 
     def _joint_frames(self, before: Lowering | None) -> None:
-        """Frames that a document has and that joints use, with the poses the joints want; those on which all agree,
-        and which were not moved themselves, go where the joints want them."""
-        wanted: dict[tuple[str | None, str], list[Array]] = {}
+        """Frames that a document has and that joints use, with the poses the joints want; those that a joint wants
+        elsewhere than it did, on which all agree, and which were not moved themselves, go where the joints want them.
+        (Of a document it is no edit that a joint's frame is not what the joint made of it: it may name no body.)"""
         for joint in self.mechanism.joints if self.own else ():
             if len(joint.dofs) > 1:
                 continue
@@ -173,13 +174,15 @@ class Lowering:
             sides = ((joint.parent, self._parent_frame(joint)), (joint.child, joint.frame_child))
             for (owner, pose), name in zip(sides, joint.extra.get("frames", ()), strict=False):
                 if name != ORIGIN and (owner is None or owner in self.out.names):
-                    wanted.setdefault((owner, name), []).append(pose @ turn)
-        for (owner, name), poses in wanted.items():
+                    self.wanted.setdefault((owner, name), []).append(pose @ turn)
+        for (owner, name), poses in self.wanted.items():
             here = self._frame(owner, name)
             agree = all(values.same_pose(pose, poses[0]) for pose in poses)
             was = None if before is None else before._frame(owner, name)
             unmoved = here is None or (was is not None and values.same_pose(here, was))
-            if unmoved and agree:
+            earlier = () if before is None else before.wanted.get((owner, name), ())
+            edited = here is None or not any(values.same_pose(pose, poses[0]) for pose in earlier)
+            if unmoved and agree and edited:
                 made_in(self.frames, owner, Frames).put(name, poses[0])
 
     def _frame(self, owner: str | None, name: str) -> Array | None:

@@ -37,7 +37,7 @@ class _Patch:
         table = np.stack([track.at(times) for track in self.tracks], axis=1)
         places = self._rows(times, table)
         same = self._same(times, table, places)
-        lines = [self._header()]
+        lines = [f"{line}\n" for line in self._header().split("\n")[:-1]]  # one, or two with the names below
         for number, (place, time) in enumerate(zip(places.tolist(), times.tolist(), strict=True)):
             if place < 0:
                 line = self._new(number, time, table[number].tolist())
@@ -58,7 +58,7 @@ class _Patch:
         """The times of the poses (ms): all keys, those poses of the document in which nobody is commanded, and what
         held values need besides."""
         keys = key_times(self.tracks, self.motion)
-        idle = np.array([row.milliseconds for row in self.document.rows], np.int64)
+        idle = self.document.rows.milliseconds
         idle = idle[np.isnan(self.document.table).all(axis=1)]
         if len(idle):
             silent = [np.isnan(track.at(idle)) | _outside(track, idle) for track in self.tracks]
@@ -68,7 +68,7 @@ class _Patch:
 
     def _rows(self, times: np.ndarray, table: Array) -> alignment.Places:
         """For every time the document's row that it takes, -1 for a new one."""
-        old_times = np.array([row.milliseconds for row in self.document.rows], np.float64)
+        old_times = self.document.rows.milliseconds.astype(np.float64)
         shared = [(place, column) for place, column in enumerate(self.columns) if column is not None]
         new, old = ([each[side] for each in shared] for side in (0, 1))
         signs = [_signatures(each) for each in (self.document.table[:, old], table[:, new])]

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import overload
 
 import numpy as np
 
@@ -18,6 +23,9 @@ LONGEST_LINE = 4095  # bytes, with its end: the program reads into a buffer of 4
 LATEST = 2**31 - 1  # ms: the program counts them in an int
 UNDEFINED = -9999999.9  # the value that the program itself keeps for a *
 
+#: Words that are held while they become numbers.
+_WORDS_AT_ONCE = 4000
+
 _FIELD = re.compile(r"[^,\r\n]+")
 _NUMBER = re.compile(
     r"[ \t\v\f]*(?P<number>[+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?"
@@ -27,7 +35,7 @@ _NUMBER = re.compile(
 _TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
 
 
-@dataclass
+@dataclass(slots=True)
 class Field:
     """A field of a line: its text and where in the document it stands."""
 
@@ -36,7 +44,7 @@ class Field:
     end: int
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """A pose: the number of its line, where that begins and ends, and its time (ms)."""
 
@@ -46,13 +54,43 @@ class Row:
     milliseconds: int
 
 
+class Rows(Sequence[Row]):
+    """Poses by where they stand, each made when it is asked for: a long motion has a million. ``first`` is the number
+    of the first one's line; ``milliseconds`` (n,) are their times."""
+
+    def __init__(self, first: int) -> None:
+        self._first, self._places = first, array("q")
+
+    def add(self, start: int, end: int, milliseconds: int) -> None:
+        """Add the pose of the next line."""
+        self._places.extend((start, end, milliseconds))
+
+    @property
+    def milliseconds(self) -> np.ndarray:
+        """All times."""
+        return np.array(self._places[2::3], np.int64)
+
+    def __len__(self) -> int:
+        return len(self._places) // 3
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        return Row(self._first + at, *self._places[3 * at : 3 * at + 3])
+
+
 @dataclass
 class Document:
     """A .motion as it stands in its text. ``table`` (rows, servos) has its values, NaN for ``*``."""
 
     text: str
     names: list[Field]
-    rows: list[Row]
+    rows: Rows
     table: Array
     newline: str
 
@@ -63,7 +101,7 @@ class Document:
 
 def trajectories_of(document: Document) -> list[Trajectory]:
     """A trajectory for every column: a key where a value is commanded, held where a ``*`` follows."""
-    times = np.array([row.milliseconds for row in document.rows], np.float64) / 1000.0
+    times = document.rows.milliseconds / 1000.0
     found = []
     for name, values in zip(document.names, document.table.T, strict=True):
         keys = np.flatnonzero(~np.isnan(values))
@@ -75,60 +113,61 @@ def trajectories_of(document: Document) -> list[Trajectory]:
 
 def parse(text: str, path: str, report: Report) -> Document:
     """The document of a text. FormatError with its line where the program would refuse it."""
-    lines = _lines(text)
-    first = _fields(text, *lines[0]) if lines else []
+    places = _lines(text)
+    begin = next(places, (0, 0))
+    _check_length(text, *begin, 1, path)
+    first = _fields(text, *begin)
     if not first or first[0].text != HEADER:
         raise FormatError(f"this does not begin with {HEADER}", path=path, line=1, remedy=_HEADER_REMEDY)
     if len(first) < 2 or first[1].text != VERSION:
         version = first[1].text if len(first) > 1 else "no version"
         raise FormatError(f"the version is {version!r}, not {VERSION!r}", path=path, line=1, remedy=_HEADER_REMEDY)
-    _check_length(text, *lines[0], 1, path)
     names, at = first[2:], 1
-    if not names and len(lines) > 1:
-        names, at = _names_below(text, lines[1], path), 2
+    below = [] if names else [*islice(places, 1)]
+    if below:
+        _check_length(text, *below[0], 2, path)
+        names, at = _names_below(text, below[0]), 2
         if names:
             report.warn(
                 "names-below", "the servos are named on a line of their own; Webots itself wants them on the first", 2
             )
     if not names:
         raise FormatError("the header names no servo", path=path, line=1, remedy=_HEADER_REMEDY)
-    rows: list[Row] = []
-    words: list[str] = []
-    for number, (start, end) in enumerate(lines[at:], at + 1):
+    rows, table, latest = Rows(at + 1), Table(names, path, report), -1
+    for number, (start, end) in enumerate(places, at + 1):
         _check_length(text, start, end, number, path)
         fields = _FIELD.findall(text, start, end)
         if not fields:
             _tell_of_rest(text, end, number, report)
             break
         _check_width(fields, names, number, path)
-        row = Row(number, start, end, _milliseconds(fields[0], number, path))
-        if rows and row.milliseconds <= rows[-1].milliseconds:
+        moment = _milliseconds(fields[0], number, path)
+        if moment <= latest:
             raise FormatError(
                 f"time {fields[0]} is not later than that of the pose before it", path=path, line=number,
                 where="time", remedy="Put the poses in the order of their times, each time once.",
             )  # fmt: skip
-        rows.append(row)
-        words += fields[2:]
+        latest = moment
+        rows.add(start, end, moment)
+        table.add(fields[2:], number)
     if not rows:
         raise FormatError("the file has no poses", path=path, line=at + 1, remedy="Write at least one line of values.")
-    repeated = sorted({name.text for name in names if sum(each.text == name.text for each in names) > 1})
-    for name in repeated:
+    counts = Counter(name.text for name in names)
+    for name in sorted(name for name, count in counts.items() if count > 1):
         report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", at)
-    table = _values(words, names, rows, path, report)
-    return Document(text, names, rows, table, "\r\n" if text[: lines[0][1]].endswith("\r\n") else "\n")
+    return Document(text, names, rows, table.whole(), "\r\n" if text[: begin[1]].endswith("\r\n") else "\n")
 
 
 _HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
 
 
-def _lines(text: str) -> list[tuple[int, int]]:
+def _lines(text: str) -> Iterator[tuple[int, int]]:
     """Where every line begins and ends, its end included."""
-    found, start = [], 0
+    start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
-        found.append((start, end))
+        yield start, end
         start = end
-    return found
 
 
 def _fields(text: str, start: int, end: int) -> list[Field]:
@@ -143,7 +182,7 @@ def _check_length(text: str, start: int, end: int, line: int, path: str) -> None
         )  # fmt: skip
 
 
-def _names_below(text: str, line: tuple[int, int], path: str) -> list[Field]:
+def _names_below(text: str, line: tuple[int, int]) -> list[Field]:
     """The servos of the variant that names them on the second line; a pose there begins with a time."""
     fields = _fields(text, *line)
     return fields if fields and _TIME.fullmatch(fields[0].text) is None else []
@@ -179,16 +218,40 @@ def _milliseconds(text: str, line: int, path: str) -> int:
     return milliseconds
 
 
-def _values(words: list[str], names: list[Field], rows: list[Row], path: str, report: Report) -> Array:
-    """All values, (rows, servos)."""
-    shape = len(rows), len(names)
-    stars = np.array([word == "*" for word in words])
-    numbers = read_many(" ".join("0" if word == "*" else word for word in words))
-    if numbers is not None and len(numbers) == len(words) and not (numbers == UNDEFINED).any():
-        return np.where(stars, np.nan, numbers).reshape(shape)
-    places = ((word, names[place % len(names)], rows[place // len(names)]) for place, word in enumerate(words))
-    found = [_value(word, name.text, row.line, path, report) for word, name, row in places]
-    return np.array(found, np.float64).reshape(shape)
+class Table:
+    """The values of poses, (rows, servos), made of some poses at a time: all their words at once would take ten times
+    the memory of the file."""
+
+    def __init__(self, names: list[Field], path: str, report: Report) -> None:
+        self.names, self.path, self.report = names, path, report
+        self._words: list[str] = []
+        self._lines: list[int] = []
+        self._made: list[Array] = []
+
+    def add(self, words: list[str], line: int) -> None:
+        """Add the words of a pose."""
+        self._words += words
+        self._lines.append(line)
+        if len(self._words) > _WORDS_AT_ONCE:
+            self._made.append(self._values())
+
+    def whole(self) -> Array:
+        """The values of all poses."""
+        return np.concatenate([*self._made, self._values()])
+
+    def _values(self) -> Array:
+        words, lines = self._words, self._lines
+        self._words, self._lines = [], []
+        shape = len(lines), len(self.names)
+        stars = np.array([word == "*" for word in words], bool)
+        numbers = read_many(" ".join("0" if word == "*" else word for word in words))
+        if numbers is not None and len(numbers) == len(words) and not (numbers == UNDEFINED).any():
+            return np.where(stars, np.nan, numbers).reshape(shape)
+        places = ((word, *divmod(place, shape[1])) for place, word in enumerate(words))
+        found = [
+            _value(word, self.names[servo].text, lines[row], self.path, self.report) for word, row, servo in places
+        ]
+        return np.array(found, np.float64).reshape(shape)
 
 
 def _value(text: str, servo: str, line: int, path: str, report: Report) -> float:

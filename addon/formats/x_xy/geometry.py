@@ -147,6 +147,8 @@ def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[f
         com = [sum(part * pose[i][3] for part, pose in zip(parts, poses, strict=True)) / mass for i in range(3)]
     xx = yy = zz = xy = xz = yz = 0.0
     for (kind, dim, part, _), (one, two, three, _) in zip(geoms, poses, strict=True):
+        if not part:
+            continue  # what weighs nothing may be as far away as numbers go
         a, b, c = geom_moments(kind, dim, part)
         x, y, z = one[3] - com[0], two[3] - com[1], three[3] - com[2]
         xx += a * one[0] * one[0] + b * one[1] * one[1] + c * one[2] * one[2] + part * (y * y + z * z)

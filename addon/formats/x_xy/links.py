@@ -81,7 +81,7 @@ class _Writer:
         for body, link in hanging:
             self._body(body, link)
         if scenery is not None:
-            out.geoms = geoms_of(scenery, self.remarks).rows
+            out.geoms = geoms_of(scenery, self.remarks, self.before.get(scenery.id)).rows
         self._frames(scenery)
         self._notes(scenery)
         self._in_file_order()

@@ -10,12 +10,15 @@ import dataclasses
 import json
 import math
 import re
-from typing import Any
+from functools import cache, partial
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ...model.records import Assembly, Dof, Frame, Joint, Light, Restraint, Shape
 from ...model.rotations import identical
+from ..jsontext import sound
 from ..xml import Spans
 
 _NOTE = re.compile(r"<!--knuckle (\{.*?\})\s*-->", re.DOTALL)
@@ -50,6 +53,8 @@ def find(text: str, spans: Spans) -> dict[int, tuple[Note | None, int, int]]:
             continue
         try:
             note = json.loads(match[1])
+            note = _sound(note) if "\\u" in match[1] else note
+            note = note if is_sound(note) else None
         except (ValueError, RecursionError):
             note = None
         found.setdefault(number, (note, match.start(), match.end()))
@@ -64,6 +69,15 @@ def _fields(kind: type) -> tuple[dataclasses.Field, ...]:
 
 
 _FIELDS: dict[type, tuple[dataclasses.Field, ...]] = {}
+
+
+def _sound(value: Any) -> Any:
+    """A value of JSON with no letters that no other program's text can hold."""
+    if isinstance(value, dict):
+        return {sound(key): _sound(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_sound(item) for item in value]
+    return sound(value) if isinstance(value, str) else value
 
 
 def plain(record: Any, leave: frozenset[str] = frozenset()) -> Note:
@@ -101,20 +115,79 @@ def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> 
 
 def apply(note: Any, record: Any) -> None:
     """Give a record the fields that a note has. ValueError, TypeError or KeyError where it has none such."""
+    kind: Any = type(record)
     for name, value in dict(note).items():
-        if name not in type(record).__dataclass_fields__:
+        if name not in kind.__dataclass_fields__:
             raise KeyError(name)
         if name == "extra":
-            record.extra = record.extra | dict(value)
-        else:
-            setattr(record, name, _restored(name, value))
+            record.extra = record.extra | _fitting(kind, name, value)
+        elif value is not None or _fits(_hint(kind, name), None):  # what is beyond all numbers is written so
+            setattr(record, name, _fitting(kind, name, _restored(name, value)))
 
 
 def restored(kind: type, note: Any) -> Any:
     """A record from all of its fields that are not at their defaults."""
     required = {item.name for item in dataclasses.fields(kind) if _has_no_default(item)}
-    values = {name: _restored(name, value) for name, value in dict(note).items()}
+    values = {name: _fitting(kind, name, _restored(name, value)) for name, value in dict(note).items()}
     return kind(**{name: None for name in required - values.keys()}, **values)
+
+
+@cache
+def _hint(kind: Any, name: str) -> Any:
+    return get_type_hints(kind)[name]
+
+
+def _fitting(kind: type, name: str, value: Any) -> Any:
+    """A value that a record may have there; ValueError for any other, since a file may say anything."""
+    inside = (key for key, hint in _EXTRAS.items() if name == "extra" and not _fits(hint, value.get(key)))
+    if not _fits(_hint(kind, name), value) or next(inside, None) is not None:
+        raise ValueError(name)
+    return value
+
+
+#: What the writer of x_xy takes out of what a record has besides, and a note of the fields that a note has.
+_NUMBERS = list[float] | tuple[float, ...] | None
+_EXTRAS: dict[str, Any] = {
+    "pos_min": _NUMBERS,
+    "pos_max": _NUMBERS,
+    "numbers": dict[str, list[float]] | None,
+    "joint": str | None,
+    "mass": float | None,
+}
+_NOTED: dict[str, Any] = {
+    "id": str,
+    "name": str,
+    "mass_geoms": list[int],
+    "joint_frame": list[float],
+    "shapes": list[dict],
+    "dofs": list[dict],
+    **dict.fromkeys(("body", "joint", "world", "frame"), dict),
+    **dict.fromkeys(KEPT_WHOLE, list[dict]),
+}
+
+
+def is_sound(note: Note) -> bool:
+    """Whether the parts of a note are of the kinds that a note has."""
+    return all(_fits(hint, note[name]) for name, hint in _NOTED.items() if name in note)
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    origin, inside = get_origin(hint) or hint, get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(each, value) for each in inside)
+    if origin is Literal:
+        return value in inside
+    if origin is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
+    if origin is Any or not inside:
+        return origin is Any or type(value) is (origin if isinstance(origin, type) else type(origin))
+    if origin is dict:
+        return isinstance(value, dict) and all(map(partial(_fits, inside[1]), value.values()))
+    if origin is list or inside[-1] is Ellipsis:
+        return isinstance(value, origin) and all(map(partial(_fits, inside[0]), value))
+    return isinstance(value, tuple) and len(value) == len(inside) and all(map(_fits, inside, value))
 
 
 def _restored(name: str, value: Any) -> Any:

@@ -220,6 +220,8 @@ class _Patch:
     ) -> None:
         defaults = self.document.reader.defaults
         texts = [geom_text(row) for row in old], [geom_text(row) for row in new]
+        if texts[0] == texts[1]:
+            return
         if len(elements) != len(old):  # the document's geoms cannot be told apart: they are written anew
             for element in elements:
                 self._remove(element)

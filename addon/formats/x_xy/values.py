@@ -20,11 +20,15 @@ from .table import ATTRIBUTES, COLORS, OLD, Color
 
 #: The attributes of each element, for those that have no others.
 _KNOWN = {tag: frozenset(names) for tag, names in ATTRIBUTES.items()}
+#: The largest number that fifteen digits hold: those above are rounded to none.
+_LARGEST = 1.79769313486231e308
 _GAPS = re.compile(r"[\s,;]+")
 
 
 def spell(value: float) -> str:
-    """A number, as short as it can be within 15 digits."""
+    """A number, as short as it can be within 15 digits; in full where these are beyond the largest number."""
+    if abs(value) > _LARGEST:
+        return repr(float(value))
     return f"{float(value) + 0.0:.15g}"  # + 0.0 takes the sign off a zero
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from lxml import etree
 
 from ...model.records import Array, Motion, Source, Trajectory
-from ...model.report import FormatError, Report
+from ...model.report import MOST_OF_A_KIND, FormatError, Report
 from .. import xml
 from ..numbers import DECIMAL, read_many
 from ..remembered import remember
@@ -28,13 +30,15 @@ FRAME_TAGS = ("frames", "frame")
 INTERPOLATION = "interpolation"
 HOLDING = ("constant", "step", "hold")
 LAST_LINE = 65535  # libxml2 counts no further
-#: So many warnings tell the element's path: each costs a walk over all elements before it.
-MOST_PLACED = 1000
+#: More motions than any file has; each becomes an Action.
+MOST_MOTIONS = 10_000
+#: So many warnings tell where behind the last line that is counted they are: each costs a walk over all elements.
+MOST_SEARCHED = 20
 
 _WORD = re.compile(r"[^ \t\r\n]+")
 
 
-@dataclass
+@dataclass(slots=True)
 class ServoText:
     """A servo of a document. ``values`` and ``frames`` stand as they do there; ``kept`` are the places of those that
     count, in the order of their frames, or None where they stand so and all count."""
@@ -62,7 +66,7 @@ class ServoText:
         return self.values.copy() if self.kept is None else self.values[self.kept]
 
 
-@dataclass
+@dataclass(slots=True)
 class MotionText:
     """A motion of a document."""
 
@@ -126,6 +130,8 @@ class Reader:
 
     def __init__(self, text: str, sound: str, root: etree._Element, path: str, report: Report) -> None:
         self.text, self.sound, self.root, self.path, self.report = text, sound, root, path, report
+        self.warned: Counter[str] = Counter()
+        self.searched = 0
         self.known: dict[str, Array] = {}  # servos often share their frames
 
     def document(self) -> Document:
@@ -135,6 +141,11 @@ class Reader:
             raise self._error(
                 "the document holds no motion element, so it is not XMDI", self.root, "Choose a file of servo motion."
             )
+        if len(elements) > MOST_MOTIONS:
+            raise self._error(
+                f"the document holds {len(elements)} motions, more than the {MOST_MOTIONS} that are read",
+                elements[MOST_MOTIONS], "Split it into several files.",
+            )  # fmt: skip
         return Document(self.text, self.sound, self.root, [self._motion(element) for element in elements])
 
     def _motion(self, element: Any) -> MotionText:
@@ -147,8 +158,8 @@ class Reader:
                 self._warn("ignored-element", f"a motion holds servos only; <{child.tag}> was left out", child)
         if not servos:
             self._warn("empty-motion", f"motion {name!r} holds no servos", element)
-        names = [servo.name for servo in servos]
-        for repeated in sorted({each for each in names if names.count(each) > 1}):
+        names = Counter(servo.name for servo in servos)
+        for repeated in sorted(each for each, count in names.items() if count > 1):
             message = f"motion {name!r} holds servo {repeated!r} more than once; all are kept"
             self._warn("repeated-servo", message, element)
         return MotionText(element, servos)
@@ -170,7 +181,7 @@ class Reader:
             raise self._error(message, element, "Give every position its frame.")
         if not len(values):
             self._warn("empty-servo", f"servo {name!r} has no key frames", element)
-        kept = in_order(frames)
+        kept = in_order(frames * FRAME_SECONDS)  # two that differ may be one time
         if kept is not None:
             message = f"frames of servo {name!r} were put in order; of equal ones the last holds"
             self._warn("sorted-frames", message, counts)
@@ -231,17 +242,26 @@ class Reader:
         )
 
     def _warn(self, code: str, message: str, element: Any) -> None:
-        if len(self.report.entries) < MOST_PLACED:
-            self.report.warn(code, message, self._line_of(element), xml.where_is(element))
-        else:
-            self.report.warn(code, message, xml.line_of(element))
+        self.warned[code] += 1
+        if self.warned[code] > MOST_OF_A_KIND:
+            self.report.warn(code, message)  # which is but counted
+            return
+        line = xml.line_of(element)
+        if line is not None and line >= LAST_LINE:
+            self.searched += 1
+            line = self._line_of(element) if self.searched <= MOST_SEARCHED else None
+        self.report.warn(code, message, line, xml.where_is(element))
 
     def _line_of(self, element: Any) -> int | None:
         line = xml.line_of(element)
         if line is None or line < LAST_LINE:
             return line
         place = next(place for place, each in enumerate(self.root.iter()) if each is element)
-        return self.sound.count("\n", 0, Spans(self.sound)[place].inner) + 1
+        return self.sound.count("\n", 0, self._spans[place].inner) + 1
+
+    @cached_property
+    def _spans(self) -> Spans:
+        return Spans(self.sound)
 
 
 def _short(word: str) -> str:

@@ -28,8 +28,17 @@ import resource, sys, time
 from pathlib import Path
 from addon import formats
 from addon.formats.mesh_boxes import mesh_box
+from addon.formats.wavefront import harmless
 from addon.model.report import FormatError
-READ = {"obj": mesh_box, "stl": mesh_box, "ply": mesh_box, "collada": mesh_box}
+from tests.fuzz.grown import GROWN
+def obj(path):
+    harmless(path, (), (), {})
+    mesh_box(path)
+def mtl(path):
+    mesh = path.with_suffix(".obj")
+    mesh.write_text(f"mtllib {path.name}")
+    harmless(mesh, (), (), {})
+READ = {"obj": obj, "stl": mesh_box, "ply": mesh_box, "collada": mesh_box, "mtl": mtl}
 def used():
     if sys.platform == "linux":
         told = Path("/proc/self/status").read_text()
