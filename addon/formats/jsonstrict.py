@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
+#: Escapes of nuls and of halves of letters, which no other program's text can hold: of those is told, word by word. (Two
+#: halves that make one letter are read so as well, and come to the same.)
+_UNHEARD_OF = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 #: Whole numbers of so many letters are read as any other number: 64 bits do not hold them.
 LONG = 19
 _CONTAINERS = frozenset({dict, list})
@@ -13,7 +17,9 @@ _CONTAINERS = frozenset({dict, list})
 
 def decoded(text: str, start: int, deepest: int) -> tuple[Any, int] | None:
     """The value that begins at a place of the text, and where it ends; None where it is not JSON to the letter, repeats
-    a key, has a number beyond all numbers or is nested deeper than so many levels."""
+    a key, has a number beyond all numbers or halves of letters, or is nested deeper than so many levels."""
+    if _UNHEARD_OF.search(text):
+        return None
     try:
         plain, end = _STRICT(text, start)
     except (ValueError, RecursionError):

@@ -47,7 +47,7 @@ def run(words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
 def is_understood(words: list[str]) -> int:
     """0 where build.py takes these words."""
     options, rest = load_build().parser().parse_known_args(words)
-    return int(bool(rest) and options.verb not in ("test", "bench"))
+    return int(bool(rest) and options.verb not in ("test", "bench", "fuzz"))
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)

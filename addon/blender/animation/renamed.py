@@ -49,7 +49,12 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
 def _is_dragging() -> bool:
     """Whether the user moves, turns or scales something at this moment."""
     window = bpy.context.window
-    return window is not None and any(each.bl_idname.startswith("TRANSFORM_OT_") for each in window.modal_operators)
+    return window is not None and any(_is_transform(each) for each in window.modal_operators)
+
+
+def _is_transform(operator: bpy.types.Operator) -> bool:
+    """Of an operator whose class was just unregistered the name is not known any more."""
+    return getattr(operator, "bl_idname", "").startswith("TRANSFORM_OT_")
 
 
 def _look_at_names() -> None:

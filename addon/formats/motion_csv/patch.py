@@ -83,6 +83,7 @@ class _Patch:
     def _lines(self) -> dict[float, list[_Line]]:
         """The document's rows by their times, new ones where all keys of a row moved together."""
         moved = self._moved()
+        self.stays = not moved  # whether all rows stay at their times
         lines: dict[float, list[_Line]] = {}
         document = self.document
         for row, was, old in zip(document.rows, document.times.tolist(), document.table.tolist(), strict=True):
@@ -137,10 +138,11 @@ class _Patch:
                     line.changes[servo] = value
 
     def _fill_alike(self, lines: dict[float, list[_Line]], servo: int, column: int) -> bool:
-        """The same where there is one row at a time, and keys are in the cells that were filled; whether it is so."""
+        """The same where all rows stay, there is one at a time, and keys are in the cells that were filled; whether it
+        is so."""
         document, wanted = self.document, self.wanted[servo]
         filled = np.flatnonzero(~np.isnan(document.table[:, column]))
-        if len(lines) != len(document.rows) or len(filled) != len(wanted):
+        if not self.stays or len(lines) != len(document.rows) or len(filled) != len(wanted):
             return False
         times = document.times[filled]
         values = np.fromiter(wanted.values(), np.float64, len(wanted))

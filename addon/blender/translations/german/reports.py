@@ -327,4 +327,5 @@ WORDS: dict[str, str] = {
     "{} has lost its collection: Rebuild Missing Parts makes it anew": (
         "{} hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
     ),
+    "{} more of this kind ({}) are not listed": "{} weitere dieser Art ({}) sind nicht aufgeführt",
 }
