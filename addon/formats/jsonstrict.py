@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-#: Escapes of nuls and of halves of letters, which no other program's text can hold: of those is told, word by word. (Two
+#: Escapes of nuls and halves of letters, which no other program's text can hold: of those is told, word by word. (Two
 #: halves that make one letter are read so as well, and come to the same.)
 _UNHEARD_OF = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 #: Whole numbers of so many letters are read as any other number: 64 bits do not hold them.
