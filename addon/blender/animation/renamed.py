@@ -53,8 +53,10 @@ def _is_dragging() -> bool:
 
 
 def _is_transform(operator: bpy.types.Operator) -> bool:
-    """Of an operator whose class was just unregistered the name is not known any more."""
-    return getattr(operator, "bl_idname", "").startswith("TRANSFORM_OT_")
+    try:
+        return operator.bl_idname.startswith("TRANSFORM_OT_")
+    except AttributeError:  # its class was just unregistered
+        return False
 
 
 def _look_at_names() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from ..physics.reach import Solid
 
 #: Bodies that are in one another by no more than this share of the smaller one touch.
 _TOUCHING = 0.01
+#: Pairs that seem to be deeper than so many times that need not be measured better, but for so many of the deepest.
+_CLEARLY, _DEEPEST = 5.0, 10
 _NO_POINTS = np.zeros((0, 3))
+#: Pairs that are measured together.
+_AT_ONCE = 1000
 Piece = tuple[int, Solid, Array]  # the body's number, and where it is in the world
+Pair = tuple[Piece, Piece]
 
 
 def overlapping(mechanism: Mechanism) -> Iterator[Finding]:
@@ -29,15 +34,15 @@ def overlapping(mechanism: Mechanism) -> Iterator[Finding]:
         for shape in body.shapes
         if shape.collision and bool(shape.extra.get("collidable", True)) and (solid := _solid(shape)) is not None
     ]
-    joined = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints if joint.active}
     deepest: dict[tuple[int, int], float] = {}
-    for one, other in _near(pieces):
-        pair = mechanism.bodies[one[0]], mechanism.bodies[other[0]]
-        if frozenset(body.id for body in pair) in joined or all(body.immobile for body in pair):
-            continue
-        depth = float(depths(one[1], other[1], one[2][None], other[2][None])[0])
-        if depth > _TOUCHING * min(one[1].half.min(), other[1].half.min()):
-            key = one[0], other[0]
+    about = sorted(_measured(_apart(mechanism, _near(pieces)), rough=True), key=lambda each: each[1])
+    about = [(pair, depth) for pair, depth in about if depth > _touching(pair)]
+    clear = [each for each in about[:-_DEEPEST] if each[1] > _CLEARLY * _touching(each[0])]
+    close = [pair for pair, depth in about[:-_DEEPEST] if depth <= _CLEARLY * _touching(pair)]
+    close += [pair for pair, _depth in about[-_DEEPEST:]]
+    for pair, depth in [*clear, *_measured(close)]:
+        if depth > _touching(pair):
+            key = pair[0][0], pair[1][0]
             deepest[key] = max(depth, deepest.get(key, 0.0))
     if not deepest:
         return
@@ -50,6 +55,39 @@ def overlapping(mechanism: Mechanism) -> Iterator[Finding]:
         f"{count} that no joint joins {'begin' if len(deepest) > 1 else 'begins'} in one another; the deepest are "
         f"{names}, by {deepest[first, second]:.3g}", "body", (one_body.id, other_body.id),
     )  # fmt: skip
+
+
+def _apart(mechanism: Mechanism, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs that no joint joins, and of which one at least can be pushed."""
+    joined = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints if joint.active}
+    for one, other in pairs:
+        bodies = mechanism.bodies[one[0]], mechanism.bodies[other[0]]
+        if frozenset(body.id for body in bodies) not in joined and not all(body.immobile for body in bodies):
+            yield one, other
+
+
+def _touching(pair: Pair) -> float:
+    """How deep two pieces are in one another that only touch."""
+    return _TOUCHING * float(min(pair[0][1].half.min(), pair[1][1].half.min()))
+
+
+def _measured(pairs: Iterable[Pair], rough: bool = False) -> Iterator[tuple[Pair, float]]:
+    """How deep pieces are in one another: all pairs of two kinds at once, by kinds of size 1 that are scaled."""
+    alike: dict[tuple[str, str], list[Pair]] = {}
+    for one, other in pairs:
+        alike.setdefault((one[1].kind, other[1].kind), []).append((one, other))
+    for kinds, found in alike.items():
+        unit, other_unit = (Solid(kind, _NO_POINTS, np.ones(3)) for kind in kinds)
+        for first in range(0, len(found), _AT_ONCE):
+            some = found[first : first + _AT_ONCE]
+            at, there = (np.array([_scaled(pair[side]) for pair in some]) for side in (0, 1))
+            yield from zip(some, depths(unit, other_unit, at, there, rough).tolist(), strict=True)
+
+
+def _scaled(piece: Piece) -> Array:
+    """Where a kind of size 1 stands to be a piece (4, 4)."""
+    _number, solid, place = piece
+    return place * [*solid.half, 1.0]
 
 
 def _solid(shape: Shape) -> Solid | None:
@@ -65,7 +103,7 @@ def _solid(shape: Shape) -> Solid | None:
     return None
 
 
-def _near(pieces: list[Piece]) -> Iterator[tuple[Piece, Piece]]:
+def _near(pieces: list[Piece]) -> Iterator[Pair]:
     """Pieces of two bodies whose boxes along the axes overlap; sorted along the longest way, so that a thousand of them
     take no million looks."""
     if not pieces:

@@ -30,6 +30,8 @@ SAMPLES, _NAMED = 60, 3
 _COARSE, _FINE = 0.4, 1e-4
 #: From how many of the first directions it is looked for, and how many there are besides those that the shapes give.
 _STARTS, _EVEN = 8, 64
+#: The same where it is only to be known about.
+_FEW, _ROUGH = 3, 0.03
 _AROUND = [(np.cos(angle), np.sin(angle)) for angle in np.arange(8) * np.pi / 4]
 
 
@@ -118,8 +120,10 @@ def _depths(ones: list[_Part], others: list[_Part], at: Array, there: Array) -> 
     return out
 
 
-def depths(one: Solid, other: Solid, at: Array, there: Array) -> Array:
-    """How deep (n,) two convex shapes are in one another at poses (n, 4, 4) of both; 0 where they are apart."""
+def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = False) -> Array:
+    """How deep (n,) two convex shapes are in one another at poses (n, 4, 4) of both; 0 where they are apart. ``rough``:
+    about so deep, and no less, in a tenth of the time."""
+    count, fine = (_FEW, _ROUGH) if rough else (_STARTS, _FINE)
     sides = [(solid, *turn_and_scale(poses)) for solid, poses in ((one, at), (other, there))]
     between = there[:, :3, 3] - at[:, :3, 3]
 
@@ -136,25 +140,26 @@ def depths(one: Solid, other: Solid, at: Array, there: Array) -> Array:
     inside = np.flatnonzero(least > 0.0)
     if not len(inside):
         return least
-    starts = np.argpartition(over[inside], _STARTS, axis=1)[:, :_STARTS]
-    rows = np.repeat(inside, _STARTS)
-    found = _nearer(ways[rows, starts.ravel()], lambda ways: overlap(ways, rows))
-    least[inside] = np.maximum(found.reshape(-1, _STARTS).min(axis=1), 0.0)
+    starts = np.argpartition(over[inside], count, axis=1)[:, :count]
+    rows = np.repeat(inside, count)
+    found = _nearer(ways[rows, starts.ravel()], lambda ways, which: overlap(ways, rows[which]), fine)
+    least[inside] = np.maximum(found.reshape(-1, count).min(axis=1), 0.0)
     return least
 
 
-def _nearer(way: Array, overlap: Callable[[Array], Array]) -> Array:
-    """The least overlap (m,) that is found going from unit vectors (m, 3), with what says it for some (m, k, 3)."""
-    least, rows, step = overlap(way[:, None])[:, 0], np.arange(len(way)), _COARSE
-    while step > _FINE and (least > 0.0).any():
-        ways = _around(way, step)
-        over = overlap(ways)
+def _nearer(way: Array, overlap: Callable[[Array, Numbers], Array], fine: float) -> Array:
+    """The least overlap (m,) that is found going from unit vectors (m, 3), each by steps of its own down to ``fine``,
+    with what says it for some of them (k,) along (k, n, 3)."""
+    way, step, going = way.copy(), np.full(len(way), _COARSE), np.arange(len(way))
+    least = overlap(way[:, None], going)[:, 0]
+    while len(going := going[(least[going] > 0.0) & (step[going] > fine)]):
+        ways = _around(way[going], step[going])
+        over = overlap(ways, going)
         best = over.argmin(axis=1)
-        better = over[rows, best] < least
-        way = np.where(better[:, None], ways[rows, best], way)
-        least = np.where(better, over[rows, best], least)
-        if not (better & (least > 0.0)).any():
-            step /= 2.0
+        found = over[np.arange(len(going)), best]
+        better = found < least[going]
+        way[going[better]], least[going[better]] = ways[better, best[better]], found[better]
+        step[going[~better]] /= 2.0
     return least
 
 
@@ -177,11 +182,11 @@ def _evenly(count: int) -> Array:
     return np.stack([across * np.cos(angle), across * np.sin(angle), z], axis=1)
 
 
-def _around(way: Array, step: float) -> Array:
-    """Unit vectors (n, 8, 3) about others (n, 3), turned from them by about ``step``."""
+def _around(way: Array, step: Array) -> Array:
+    """Unit vectors (n, 8, 3) about others (n, 3), turned from them by about ``step`` (n,)."""
     least = np.eye(3)[np.abs(way).argmin(axis=1)]
     side = np.cross(way, least)
     side /= np.linalg.norm(side, axis=1, keepdims=True)
     up = np.cross(way, side)
-    out = np.stack([way + step * (c * side + s * up) for c, s in _AROUND], axis=1)
+    out = np.stack([way + step[:, None] * (c * side + s * up) for c, s in _AROUND], axis=1)
     return np.asarray(out / np.linalg.norm(out, axis=2, keepdims=True))
