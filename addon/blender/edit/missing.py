@@ -88,13 +88,20 @@ def why_unmoved(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> 
 
 
 def lost_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
-    """The names of deleted joints on whose bones bodies hang. Their bones tell, which stay: Blender forgets an object
-    that nothing points at."""
+    """The names of deleted joints that held bodies to others which are there, or to the world. Their bones tell, which
+    stay: Blender forgets an object that nothing points at."""
     known = {record_of(obj).source_id for obj in every_part(rig, "JOINT")}
+    carriers = {obj.parent_bone for obj in every_part(rig, "BODY") if obj.parent == rig}
     bones, names = armature_of(rig).bones, dict[str, None]()
     for body in bodies:
         bone = bones.get(body.parent_bone) if body.parent == rig else None
-        if bone is not None and (joint := bone_record(bone).joint) and joint not in known:
+        joint = bone_record(bone).joint if bone is not None else ""
+        if bone is None or not joint or joint in known:
+            continue
+        above = bone.parent
+        while above is not None and bone_record(above).joint == joint:
+            above = above.parent
+        if above is None or above.name in carriers:
             names[bone.name] = None
     return list(names)
 

@@ -124,6 +124,33 @@ def test_a_world_that_came_by_appending_is_not_the_users(blank: Any, tmp_path: P
     assert bpy.context.scene.gravity[2] == pytest.approx(-9.81)
 
 
+@pytest.mark.parametrize("touch", ["object", "steps", "frames"])
+def test_a_world_that_the_user_has_touched_is_not_taken_for_one(
+    blank: Any, tmp_path: Path, capfd: Any, touch: str
+) -> None:
+    import bpy
+
+    path = saved(tmp_path, ready=lambda: imported(found("hexapod.jm")))
+    assert bpy.ops.rigidbody.world_add() == {"FINISHED"}
+    world = bpy.context.scene.rigidbody_world
+    if touch == "object":
+        bpy.ops.mesh.primitive_cube_add()
+        bpy.ops.rigidbody.object_add()
+    elif touch == "steps":
+        world.substeps_per_frame = 11
+    else:
+        world.point_cache.frame_end = 77
+    bpy.ops.wm.append(filepath=f"{path}/Object/Head", directory=f"{path}/Object/", filename="Head")
+    activate()
+    capfd.readouterr()
+    assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
+    said = capfd.readouterr().out
+    assert "gravity (0, 0, -9.81) stays, the model wants (0, 0, -20); set it in Scene properties, Gravity" in said
+    assert "Fit to Model sets them" in said
+    assert bpy.ops.knuckle.clear_physics() == {"FINISHED"}
+    assert bpy.context.scene.rigidbody_world is not None
+
+
 def test_an_armature_that_is_gone_for_good_is_named_and_comes_back_with_its_motion(
     blank: Any, tmp_path: Path, capfd: Any
 ) -> None:
