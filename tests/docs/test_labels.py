@@ -14,8 +14,8 @@ from tests.docs.book import DOCS, name_of, without_code
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 #: Blender's own, on the ways to ours, and the name of our tab.
 BLENDERS = {
-    "Add", "Add-ons", "Edit", "Export", "File", "Get Extensions", "Import", "Install from Disk", "Knuckle",
-    "Preferences",
+    "Add", "Add-ons", "Edit", "Export", "File", "Get Extensions", "Import", "Install from Disk",
+    "Instance Collections", "Knuckle", "Preferences",
 }  # fmt: skip
 #: Joysticks are numbered, and called, as the model has them.
 PATTERNS = re.compile(r"Joystick \d [A-Z]|like this|Kept aside")

@@ -18,7 +18,7 @@ from ..extract import extract
 from ..extract.designs import Designs
 from ..model_parts import file_name, parts, strays
 from .fitting import loose_shapes, lost_joints, misfit
-from .missing import is_armature_gone, scene_of
+from .missing import is_armature_gone, lacks_of, scene_of, why_unmoved
 from .overlapping import overlapping
 from .refit import give_ids, moved_joints
 from .twin_meshes import mesh_differences
@@ -31,6 +31,10 @@ _ROUND = {"sphere", "cylinder", "capsule", "cone", "hemisphere"}
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 #: What the reading of a model says already: the same findings in other words.
 _TOLD_BY_READING = {"mesh-edited", "stranger", "model-scaled", "body-uneven"}
+#: What is no matter of files.
+_NOT_OF_FILES = {"world-gone"}
+#: What a model lacks of which other findings name each part.
+_IN_DETAIL = {"body-gone": "joint-lost", "unmoved": "bones-gone"}
 _MOST_NAMES = 3
 
 
@@ -54,13 +58,21 @@ def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
     """The same of a model that was read: ``mechanism`` is what it is now, with the report of that reading."""
     lost = list(_lost(rig))
     known = {part for finding in lost for part in finding.parts}
-    found = [
+    own = [
         *lost,
         *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
         *overlapping(mechanism), *_scales(rig), *_misfits(rig, mechanism), *_edited(rig, mechanism.report),
         *_moved(rig), *_loose(rig), *_meshes(rig, mechanism.report), *unwritten(rig), *_strays(rig),
     ]  # fmt: skip
+    told = {finding.code for finding in own}
+    found = [*own, *(each for each in _lacking(rig) if _IN_DETAIL.get(each.code) not in told)]
     return sorted(found, key=lambda finding: _ORDER[finding.severity])
+
+
+def _lacking(rig: bpy.types.Object) -> Iterator[Finding]:
+    """What the sidebar says that a model lacks. The check names the parts of some of it, which is then enough."""
+    for lack in lacks_of(rig):
+        yield Finding(lack.code, "warning", lack.told, "model", fix="Rebuild Missing Parts")
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
@@ -68,7 +80,7 @@ def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     report = Report()
     for finding in findings(rig, mechanism):
         where = finding.parts[0] if len(finding.parts) == 1 else ""
-        if finding.code not in _TOLD_BY_READING:
+        if finding.code not in _TOLD_BY_READING | _NOT_OF_FILES:
             (report.info if finding.severity == "info" else report.warn)(finding.code, finding.message, where=where)
     return report
 
@@ -92,9 +104,9 @@ def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
     for known, kind in ((joints, "joint"), (bodies, "body")):
         ids = tuple(part for part in found.missing if part in known)
         if ids:
-            names = name_list((file_name(known[part]) for part in ids), _MOST_NAMES)
+            told = why_unmoved(rig, [known[part] for part in ids])
             yield Finding(
-                "bones-gone", "error", f"The armature has no bone for {names}", kind, ids,  # type: ignore[arg-type]
+                "bones-gone", "error", told, kind, ids,  # type: ignore[arg-type]
                 "Make the bones again", "Rebuild Missing Parts" if kind == "body" else "",
             )  # fmt: skip
     if found.left:

@@ -4,13 +4,14 @@ redraw: it looks at records, and reads no document."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import bpy
 
 from ...model.sides import name_list
-from ..access import armature_settings, record_of, settings
+from ..access import armature_of, armature_settings, bone_record, record_of, settings
 from ..build.folders import is_called
-from ..model_parts import is_foreign, is_orphan_part, parts, parts_by_role
+from ..model_parts import every_part, file_name, is_foreign, is_orphan_part, parts, parts_by_role
 from ..physics.homes import home_of, scene_for
 from ..physics.world import is_of_other_file
 from .needed import FOLDERS, deleted, lacks_end, lost_folders, unmoved
@@ -23,39 +24,86 @@ _MOST_NAMES = 3
 Parts = Mapping[str, list[bpy.types.Object]]
 
 
+@dataclass(frozen=True)
+class Lack:
+    """One thing that a model lacks: a ``code`` as a check has it, and what is told of it."""
+
+    code: str
+    told: str
+
+
 def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
     """What a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at hand.
     What was deleted with all that held it is not among it: that is how a model is made smaller (``needed``)."""
-    return list(_missing(rig, parts_by_role(rig) if every is None else every))
+    return [lack.told for lack in lacks_of(rig, every)]
 
 
-def _missing(rig: bpy.types.Object, every: Parts) -> Iterator[str]:
+def lacks_of(rig: bpy.types.Object, every: Parts | None = None) -> list[Lack]:
+    """The same with the codes that a check has for them."""
+    return list(_lacks(rig, parts_by_role(rig) if every is None else every))
+
+
+def _lacks(rig: bpy.types.Object, every: Parts) -> Iterator[Lack]:
     if record_of(rig).role != "MODEL" or settings(rig).rig is None:
-        yield "What is known of the model as a whole was cleared"
+        yield Lack("facts-gone", "What is known of the model as a whole was cleared")
     top = settings(rig).collection
     if top is None:
-        yield "The collection of the model was deleted"
+        yield Lack("collection-gone", "The collection of the model was deleted")
         return
     if scene_of(top) is None:
-        yield "The collection of the model is in no scene"
+        yield Lack("collection-gone", "The collection of the model is in no scene")
     if is_armature_gone(rig):
-        yield "The armature was deleted"
+        yield Lack("armature-gone", "The armature was deleted")
     bodies, joints = every.get("BODY", []), every.get("JOINT", [])
     gone = lost_ends(bodies, joints)
     if gone:
-        yield f"Deleted, and still held by joints: {gone}"
-    boneless = name_list([obj.name for obj in unmoved(rig, bodies, joints)], _MOST_NAMES)
+        yield Lack("body-gone", f"Deleted, and still held by joints: {gone}")
+    boneless = unmoved(rig, bodies, joints)
     if boneless:
-        yield f"The armature has no bone for {boneless}"
+        yield Lack("unmoved", why_unmoved(rig, boneless))
     folders = lost_folders(rig)
     if folders:
         folders &= {record_of(obj).role for obj in deleted(rig)}
     if folders:
-        yield f"Deleted, with what was in it: collection {name_list(sorted({FOLDERS[role] for role in folders}))}"
+        names = name_list(sorted({FOLDERS[role] for role in folders}))
+        yield Lack("folder-gone", f"Deleted, with what was in it: collection {names}")
     if settings(rig).format and settings(rig).document is None:
-        yield "The text of its file was deleted: exports write a new one, without what only the text knew"
+        yield Lack(
+            "text-gone",
+            "The text of its file was deleted: exports write a new one, without what only the text knew. Rebuild "
+            "Missing Parts looks for it",
+        )
     if has_lost_physics(rig, bodies):
-        yield _lost_physics(rig)
+        yield Lack("world-gone", _lost_physics(rig))
+
+
+def why_unmoved(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
+    """What is wrong with bodies that nothing moves: their joints were deleted, or bones were."""
+    bodies = list(boneless)
+    names = name_list([file_name(obj) for obj in bodies], _MOST_NAMES)
+    lost = name_list(lost_joint_names(rig, bodies), _MOST_NAMES)
+    if lost:
+        return f"Deleted, and nothing else holds {names}: joint {lost}"
+    return f"The armature has no bone for {names}"
+
+
+def lost_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
+    """The names of deleted joints that held bodies to others which are there, or to the world. Their bones tell, which
+    stay: Blender forgets an object that nothing points at."""
+    known = {record_of(obj).source_id for obj in every_part(rig, "JOINT")}
+    carriers = {obj.parent_bone for obj in every_part(rig, "BODY") if obj.parent == rig}
+    bones, names = armature_of(rig).bones, dict[str, None]()
+    for body in bodies:
+        bone = bones.get(body.parent_bone) if body.parent == rig else None
+        joint = bone_record(bone).joint if bone is not None else ""
+        if bone is None or not joint or joint in known:
+            continue
+        above = bone.parent
+        while above is not None and bone_record(above).joint == joint:
+            above = above.parent
+        if above is None or above.name in carriers:
+            names[bone.name] = None
+    return list(names)
 
 
 def is_armature_gone(rig: bpy.types.Object) -> bool:

@@ -3,7 +3,6 @@ of those that remain, and from the document. What remains keeps its place, keys,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import bpy
@@ -13,7 +12,7 @@ from ... import formats
 from ...formats.files import no_garbage_hunts
 from ...model.gait import gait_of
 from ...model.records import Mechanism
-from ...model.report import FormatError, Report
+from ...model.report import FormatError
 from ...model.sides import name_list
 from .. import properties, settling
 from ..access import armature_of, armature_settings, record_of, settings
@@ -39,20 +38,13 @@ from ..physics.simulation import build_physics
 from .fitting import misfit
 from .missing import FILED, has_lost_physics, is_armature_gone, missing, orphans, scene_of, top_of
 from .needed import FOLDERS, Needed, lacks_end, needed
+from .rebuilt import Rebuilt, give_motion, tell_of_left
 from .refit import refit
 from .twins import by_id
 
 _MOST_NAMES = 4
 #: What is taken back first: what hangs on it comes with it.
 _ORDER = ("BODY", "JOINT", "SHAPE", "FRAME", "LIGHT", "LABEL")
-
-
-@dataclass
-class Rebuilt:
-    """What was made anew or taken back, in words, and what is to be said besides."""
-
-    done: list[str] = field(default_factory=list)
-    report: Report = field(default_factory=Report)
 
 
 def adopt(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> bpy.types.Object:
@@ -95,6 +87,7 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
         _require_numbers(rig)
         base = _document(rig, out)
         if not lacks:
+            tell_of_left(rig, base, out)
             return out
         if fresh:
             _facts(rig, base, out)
@@ -111,7 +104,10 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
         refit(rig)  # which also hangs on its bones again what stands elsewhere
     if misfits:
         out.done.append("the bones of the armature")
+    if fresh:
+        give_motion(rig, out)
     _physics(rig, out)
+    tell_of_left(rig, base, out)
     return out
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from mathutils import Quaternion, Vector
 
 from ...model.report import Report
-from ..access import settings
+from ..access import record_of, settings
 from ..model_parts import rigs_in
 from ..properties import KnuckleServoState
 from ..reporting import add_to_report
@@ -22,6 +22,8 @@ from .homes import home_of, simulated_in, why_stopped
 FRAME_RATE = 60
 #: A world that is slower than this stands still.
 _SLOWEST = 1e-6
+#: Substeps, iterations, speed and frames of a world that Blender has just made, and the gravity of a new scene.
+_NEW_WORLD, _NEW_GRAVITY = (10, 10, 1.0, 1, 250), (0.0, 0.0, -9.81)
 
 
 def ensure_world(
@@ -38,14 +40,16 @@ def ensure_world(
     if before.world != _mark_of(scene):  # the model was appended: what it remembers is another file's
         _forget(before)
     world = scene.rigidbody_world
-    if world is None:
-        if before.joined_world:  # the user has deleted it since: what is remembered of it is of no world any more
-            _forget(before)
-        with bpy.context.temp_override(scene=scene):
-            bpy.ops.rigidbody.world_add()
-        world = scene.rigidbody_world
+    came = _came_with_models(scene)
+    if world is None or came:
+        _inherit_lost(scene, rig, others)
+        if world is None:
+            with bpy.context.temp_override(scene=scene):
+                bpy.ops.rigidbody.world_add()
+            world = scene.rigidbody_world
         if not before.made_world:  # else the user has deleted ours, which left its gravity
             before.made_world = True
+            before.made_collection = before.made_constraints = came
             _mark(scene, before)
             before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
@@ -78,6 +82,41 @@ def ensure_world(
     return world
 
 
+def _came_with_models(scene: bpy.types.Scene) -> bool:
+    """Whether a scene's world is there only because models of another file were appended: Blender then makes one as
+    it is when new, and puts their bodies into it. One that somebody set otherwise, or put something into, or gave
+    another gravity, is the user's."""
+    world = scene.rigidbody_world
+    if world is None or not (world.enabled and scene.use_gravity) or world.point_cache.is_baked:
+        return False
+    span = world.point_cache.frame_start, world.point_cache.frame_end
+    if (world.substeps_per_frame, world.solver_iterations, world.time_scale, *span) != _NEW_WORLD:
+        return False
+    if any(abs(a - b) > 1e-5 for a, b in zip(scene.gravity[:], _NEW_GRAVITY, strict=True)):
+        return False
+    held = {obj for folder in (world.collection, world.constraints) if folder is not None for obj in folder.objects}
+    owners = {record_of(obj).model for obj in held}
+    return bool(owners) and all(owner is not None and is_of_other_file(scene, owner) for owner in owners)
+
+
+def _inherit_lost(scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> None:
+    """Of a world that the user has deleted, the model that makes the next one remembers how things were before, if that
+    was ours; how it was fitted, or what a user's own was like, is of no world any more."""
+    own = settings(rig).before
+    for other in dict.fromkeys([rig, *rigs_in(scene), *others]):
+        before = settings(other).before
+        if not _keeps(other, scene):
+            continue
+        if before.joined_world:
+            _forget(before)
+            continue
+        for name in _FITTED:
+            before.property_unset(name)
+        if other != rig:
+            _hand_down(before, own)
+            _forget(before)
+
+
 def _require_editable(scene: bpy.types.Scene) -> None:
     world = scene.rigidbody_world
     for held in (world.collection, world.constraints) if world is not None else ():
@@ -103,7 +142,7 @@ def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 def _gravity_kept(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
     stays, wanted = (", ".join(f"{part:g}" for part in each) for each in (scene.gravity[:], world_gravity(rig)))
-    return f"its gravity ({stays}) stays, the model wants ({wanted})"
+    return f"its gravity ({stays}) stays, the model wants ({wanted}); set it in Scene properties, Gravity"
 
 
 def tell_of_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:

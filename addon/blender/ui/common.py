@@ -12,8 +12,8 @@ from bpy_extras import io_utils
 
 from ...model.report import FormatError, Report
 from ..access import record_of
-from ..edit.missing import lost_models
-from ..model_parts import active_rig, is_foreign, is_newer, original_of, parts, rigs_in
+from ..edit.missing import lost_models, orphans, top_of
+from ..model_parts import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in
 from ..translations import told
 from .local_views import seen_in_local_views
 
@@ -37,21 +37,49 @@ def model_in(context: bpy.types.Context) -> bpy.types.Object | None:
 
 def why_no_model(context: bpy.types.Context) -> str:
     """What to do where no model is meant."""
+    active = context.view_layer.objects.active
+    if is_orphan_part(active) and orphans(context.scene, active):
+        return why_orphans(context.scene, active)
     count = len(list(rigs_in(context.scene)))
     if count:
         return f"Select any part of the mechanism that you mean: the scene holds {count}"
     gone = next(iter(lost_models(context.scene)), None)
     if gone is not None:
         return why_gone(gone)
+    if orphans(context.scene):
+        return why_orphans(context.scene)
+    shown = next((obj for obj in (active, *context.scene.objects) if _shows_model(obj)), None)
+    if shown is not None:
+        return why_instance(shown)
     for scene in bpy.data.scenes:
         if (rig := next(rigs_in(scene), None)) is not None:
             return f"There is no mechanism in scene {context.scene.name!r}: {rig.name!r} is in scene {scene.name!r}"
     return "There is no mechanism in the scene: import one with File > Import > Mechanism"
 
 
-def why_gone(rig: bpy.types.Object) -> str:
-    """What to do where the armature of a model was deleted."""
-    return f"The armature of {rig.name!r} was deleted: Rebuild Missing Parts takes it back"
+def why_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> str:
+    """What to do where the armature of a model is gone for good, and its parts are there."""
+    first = orphans(scene, active)[0]
+    return why_gone(top_of(first, scene) or first)
+
+
+def _shows_model(obj: bpy.types.Object | None) -> bool:
+    """Whether an object is an instance of a collection with a model in it, as Blender's Link makes."""
+    shown = obj.instance_collection if obj is not None and obj.instance_type == "COLLECTION" else None
+    return shown is not None and any(record_of(each).role == "MODEL" for each in shown.all_objects)
+
+
+def why_instance(obj: bpy.types.Object) -> str:
+    """What to do with an instance of a model."""
+    return (
+        f"{obj.name!r} is an instance, which only shows its mechanism: bring that itself, by File > Append, or by "
+        "File > Link with Instance Collections off"
+    )
+
+
+def why_gone(model: bpy.types.Object | bpy.types.Collection) -> str:
+    """What to do where the armature of a model was deleted, which is told by it, its collection or a part."""
+    return f"The armature of {model.name!r} was deleted: Rebuild Missing Parts takes it back"
 
 
 def why_newer(rig: bpy.types.Object) -> str:

@@ -7,6 +7,8 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..access import settings
 from ..animation.loop_drivers import drive_from
+from ..edit.missing import lost_joint_names, why_unmoved
+from ..edit.needed import unmoved
 from ..model_parts import file_name, parts
 from ..physics.homes import is_simulated, simulated_in, why_elsewhere
 from ..physics.leftovers import leftovers, remove_leftovers
@@ -55,6 +57,9 @@ class KNUCKLE_OT_build_physics(NeedsModel):
         bodies = sum(obj.rigid_body is not None for obj in parts(rig, "BODY"))
         joints = sum(empty.rigid_body_constraint is not None for empty in parts(rig, "JOINT"))
         held = f"{counted(bodies, 'rigid body', 'rigid bodies')} and {counted(joints, 'constraint')}"
+        loose = unmoved(rig, parts(rig, "BODY"), parts(rig, "JOINT"))
+        if lost_joint_names(rig, loose):
+            report.warn("unmoved", why_unmoved(rig, loose))
         tell(self, f"Physics built: {held}", report)
         return {"FINISHED"}
 

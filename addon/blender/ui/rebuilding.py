@@ -54,8 +54,13 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
             bpy.ops.object.mode_set(mode="OBJECT")
         try:
             with as_before():
-                rig = _meant(context) or adopt(context.scene, context.view_layer.objects.active)
+                rig = _meant(context)
+                is_new = rig is None
+                if rig is None:
+                    rig = adopt(context.scene, context.view_layer.objects.active)
                 out = rebuild(rig, context.scene, self.everything)
+                if is_new:
+                    out.done.insert(0, "its armature")
         except ERRORS as error:
             return refuse(self, error)
         done = "; ".join(out.done)

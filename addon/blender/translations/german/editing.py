@@ -20,8 +20,22 @@ WORDS: dict[str, str] = {
     "The collection of the model was deleted": "Die Sammlung des Modells wurde gelöscht",
     "The armature was deleted": "Die Armatur wurde gelöscht",
     "Deleted, and still held by joints: {}": "Gelöscht und noch von Gelenken gehalten: {}",
-    "The text of its file was deleted: exports write a new one, without what only the text knew": (
-        "Der Text seiner Datei wurde gelöscht: Exporte schreiben einen neuen, ohne das, was nur der Text wusste"
+    "The text of its file was deleted: exports write a new one, without what only the text knew. Rebuild Missing Parts "
+    "looks for it": (
+        "Der Text seiner Datei wurde gelöscht: Exporte schreiben einen neuen, ohne das, was nur der Text wusste. "
+        "„Fehlende Teile neu bauen“ sucht ihn"
+    ),
+    "Deleted, and nothing else holds {}: joint {}": "Gelöscht, und sonst hält nichts {}: das Gelenk {}",
+    "Deleted, and left away since nothing needs it: {}. Deleted Parts Too takes it back": (
+        "Gelöscht und fort gelassen, weil nichts es braucht: {}. „Auch gelöschte Teile“ holt es zurück"
+    ),
+    "Which motion it played cannot be told: choose one of {}": (
+        "Welche Bewegung es abspielte, ist nicht zu erkennen: eine hiervon wählen: {}"
+    ),
+    "{} is an instance, which only shows its mechanism: bring that itself, by File > Append, or by File > Link with "
+    "Instance Collections off": (
+        "{} ist eine Instanz, die ihren Mechanismus nur zeigt: ihn selbst holen, mit Datei > Anhängen oder mit Datei > "
+        "Verknüpfen ohne „Sammlungen instanziieren“"
     ),
     "The text of its file cannot be read any more: {}": "Der Text seiner Datei ist nicht mehr lesbar: {}",
     "The text of its file was found neither in the .blend nor where it was read from: exports write a new one, "
