@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from ..about import version
-from ..formats.files import must_be_writable
+from ..formats.files import must_be_writable, must_have_folder
 from ..model.report import FormatError
 from .blends import add_demo, add_import
 from .convert import add_convert
@@ -58,10 +58,7 @@ def _check_folders(args: argparse.Namespace) -> None:
     if args.verb == "convert" and args.out_dir is None:
         paths.append(args.files[-1])
     for path in filter(None, paths):
-        if not path.parent.is_dir():
-            raise FormatError(
-                f"there is no folder {str(path.parent)!r}", path=str(path), remedy="Make it first, or name another."
-            )
+        must_have_folder(path)
         if path != STDOUT and getattr(args, "frames", None) is None:  # those of a stage go into a folder
             must_be_writable(path)
 
