@@ -42,7 +42,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         if isinstance(error, FormatError):
             raise
         reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(f"the file cannot be read: {reason}", path=name) from error
+        remedy = "Choose another file."
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            remedy = "Look whether its name and its folder are spelled so."
+        elif isinstance(error, PermissionError):
+            remedy = "Ask its owner to let you read it, or for a copy."
+        raise FormatError(f"the file cannot be read: {reason}", path=name, remedy=remedy) from error
     if not data.lstrip():
         raise FormatError("the file is empty", path=name, remedy="Save it again in the program it came from.")
     return data
@@ -227,9 +232,8 @@ def must_have_folder(path: str | os.PathLike[str]) -> None:
     except ValueError as error:
         raise cannot_write(error, path) from error
     if not is_there:
-        raise FormatError(
-            f"there is no folder {ascii_safe(folder)!r}", path=ascii_safe(path), remedy="Make it first, or name another."
-        )
+        what = f"there is no folder {ascii_safe(folder)!r}"
+        raise FormatError(what, path=ascii_safe(path), remedy="Make it first, or name another.")
 
 
 def _may_write(path: Path) -> bool:

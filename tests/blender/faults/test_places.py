@@ -93,7 +93,9 @@ def test_operators_tell_it_too(blank: Any, tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("path", ["", "q/", "nowhere/"])
-def test_a_path_without_a_file_name_is_told(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_a_path_without_a_file_name_is_told(
+    blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     import bpy
 
     bpy.ops.import_scene.mechanism(filepath=str(put(tmp_path / "flapper.jm")), gait_seconds=0.2)
