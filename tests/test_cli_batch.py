@@ -247,7 +247,12 @@ def test_one_conversion_as_json(tmp_path: Path, capsys: Any) -> None:
 def test_info_of_many_is_a_list_past_the_bad_one(models: Path, capsys: Any) -> None:
     assert run("info", models, "--json") == 1
     told = capsys.readouterr()
-    assert [each["format"] for each in json.loads(told.out)] == ["juice", "skel", "webots", "skel"]
+    each = json.loads(told.out)
+    assert len(each) == 5
+    assert all(Path(record["file"]).is_relative_to(models) for record in each)
+    assert sorted(record["format"] for record in each if "format" in record) == ["juice", "skel", "skel", "webots"]
+    (bad,) = [record for record in each if "format" not in record]
+    assert "bad.skel:2" in bad["message"]
     assert "bad.skel:2" in told.err
 
 
@@ -265,7 +270,50 @@ def test_check_finds_what_is_wrong(models: Path, capsys: Any) -> None:
     assert light["errors"] == 1
     assert "has no mass" in light["findings"][0]["message"]
     assert run("check", heavy) == 1
-    assert f"{heavy}: error: Body " in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert f"{heavy}: error: line 11: Body " in told.out
+    assert (len(told.out.splitlines()), told.err) == (1, "")  # of one file the messages alone
+    assert run("check", models / "bad.skel") == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert len(told.err.splitlines()) == 1
+
+
+def test_check_tells_numbers_that_cannot_be_in_few_words(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "odd.jm"
+    for mass, words in (("-3", "line 11: Body 'Chassis' has a mass of -3"), ("1e300", "of 1 to 2.5e300")):
+        text = HEXAPOD.read_text(encoding="utf-8").replace("<Mass>2.5<", f"<Mass>{mass}<", 1)
+        path.write_text(text, encoding="utf-8")
+        run("check", path)
+        (line,) = capsys.readouterr().out.splitlines()
+        assert words in line
+
+
+def test_missing_meshes_and_an_open_loop_are_told_once_each(tmp_path: Path, capsys: Any) -> None:
+    pumpjack = HEXAPOD.parent.parent / "pumpjack" / "pumpjack.json"
+    alone = tmp_path / "pumpjack.json"
+    alone.write_bytes(pumpjack.read_bytes())
+    assert run("check", alone) == 0
+    told = capsys.readouterr().out
+    for name in ("post", "beam", "crank", "pitman"):
+        assert told.count(f"{name}.obj is not found") == 1
+    assert told.count("tail_bearing") == 1
+    assert "line 277" in told
+    run("info", alone)
+    assert "post.obj is not found" in capsys.readouterr().out
+    run("check", alone, "--meshes", pumpjack.parent)
+    assert "not found" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", [["info", "BAD"], ["convert", "BAD", "OUT"]], ids=lambda line: line[0])
+def test_a_failure_is_json_too(line: list[str], models: Path, tmp_path: Path, capsys: Any) -> None:
+    bad = models / "bad.skel"
+    places = {"BAD": bad, "OUT": tmp_path / "out.jm"}
+    assert run(*(places.get(word, word) for word in line), "--json") == 1
+    told = capsys.readouterr()
+    record = json.loads(told.out)
+    assert record["file"] == str(bad)
+    assert told.err == f"knuckle: {record['message']}\n"
 
 
 # ---------------------------------------------------------------- wrong usage, help

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from ..about import version
-from ..formats.files import must_be_writable
+from ..formats.files import must_be_writable, must_have_folder
 from ..model.report import FormatError
 from .blends import add_demo, add_import
 from .convert import add_convert
@@ -23,11 +23,12 @@ from .film import add_encode, add_render
 from .health import add_self_check
 from .motions import add_animate
 from .runs import add_collect, add_simulate
-from .telling import STDOUT, say_wrong, set_voice
+from .telling import STDOUT, failure, say_json, say_wrong, set_voice
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one verb; returns the exit code."""
+    args = argparse.Namespace()
     try:
         args = _parser().parse_args(list(argv))
         set_voice(args)
@@ -36,18 +37,24 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as stop:  # argparse's own
         return int(stop.code or 0)
     except FormatError as error:
-        say_wrong(str(error))
-        return 1
+        return _failed(args, error.path, str(error))
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        say_wrong(f"{where}{error.strerror or error}")
-        return 1
+        return _failed(args, error.filename, f"{where}{error.strerror or error}")
     except KeyboardInterrupt:
         say_wrong("stopped")
         return 1
+
+
+def _failed(args: argparse.Namespace, file: object, message: str) -> int:
+    """Tell of a failure, with ``--json`` as an object too; ``file`` where it is known which one is to blame."""
+    say_wrong(message)
+    if getattr(args, "json", False):
+        say_json(failure(file or next(iter(getattr(args, "files", ())), ""), message))
+    return 1
 
 
 def _check_folders(args: argparse.Namespace) -> None:
@@ -58,10 +65,7 @@ def _check_folders(args: argparse.Namespace) -> None:
     if args.verb == "convert" and args.out_dir is None:
         paths.append(args.files[-1])
     for path in filter(None, paths):
-        if not path.parent.is_dir():
-            raise FormatError(
-                f"there is no folder {str(path.parent)!r}", path=str(path), remedy="Make it first, or name another."
-            )
+        must_have_folder(path)
         if path != STDOUT and getattr(args, "frames", None) is None:  # those of a stage go into a folder
             must_be_writable(path)
 

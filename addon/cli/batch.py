@@ -70,7 +70,8 @@ def run_tasks(work: Work, tasks: Sequence[Task], processes: int) -> list[Row]:
         results = {row.result for row in found}
         word = next((each for each in ("failed", "done") if each in results), "passed over")
         seconds = sum(row.seconds for row in found)
-        say_progress(done, len(tasks), f"{tasks[done - 1].file}: {word}, {seconds:.1f} s")
+        if len(tasks) > 1:
+            say_progress(done, len(tasks), f"{tasks[done - 1].file}: {word}, {seconds:.1f} s")
     return rows
 
 

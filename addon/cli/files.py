@@ -7,8 +7,10 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from .. import formats
+from ..formats.mesh_files import tell_missing
 from ..model.check import check
 from ..model.describe import describe, summary
 from ..model.records import Mechanism, Motion, Source
@@ -17,7 +19,7 @@ from ..model.validate import Finding, validate
 from .arguments import Verbs, add_verb, count, json_option, mesh_option
 from .batch import Row, Task, run_tasks
 from .sources import expand
-from .telling import counted, say_json, say_result, say_wrong, table
+from .telling import counted, failure, say_json, say_result, say_wrong, table
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -35,20 +37,23 @@ def add_info(verbs: Verbs) -> None:
 
 def _info(args: argparse.Namespace) -> int:
     inputs = expand(args.files)
-    told, code = [], 0
+    told: list[dict[str, Any]] = []
+    code = 0
     for each in inputs:
         try:
             mechanism = _read(each.path, args.meshes)
         except FormatError as error:
             say_wrong(str(error))
+            told.append(failure(each.path, str(error)))
             code = 1
             continue
         if args.json:
-            told.append(describe(mechanism))
+            name = {"file": str(each.path)} if len(inputs) > 1 else {}
+            told.append(name | describe(mechanism))
             continue
         text = summary(mechanism)
         say_result(f"{each.path}\n{text}\n" if len(inputs) > 1 else text)
-    if args.json and (told or len(inputs) > 1):
+    if args.json:
         say_json(told if len(inputs) > 1 else told[0])
     return code
 
@@ -61,6 +66,7 @@ def _read(path: Path, mesh_folders: list[str]) -> Mechanism:
         return Mechanism(path.stem, motions=motions, source=source, report=report)
     mechanism = formats.load(path)
     formats.complete_masses(mechanism, mechanism.report, mesh_folders)
+    tell_missing(mechanism, mechanism.report, mesh_folders)
     return mechanism
 
 
@@ -107,11 +113,27 @@ def check_file(args: argparse.Namespace) -> list[Row]:
     if mechanism.motions and not (mechanism.bodies or mechanism.joints):
         found = [*_as_findings(read), *(each for motion in mechanism.motions for each in _jumps(motion))]
     else:
-        found = [*validate(mechanism), *_as_findings(read)]
+        found = _told_once(mechanism, read)
     found.sort(key=lambda each: _SEVERITIES.index(each.severity))
     counts = {f"{name}s": sum(each.severity == name for each in found) for name in ("error", "warning")}
     counts["notes"] = len(found) - sum(counts.values())
     return [Row(args.file, facts={**counts, "findings": [asdict(each) for each in found]})]
+
+
+#: What a reader warns of and the validator has a finding of as well, and that finding's code.
+_TWICE = {"loop": "loop-open", "negative-mass": "no-mass"}
+
+
+def _told_once(mechanism: Mechanism, read: list[Entry]) -> list[Finding]:
+    """The findings on a model, with their lines; of what a reader tells too, the finding alone."""
+    lines = {("body", body.id): body.line for body in mechanism.bodies}
+    lines |= {("joint", joint.id): joint.line for joint in mechanism.joints}
+    found, said = [], set()
+    for each in validate(mechanism):
+        line = lines.get((each.kind, each.parts[0])) if each.parts else None
+        said.add((each.code, line))
+        found.append(replace(each, message=f"line {line}: {each.message}") if line else each)
+    return found + _as_findings(entry for entry in read if (_TWICE.get(entry.code), entry.line) not in said)
 
 
 def _as_findings(entries: Iterable[Entry]) -> list[Finding]:
@@ -133,6 +155,10 @@ def _tell_findings(rows: list[Row], seconds: float) -> None:
         for each in row.facts.get("findings", ()):
             fix = f" ({each['fix']})" if each["fix"] else ""
             say_result(f"{row.file}: {each['severity']}: {each['message']}{fix}")
+    if len(rows) == 1:
+        if rows[0].facts and not rows[0].facts["findings"]:
+            say_result(f"{rows[0].file}: nothing is wrong")
+        return
     cells = []
     for row in rows:
         counts = [str(row.facts[name]) for name in ("errors", "warnings", "notes")] if row.facts else ["", "", ""]

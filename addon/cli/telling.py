@@ -78,6 +78,11 @@ def say_wrong(text: str) -> None:
     print(f"knuckle: {text}", file=sys.stderr, flush=True)
 
 
+def failure(file: object, message: str) -> dict[str, str]:
+    """What ``--json`` prints of a file that nothing could be done with."""
+    return {"file": str(file), "message": message}
+
+
 def say_report(report: Report | None) -> None:
     for entry in report.entries if report is not None else ():
         say(str(entry))

@@ -19,7 +19,7 @@ from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_b
 from .mesh_boxes import complete_masses, lacks_masses
 from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
-from .overflows import refuse_overflows, refuse_wild_inertia
+from .overflows import refuse_overflows, refuse_wild_inertia, tell_negative_masses
 from .xml import line_of
 
 
@@ -113,6 +113,7 @@ def loads(data: bytes, path: str = "") -> Mechanism:
         with np.errstate(all="ignore"):
             mechanism = row.load(opened)
         refuse_overflows(mechanism, path)
+        tell_negative_masses(mechanism)
         mechanism.source.encoding = opened.encoding
         return mechanism
 

@@ -42,7 +42,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         if isinstance(error, FormatError):
             raise
         reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(f"the file cannot be read: {reason}", path=name) from error
+        remedy = "Choose another file."
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            remedy = "Look whether its name and its folder are spelled so."
+        elif isinstance(error, PermissionError):
+            remedy = "Ask its owner to let you read it, or for a copy."
+        raise FormatError(f"the file cannot be read: {reason}", path=name, remedy=remedy) from error
     if not data.lstrip():
         raise FormatError("the file is empty", path=name, remedy="Save it again in the program it came from.")
     return data
@@ -167,6 +172,7 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
     and the old file whole; who writes there an hour later removes it. ``ending``: what else its name ends with.
     FormatError for what the disk will not have."""
     must_be_writable(path)
+    must_have_folder(path)
     target = Path(os.path.realpath(os.fspath(path)))
     temporary = None
     try:
@@ -193,18 +199,41 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
 
 
 def must_be_writable(path: str | os.PathLike[str]) -> None:
-    """FormatError where it can be seen that a file cannot be written: also for those who look before long work."""
+    """FormatError where it can be seen that a file cannot be written: also for those who look before long work. The
+    folder may be made meanwhile: see ``must_have_folder``."""
+    name = os.fspath(path)
+    if not os.path.basename(name):
+        what = "this names a folder, not a file" if name else "there is no file name"
+        raise FormatError(what, path=name, remedy="Give a file name.")
     try:
-        target = Path(os.path.realpath(os.fspath(path)))
+        target = Path(os.path.realpath(name))
         is_folder, is_there, folder_is_there = target.is_dir(), target.exists(), target.parent.is_dir()
+        is_file = target.is_file()
     except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
         raise cannot_write(error, path) from error
     if is_folder:
         raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    if is_there and not is_file:  # a file in its place would be the end of it
+        raise FormatError(
+            "this is a pipe or a device, not a file", path=str(path),
+            remedy="Give a file name; where a command can write to standard output, - stands for that.",
+        )  # fmt: skip
     if is_there and not _may_write(target):  # to put another in its place asks for the folder alone
         raise cannot_write(PermissionError(errno.EACCES, "it is read-only"), path)
     if folder_is_there and not _may_write(target.parent):
         raise cannot_write(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+
+
+def must_have_folder(path: str | os.PathLike[str]) -> None:
+    """FormatError where the folder that a file is to be written into is not there."""
+    folder = os.path.dirname(os.fspath(path))
+    try:
+        is_there = os.path.isdir(folder or os.curdir)
+    except ValueError as error:
+        raise cannot_write(error, path) from error
+    if not is_there:
+        what = f"there is no folder {ascii_safe(folder)!r}"
+        raise FormatError(what, path=ascii_safe(path), remedy="Make it first, or name another.")
 
 
 def _may_write(path: Path) -> bool:
@@ -288,6 +317,8 @@ def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> F
 def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
     number = getattr(error, "errno", None)
     reason = getattr(error, "strerror", None) or str(error)
+    if number == errno.ENOENT and os.path.isdir(os.path.dirname(os.fspath(path)) or os.curdir):
+        number = errno.EACCES  # as /proc says of a folder that is there and takes no files
     remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
     return FormatError(f"{what}: {reason}", path=ascii_safe(path), remedy=remedy)
 

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from ..model.report import FormatError
+from ..model.records import Mechanism
+from ..model.report import FormatError, Report
 
 REMEDY = (
     "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders "
@@ -41,6 +42,22 @@ class MeshTrouble(FormatError):
         if not self.tried:
             return super().__str__()
         return f"{self.message.rstrip('.')}. Looked for: {', '.join(self.tried)}. {self.remedy}".rstrip()
+
+
+#: Of bodies in a line of the report.
+_MOST_NAMES = 3
+
+
+def told_of_mesh(name: str, is_seen: bool, trouble: MeshTrouble, bodies: Iterable[str]) -> tuple[str, str]:
+    """The code and the words of the report for a mesh that is not to be had, with the name that the model gives it."""
+    text = str(trouble)
+    text = text if name and name in text else f"{name}: {text}"
+    names = [*bodies]
+    who = ", ".join(names[:_MOST_NAMES])
+    who += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    if is_seen:
+        return f"mesh-{trouble.code}", f"a box stands for the mesh of {who}: {text}"
+    return f"collision-mesh-{trouble.code}", f"nothing collides in place of the collision mesh of {who}: {text}"
 
 
 @contextmanager
@@ -240,3 +257,20 @@ def _any_case(place: Path, rooms: Rooms) -> Path | None:
             return step if step == place else None
         here = step
     return _exact(here, rooms)
+
+
+def tell_missing(mechanism: Mechanism, report: Report, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Warn of the mesh files of a model that are not where they may be read, in the words of an import. ``folders`` as
+    in ``find_mesh``."""
+    folders = tuple(folders)
+    bodies: dict[tuple[str, bool, tuple[str, ...]], dict[str, None]] = {}
+    for body in mechanism.bodies:
+        for shape in body.shapes:
+            if shape.mesh:
+                key = shape.mesh, shape.visual, tuple(shape.extra.get("include") or ())
+                bodies.setdefault(key, {})[body.name] = None
+    for (name, is_seen, include), names in bodies.items():
+        try:
+            find_mesh(name, mechanism.source.path, include, folders)
+        except MeshTrouble as trouble:
+            report.warn(*told_of_mesh(name, is_seen, trouble, names))

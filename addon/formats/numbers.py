@@ -38,6 +38,15 @@ def read_many(text: str) -> Array | None:
     return found if sound else None
 
 
+#: A number with a decimal comma, as it is written by hand in many countries.
+_WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def remedy_for(word: str, otherwise: str) -> str:
+    """What to do about a word that is no number: write a point for a decimal comma, or else ``otherwise``."""
+    return f"Use a point: {word.replace(',', '.')}." if _WITH_COMMA.fullmatch(word) else otherwise
+
+
 def shortest(number: float) -> str:
     """The shortest text that reads back as the same number; whole numbers without a point."""
     return repr(number).removesuffix(".0")

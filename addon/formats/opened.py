@@ -127,6 +127,8 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
         root, sound = xml.parse(text, path, report, texts)
     except FormatError:
         what = FOREIGN_ROOTS.get(first_tag(text)) or _plain_kind(text)
+        if what is None and tables.is_table(text):
+            what = "a table without a column of times"
         if what is not None:
             raise not_ours(what, path) from None
         raise
@@ -185,7 +187,11 @@ def json_kind(node: jsontext.Node) -> str:
         return known
     if not isinstance(node.value, dict):
         return "JSON, but no object"
-    return f"JSON of a kind that is not known, with {', '.join(sorted(keys)[:4]) or 'nothing'} at its top"
+    return f"JSON of a kind that is not known, with {', '.join(map(_quoted, sorted(keys)[:4])) or 'nothing'} at its top"
+
+
+def _quoted(key: str) -> str:
+    return f'"{key if len(key) <= 40 else key[:40] + "..."}"'
 
 
 def first_tag(text: str) -> str:
@@ -196,4 +202,5 @@ def first_tag(text: str) -> str:
 
 def not_ours(what: str, path: str, line: int | None = None, where: str = "", remedy: str = "") -> FormatError:
     """The refusal of a file that is something else."""
+    remedy = remedy or "Choose a model or a motion file."
     return FormatError(f"this is {what}, which cannot be read here", path=path, line=line, where=where, remedy=remedy)

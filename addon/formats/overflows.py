@@ -1,4 +1,5 @@
-"""Each number of a file is finite, but what is made of them need not be: sizes near 1e308 have no volume."""
+"""Numbers that no body can have. Each number of a file is finite, but what is made of them need not be: sizes near
+1e308 have no volume. And a mass may be below nothing."""
 
 from __future__ import annotations
 
@@ -35,6 +36,14 @@ def _refuse(bodies: Sequence[Body], path: str) -> None:
         what = next((name for name, each in made.items() if each is not None and not np.isfinite(each).all()), None)
         if what is not None:
             raise _beyond(what, body, path)
+
+
+def tell_negative_masses(mechanism: Mechanism) -> None:
+    """Warn of bodies with a mass that no body has."""
+    for body in mechanism.bodies:
+        if body.mass < 0.0:
+            told = f"body '{body.name}' has a negative mass, {body.mass:g}"
+            mechanism.report.warn("negative-mass", told, body.line)
 
 
 def refuse_wild_inertia(mechanism: Mechanism) -> None:

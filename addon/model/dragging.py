@@ -8,6 +8,7 @@ import numpy as np
 
 from .marks import Degrees
 from .records import Array
+from .spelling import plain
 
 _EDGE_ON = 0.15  # a dial that is seen at less than this (a sine) is dragged along its rim
 
@@ -58,4 +59,4 @@ def kept_apart(value: float, other: float | None, is_upper: bool) -> float:
 
 def value_text(value: float, turns: bool) -> str:
     """A value as people read it: degrees, or units of length."""
-    return f"{math.degrees(value):.1f}°" if turns else f"{value:.4g}"
+    return f"{plain(math.degrees(value), 1)}°" if turns else f"{value:.4g}"

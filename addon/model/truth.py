@@ -15,6 +15,7 @@ import numpy as np
 from .kinematics import joint_coordinates, joint_motion
 from .records import DOF_SIZE, Array, Dof, Joint
 from .rotations import inverse, rotation_matrix, rotation_vector
+from .spelling import plain
 from .stops import beyond, stops_of
 
 #: How many joints are named as the worst.
@@ -376,4 +377,4 @@ def _amount(value: float, turns: bool) -> str:
 
 def _short(value: float) -> str:
     """Two digits, and no powers of ten for what is large."""
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+    return plain(value) if value >= 9.95 else f"{value:.2g}"

@@ -15,6 +15,7 @@ from .loops import chord_errors
 from .one_sided import all_asymmetries
 from .records import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
 from .sides import name_list, sides_of
+from .spelling import plain
 
 Kind = Literal["body", "joint", "model", "object"]
 #: Beyond this ratio of masses between jointed bodies, solvers have a hard time.
@@ -49,10 +50,10 @@ def validate(mechanism: Mechanism) -> list[Finding]:
 def _masses(mechanism: Mechanism) -> Iterator[Finding]:
     for body in mechanism.bodies:
         if body.active and not body.immobile and not body.mass > _NO_MASS:
-            yield Finding(
-                "no-mass", "error", f"Body {body.name!r} has no mass: physics cannot move it", "body", (body.id,),
-                "Weigh it by its volume",
-            )  # fmt: skip
+            told = f"Body {body.name!r} has no mass: physics cannot move it"
+            if body.mass < -_NO_MASS:
+                told = f"Body {body.name!r} has a mass of {body.mass:g}: physics cannot move it"
+            yield Finding("no-mass", "error", told, "body", (body.id,), "Weigh it by its volume")
         elif body.inertia is not None and least_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
             yield Finding(
                 "bad-inertia", "error", f"The moments of inertia of {body.name!r} are of no body", "body", (body.id,)
@@ -72,7 +73,7 @@ def _ratios(mechanism: Mechanism) -> Iterator[Finding]:
         yield Finding(
             "mass-ratio", "warning",
             f"{count} joints hold masses of more than 1 to {_MASS_RATIO:.0f} together; {worst[1].name!r} of 1 to "
-            f"{worst[0]:.0f}", "joint", (worst[1].id,),
+            f"{plain(worst[0])}", "joint", (worst[1].id,),
         )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def model(bodies: str, joints: str = "") -> str:
 
 
 def test_there_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="nothing.jm: the file cannot be read: No such file"):
+    with pytest.raises(FormatError, match="nothing.jm: the file cannot be read: No such file.*Look whether"):
         formats.load(tmp_path / "nothing.jm")
 
 
@@ -59,10 +60,39 @@ def test_an_empty_file(data: bytes, tmp_path: Path) -> None:
     assert "the file is empty" in str(refusal(data))
 
 
-@pytest.mark.parametrize("data", ["hello", "v 0 0 0\nv 1 0 0\n", "name,mass\n1,2\n", "&lt;Model&gt;"])
+@pytest.mark.parametrize("data", ["hello", "v 0 0 0\nv 1 0 0\n", "&lt;Model&gt;"])
 def test_what_is_not_xml(data: str) -> None:
     error = refusal(data)
     assert (error.line, error.message) == (1, "this is not XML")
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"name,mass\n1,2\n", "a table without a column of times"),
+        (b"\x89PNG\r\n", "a picture"),
+        (b"\x01\x00\x02abc", "a binary file"),
+        (b'{"a": 1}', 'JSON of a kind that is not known, with "a" at its top'),
+    ],
+)
+def test_what_is_something_else_says_what_to_do(data: bytes, what: str) -> None:
+    error = refusal(data)
+    assert error.message == f"this is {what}, which cannot be read here"
+    assert "model" in error.remedy
+
+
+@pytest.mark.parametrize("ending", [".jm", ".json", ".skel", ".xml"])
+def test_a_negative_mass_is_told_with_its_value_and_line(ending: str, tmp_path: Path) -> None:
+    sound = formats.loads(model("<Body><ID>1</ID><Name>A</Name><Mass>3</Mass><Shape>1</Shape></Body>").encode())
+    path = tmp_path / f"model{ending}"
+    formats.save(sound, path, "x_xy" if ending == ".xml" else None)
+    text = path.read_text()
+    changed = re.sub(r"(<Mass>|<mass>|mass=\"|\"mass\": )3(?:\.0)?\b", r"\g<1>-3", text, count=1)
+    assert changed != text
+    path.write_text(changed)
+    (entry,) = [each for each in formats.load(path).report.entries if each.code == "negative-mass"]
+    assert (entry.severity, entry.message) == ("warning", "body 'A' has a negative mass, -3")
+    assert entry.line
 
 
 def test_a_truncated_file_says_where_it_ends() -> None:
@@ -96,8 +126,9 @@ NUMBERS = ["abc", "1,5", "nan", "-inf", "1e999", "1.#QNAN", "1_000", "٣", "0x10
 def test_a_number_that_is_none(text: str) -> None:
     error = refusal(model(f"<Body>\n<ID>1</ID>\n<Mass>{text}</Mass></Body>"))
     assert (error.line, error.where) == (5, "Model/Bodies/Body/Mass")
-    assert f"'{text}' is not a finite number" in error.message
-    assert "0.25" in error.remedy
+    endless = text in {"nan", "-inf", "1e999"}
+    assert error.message == f"'{text}' is not a {'finite ' if endless else ''}number"
+    assert error.remedy == ("Use a point: 1.5." if text == "1,5" else "Write a decimal number such as 0.25.")
     error = refusal(model(f"<Body><ID>1</ID></Body>\n<Body><ID>2</ID><Position><X>{text}</X></Position></Body>"))
     assert (error.line, error.where) == (4, "Model/Bodies/Body[2]/Position/X")
 

@@ -123,7 +123,6 @@ MENDED = [  # path, value, the code of the entry that says so, how many steps up
     ("assemblies/0/bodies/0/name", "", "repaired-name", 1),
     ("assemblies/0/bodies/1/name", "x:y", "reserved-name", 1),
     ("assemblies/0/bodies/1/name", "fixed", "reserved-name", 1),
-    ("assemblies/0/bodies/0/mass", -1, "negative-mass", 0),
     ("assemblies/0/bodies/0/frames/0/name", "origin", "reserved-name", 1),
     ("assemblies/0/bodies/0/frames/0/R", [[1, 0, 0], [0, 1, 0], [0, 0.01, 1]], "repaired-rotation", 0),
     ("assemblies/0/bodies/0/frames/0/R", [[1, 0, 0], [0, 1, 0], [0, 0, -1]], "mirrored-rotation", 0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...formats.collada import read_collada
 from ...formats.mesh_boxes import kind_of
-from ...formats.mesh_files import MeshTrouble, find_mesh
+from ...formats.mesh_files import MeshTrouble, find_mesh, told_of_mesh
 from ...formats.ply import check_ply
 from ...model.records import Body, Mechanism, Shape
 from ...model.report import Report
@@ -20,8 +20,6 @@ from .. import preferences
 from ..datablocks import latest, made_since
 from .collada_mesh import collada_mesh
 from .importers import KINDS, Importers
-
-_MOST_NAMES = 3  # of bodies in a line of the report
 
 
 class MeshFiles:
@@ -79,7 +77,7 @@ class MeshFiles:
     def close(self, discard: bool = False) -> None:
         """Tell what could not be read, and remove the meshes that nothing uses; ``discard``: all of them."""
         for (name, is_seen), (trouble, bodies) in self._troubles.items():
-            self._report.warn(*_told(name, is_seen, trouble, bodies))
+            self._report.warn(*told_of_mesh(name, is_seen, trouble, bodies))
         self._troubles.clear()
         self._read.clear()
         made = [block for block in self._made if _is_there(block)]
@@ -132,18 +130,6 @@ class MeshFiles:
             check_ply(path)
             return self._importers.ply(path)
         return self._importers.stl(path)
-
-
-def _told(name: str, is_seen: bool, trouble: MeshTrouble, bodies: Iterable[str]) -> tuple[str, str]:
-    """The code and the words of the report for a mesh, with the name that the model gives it."""
-    text = str(trouble)
-    text = text if name and name in text else f"{name}: {text}"
-    names = [*bodies]
-    who = ", ".join(names[:_MOST_NAMES])
-    who += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    if is_seen:
-        return f"mesh-{trouble.code}", f"a box stands for the mesh of {who}: {text}"
-    return f"collision-mesh-{trouble.code}", f"nothing collides in place of the collision mesh of {who}: {text}"
 
 
 def _first_line(error: Exception) -> str:

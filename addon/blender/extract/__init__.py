@@ -123,7 +123,7 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
     user put there, a scale of the whole."""
     scale = rig.matrix_world.to_scale()
     if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
-        told = f"{rig.name!r} is scaled as a whole; the file keeps its own size: Object > Apply > Scale has it written"
+        told = f"{rig.name!r} is scaled as a whole; the file keeps its own size: Alt+S clears the scale"
         report.warn("scaled-model", told)
     for obj in collection.all_objects:
         if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":

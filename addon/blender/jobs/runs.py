@@ -14,6 +14,7 @@ from ... import formats
 from ...formats.xmdi import FRAME_SECONDS
 from ...model.figures import Figures, figures_of
 from ...model.report import Report
+from ...model.spelling import plain
 from ...model.truth import judge
 from ..access import record_of, settings
 from ..animation.gait import live_gait
@@ -53,7 +54,7 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
     seconds = (len(path) - 1) / frame_rate(scene)
     report.info(
         "run",
-        f"{bodies[heaviest].name} travelled ({travel[0]:.2f}, {travel[1]:.2f}, {travel[2]:.2f}) in {seconds:g} s; "
+        f"{bodies[heaviest].name} travelled ({', '.join(plain(each, 2) for each in travel)}) in {seconds:g} s; "
         f"the worst pivot gap was {recording.worst_gap():.3g}",
     )
     tell_truth(rig, report)

@@ -9,6 +9,7 @@ import bpy
 from ...model.records import Mechanism
 from ...model.report import Report
 from ...model.sides import name_list
+from ...model.spelling import plain
 from ..access import record_of
 from ..glimpses import joint_of
 from ..joint_properties import KnuckleJoint
@@ -109,7 +110,7 @@ def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:
         report.warn(
             "mass-ratio",
             f"Joints between bodies of very different mass come apart under physics: {len(off)} here join masses of "
-            f"more than 1 to {_MASS_RATIO}, the worst of 1 to {ratio:.0f}",
+            f"more than 1 to {_MASS_RATIO}, the worst of 1 to {plain(ratio)}",
             where=empty.name,
         )
 

@@ -21,6 +21,7 @@ from ...model.kinematics import joint_motion
 from ...model.records import DOF_SIZE, Array
 from ...model.report import Report
 from ...model.rotations import inverse, rotation_matrix, rotation_vector
+from ...model.spelling import plain
 from ..access import record_of, settings
 from ..glimpses import joint_of
 from ..joint_properties import KnuckleDof, KnuckleJoint, KnuckleMotor
@@ -127,7 +128,7 @@ class Throws:
                 "starts-inexact",
                 "Joints are given their first speeds in two frames, in which springs and dampers as strong as theirs "
                 "do not act as they should: they go too far or not far enough"
-                + (f", this one by {100.0 * _FARTHER * springs:.0f} per cent" if springs == most else "")
+                + (f", this one by {plain(100.0 * _FARTHER * springs)} per cent" if springs == most else "")
                 + ". More frames per second make that less",
                 where=where,
             )

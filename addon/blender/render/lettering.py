@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from ...model.marks import Degrees
+from ...model.spelling import plain
 from .readings import Readings
 
 INK, PALE, ACCENT, BEYOND = (255, 255, 255, 255), (255, 255, 255, 150), (255, 184, 40, 255), (255, 70, 60, 255)
@@ -156,8 +157,8 @@ def value_text(now: Degrees, row: int) -> str:
     if not np.isfinite(value):
         return "–"
     if now.turns[row]:
-        return f"{round(float(np.degrees(value)), 1) + 0.0:.1f}°"
-    return f"{round(value, 3) + 0.0:.3f}"
+        return f"{plain(round(float(np.degrees(value)), 1) + 0.0, 1)}°"
+    return plain(round(value, 3) + 0.0, 3)
 
 
 def shortened(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -217,8 +218,8 @@ def glob_of(extensions: Iterable[str]) -> str:
 
 
 def with_extension(path: str, extensions: Sequence[str]) -> str:
-    """The path, with the first extension added where it ends in none of them."""
-    return path if Path(path).suffix.lower() in extensions or not Path(path).name else path + extensions[0]
+    """The path, with the first extension added where it ends in none of them. A path that names no file stays so."""
+    return path if Path(path).suffix.lower() in extensions or not os.path.basename(path) else path + extensions[0]
 
 
 def keep_extension(operator: Any, extensions: Sequence[str]) -> bool:

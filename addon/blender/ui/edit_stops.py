@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
+from ...model.dragging import value_text
 from ..access import record_of, settings
 from ..animation.curves import action_of
 from ..edit.stops import ENDS, Coordinate, counts_angles, stops_from_motion, stops_from_pose, switch_stops
@@ -203,7 +203,7 @@ class KNUCKLE_OT_sweep(NeedsJoints):
 
 def reading(each: Coordinate, value: float) -> str:
     """A value in the units that people read: degrees, or lengths."""
-    return f"{math.degrees(value):.1f}°" if counts_angles(each) else f"{value:.4g}"
+    return value_text(value, counts_angles(each))
 
 
 CLASSES = (KNUCKLE_OT_set_stops, KNUCKLE_OT_switch_stops, KNUCKLE_OT_sweep)

@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
+from ...model.spelling import plain
 from ..access import armature_of, armature_settings
 from ..animation import check
 from ..animation.actions import active_action, let_play
@@ -201,7 +202,7 @@ def _number(row: Row, value: float | None) -> str:
         return f"{value:.3g}"
     degrees = math.degrees(value)
     if abs(degrees) >= 1e4:
-        return f"{degrees / 1e3:.0f}k°"
+        return f"{plain(degrees / 1e3)}k°"
     return f"{degrees:.{0 if abs(degrees) >= 100 else 1}f}°"
 
 

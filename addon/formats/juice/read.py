@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,6 +12,7 @@ from lxml import etree
 
 from ...model.report import FormatError, Report
 from ..given import Given
+from ..numbers import remedy_for
 from ..xml import Standing, line_of, where_is
 from .table import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Table, possible_ids
 
@@ -92,13 +94,15 @@ class Reader:
                 where_is(element),
             )
             return item.default
+        kind = item.kind.name
+        remedy = _EXAMPLE.get(kind, "")
+        article = "an" if kind == "ID" else "a finite" if kind == "number" and _is_endless(text) else "a"
         raise FormatError(
-            f"'{shown}' is not {'an' if item.kind.name == 'ID' else 'a finite' if item.kind.name == 'number' else 'a'}"
-            f" {item.kind.name}",
+            f"'{shown}' is not {article} {kind}",
             path=self.path,
             line=line_of(element),
             where=where_is(element),
-            remedy=_EXAMPLE.get(item.kind.name, ""),
+            remedy=remedy_for(text.strip(), remedy) if kind == "number" else remedy,
         )
 
     def tell_defaults(self) -> None:
@@ -106,6 +110,14 @@ class Reader:
         for (tag, path), count in self.missing.items():
             plural = "" if count == 1 else f" in {count} elements"
             self.report.info("default-used", f"{tag} has no {path}{plural}; the program's default is taken")
+
+
+def _is_endless(text: str) -> bool:
+    """Whether a text is a number, though one that no length or mass can be."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def flattened(element: etree._Element) -> dict[str, etree._Element]:

@@ -117,8 +117,6 @@ class _Builder:
             xx, yy, zz, xy, yz, zx = (float(row[name]) for name in MOMENTS)
             body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
             self._tell_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
-        if body.mass < 0:
-            self.reader.warn("negative-mass", f"{placed.label} has a negative mass", placed.at("mass"))
         body.extra = {
             key: row[key] for key in ("definition", "geometry", "collision_geometry") if row[key] not in (None, "")
         }

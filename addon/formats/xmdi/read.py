@@ -19,7 +19,7 @@ from lxml import etree
 from ...model.records import Array, Motion, Source, Trajectory
 from ...model.report import MOST_OF_A_KIND, FormatError, Report
 from .. import xml
-from ..numbers import DECIMAL, read_many
+from ..numbers import DECIMAL, read_many, remedy_for
 from ..remembered import remember
 from ..xml import Spans
 
@@ -229,7 +229,7 @@ class Reader:
             if not math.isfinite(value):
                 error = self._error(
                     f"{_short(match[0])!r} is not a number", element,
-                    "Write numbers like -0.7 with spaces between them.",
+                    remedy_for(match[0], "Write numbers like -0.7 with spaces between them."),
                 )  # fmt: skip
                 error.line = (error.line or 1) + text.count("\n", 0, match.start())
                 raise error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,15 @@ PLACES = {
     "beneath a file": ("flapper.jm/x.skel", "no folder"),
     "in no folder": ("nowhere/x.skel", "no folder"),
     "too long a name": ("x" * 300 + ".skel", "too long"),
-    "where nobody writes": ("/proc/x.skel", "cannot be written"),
+    "where nobody writes": ("/proc/x.skel", "a folder that you may write to"),
+    "a pipe": ("pipe.skel", "this is a pipe or a device"),
 }
+
+
+def occupy(folder: Path) -> None:
+    """Lay what is in the way into a folder."""
+    (folder / "folder.skel").mkdir()
+    os.mkfifo(folder / "pipe.skel")
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -56,7 +64,7 @@ def test_a_place_that_cannot_be_written_to_is_told(
         pytest.skip("there is no /proc")
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "flapper.jm")
-    (tmp_path / "folder.skel").mkdir()
+    occupy(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     assert main(["convert", "flapper.jm", name]) == 1
     told = capsys.readouterr().err
@@ -64,19 +72,37 @@ def test_a_place_that_cannot_be_written_to_is_told(
     assert name[:20] in told
     assert len(told.splitlines()) <= 2, "one line, with what to do"
     assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "pipe.skel").is_fifo()
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_operators_tell_it_too(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     import bpy
 
-    name = PLACES[place][0]
+    name, reason = PLACES[place]
     if name.startswith("/proc") and not Path("/proc/self").exists():
         pytest.skip("there is no /proc")
     bpy.ops.import_scene.mechanism(filepath=str(put(tmp_path / "flapper.jm")), gait_seconds=0.2)
-    (tmp_path / "folder.skel").mkdir()
+    occupy(tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(RuntimeError, match=r"(?i)folder|written|long") as refusal:
+    with pytest.raises(RuntimeError, match=reason) as refusal:
         bpy.ops.export_scene.mechanism(filepath=str(tmp_path / name), format="skel")
     assert "Traceback" not in str(refusal.value)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "pipe.skel").is_fifo()
+
+
+@pytest.mark.parametrize("path", ["", "q/", "nowhere/"])
+def test_a_path_without_a_file_name_is_told(
+    blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    import bpy
+
+    bpy.ops.import_scene.mechanism(filepath=str(put(tmp_path / "flapper.jm")), gait_seconds=0.2)
+    (tmp_path / "q").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.chdir(tmp_path)
+    for write in (bpy.ops.export_scene.mechanism, bpy.ops.export_anim.servo_motion):
+        with pytest.raises(RuntimeError, match="Give a file name"):
+            write(filepath=f"{tmp_path}/{path}" if path else "")
     assert sorted(tmp_path.rglob("*")) == before

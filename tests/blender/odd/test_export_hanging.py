@@ -82,7 +82,7 @@ def test_a_scale_of_the_whole_is_told_with_what_to_do(blank: Any, tmp_path: Path
     rig = brought("skel")
     act(rig)
     bpy.context.view_layer.update()
-    assert "Object > Apply > Scale" in told(rig)["scaled-model"]
+    assert "Alt+S clears the scale" in told(rig)["scaled-model"]
     assert is_whole(export(tmp_path, "skel"), "skel")
 
 
@@ -94,8 +94,12 @@ def test_an_applied_place_of_the_whole_is_followed(blank: Any, tmp_path: Path, f
     rig.location = (1, 2, 3)
     bpy.context.view_layer.update()
     turned = seen(rig)
+    places = {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
     pick(rig)
     assert bpy.ops.object.transform_apply(location=True, rotation=True, scale=True) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    for obj in parts(rig, "BODY"):
+        assert np.array(obj.matrix_world) == pytest.approx(places[obj.name], abs=2e-5), "applying it moves nothing"
     rig = reopened(tmp_path)
     path = export(tmp_path, format_)
     for own, pose in in_file(path).items():

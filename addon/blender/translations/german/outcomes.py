@@ -172,8 +172,8 @@ WORDS: dict[str, str] = {
     "; {} times as many for stops between unlike masses": "; {}-mal so viele für Anschläge zwischen ungleichen Massen",
     "the masses of {} are as 1 to {}": "die Massen von {} sind wie 1 zu {}",
     "the spring of {}": "die Feder von {}",
-    "{} is scaled as a whole; the file keeps its own size: Object > Apply > Scale has it written": (
-        "{} ist als Ganzes skaliert; die Datei behält ihre eigene Größe: Objekt > Anwenden > Skalierung lässt sie schreiben"
+    "{} is scaled as a whole; the file keeps its own size: Alt+S clears the scale": (
+        "{} ist als Ganzes skaliert; die Datei behält ihre eigene Größe: Alt+S nimmt die Skalierung weg"
     ),
     "{} stands at no number: set its location, rotation and scale anew": (
         "{} steht an keiner Zahl: Position, Rotation und Skalierung neu setzen"

@@ -5,6 +5,7 @@ from __future__ import annotations
 WORDS: dict[str, str] = {
     # what the check finds, and what mends it
     "Body {} has no mass: physics cannot move it": "Körper {} hat keine Masse: die Physik kann ihn nicht bewegen",
+    "Body {} has a mass of {}: physics cannot move it": "Körper {} hat eine Masse von {}: die Physik kann ihn nicht bewegen",
     "Weigh it by its volume": "Nach seinem Volumen wiegen",
     "The moments of inertia of {} are of no body": "Die Trägheitsmomente von {} kann kein Körper haben",
     "{} joints hold masses of more than 1 to {} together; {} of 1 to {}": (
