@@ -93,9 +93,11 @@ def _told_of(run: Mapping[str, Any]) -> str:
         missed += [f"{each['what']}, {each['size']:,} {each['unit']}" for each in part["rows"] if _misses(each)]
         missed += [f"growth of {each['what']}" for each in part["growth"] if _misses(each)]
     wrong = [name for name, part in run["parts"].items() if part["wrong"]]
-    lines = [f"{run['with']}, {run['date']}. {len(judged) - len(missed)} of {len(judged)} bars hold."]
-    lines += ["This was a run of small sizes, without bars."] if run["extent"] == "quick" else []
-    lines += [f"Missed: {'; '.join(missed)}."] if missed else []
+    if run["extent"] == "quick":
+        lines = [f"{run['with']}, {run['date']}. This was a run of small sizes, of which bars say nothing."]
+    else:
+        lines = [f"{run['with']}, {run['date']}. {len(judged) - len(missed)} of {len(judged)} bars hold."]
+        lines += [f"Missed: {'; '.join(missed)}."] if missed else []
     lines += [f"Not measured to the end: {', '.join(wrong)}."] if wrong else []
     return "\n\n".join(lines) + "\n"
 

@@ -4,6 +4,7 @@ are printed and kept."""
 from __future__ import annotations
 
 import json
+import re
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -165,7 +166,7 @@ class Run:
 
 
 def as_json(rows: Mapping[str, Sequence[Row]], told: Mapping[str, Any], ran: Mapping[str, Run]) -> str:
-    """The whole table: what it was measured with, and how, the rows and the growths of each part."""
+    """The whole table: what it was measured with, and how, the rows and the growths of each part; a row a line."""
     parts = {
         part: {
             **asdict(ran[part]),
@@ -174,7 +175,8 @@ def as_json(rows: Mapping[str, Sequence[Row]], told: Mapping[str, Any], ran: Map
         }
         for part, found in rows.items()
     }
-    return json.dumps({**told, "parts": parts}, indent=1, allow_nan=False) + "\n"
+    text = json.dumps({**told, "parts": parts}, indent=1, allow_nan=False)
+    return re.sub(r"\n {5,}(?=[^ ])|\n {4}(?=\})", " ", text) + "\n"
 
 
 def written(row: Row) -> str:

@@ -98,6 +98,41 @@ def test_hulls_are_as_deep_as_the_hull_of_their_differences_says() -> None:
     assert off.max() < 0.05, "of hulls that are about 3 across"
 
 
+def placed_at_random(count: int) -> np.ndarray:
+    """Poses (count, 4, 4) that are turned at random and less than a unit from the origin."""
+    random = np.random.default_rng(2)
+    poses = np.tile(np.eye(4), (count, 1, 1))
+    turns = np.linalg.qr(random.normal(size=(count, 3, 3)))[0]
+    poses[:, :3, :3] = turns * np.linalg.det(turns)[:, None, None]
+    poses[:, :3, 3] = random.uniform(-0.6, 0.6, (count, 3))
+    return poses
+
+
+@pytest.mark.parametrize("other", [CUBE, BALL, ROD, LOG], ids=lambda each: each.kind)
+def test_what_is_about_so_deep_is_no_less_deep(other: Any) -> None:
+    from addon.blender.physics.overlaps import depths
+
+    at, there = placed_at_random(40), np.tile(np.eye(4), (40, 1, 1))
+    known, about = (depths(LOG, other, at, there, rough) for rough in (False, True))
+    assert (about > known - 1e-6).all() and (about < 1.1 * known + 0.02).all()
+
+
+def test_many_at_once_are_as_deep_as_each_alone() -> None:
+    from addon.blender.physics.overlaps import depths
+
+    at, there = placed_at_random(20), np.tile(np.eye(4), (20, 1, 1))
+    together = depths(CUBE, LOG, at, there)
+    assert together == pytest.approx([deep(CUBE, LOG, *each) for each in zip(at, there, strict=True)], abs=1e-9)
+
+
+def test_a_kind_of_size_one_that_is_scaled_is_as_deep() -> None:
+    from addon.blender.physics.overlaps import depths
+
+    plank, unit = solid("BOX", 0.5, 2, 0.2), solid("BOX", 1, 1, 1)
+    at, there = placed_at_random(20), np.tile(np.eye(4), (20, 1, 1))
+    assert depths(unit, LOG, at * [0.5, 2.0, 0.2, 1.0], there) == pytest.approx(depths(plank, LOG, at, there), abs=1e-9)
+
+
 def test_bodies_that_begin_in_one_another_are_told_and_those_kept_apart_are_not(blank: Any) -> None:
     rig = limp(skel(OVERLAPPING), self_collide=True)
     truth = baked(rig, 5)
