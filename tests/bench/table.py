@@ -4,8 +4,8 @@ are printed and kept."""
 from __future__ import annotations
 
 import json
-import re
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

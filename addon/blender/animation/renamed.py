@@ -55,7 +55,7 @@ def _is_dragging() -> bool:
 def _is_transform(operator: bpy.types.Operator) -> bool:
     try:
         return operator.bl_idname.startswith("TRANSFORM_OT_")
-    except AttributeError:  # its class was just unregistered
+    except (AttributeError, ValueError):  # its class was just unregistered; in 4.2 that is a ValueError
         return False
 
 

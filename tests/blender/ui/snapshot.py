@@ -91,7 +91,9 @@ def _properties(owner: type, rna: Any) -> list[tuple[str, str]]:
     passing = set(_PASSING)
     passing |= _DERIVED if issubclass(owner, bpy.types.Mesh) else set()
     passing |= {"keyframe_points", "sampled_points"} if issubclass(owner, bpy.types.FCurve) else set()
-    _KNOWN[owner] = [(prop.identifier, _kind(prop)) for prop in rna.properties if prop.identifier not in passing]
+    # sliders of servos are channels seen in another way, and made when somebody looks at them
+    names = [prop for prop in rna.properties if not prop.identifier.startswith("knuckle_servo_")]
+    _KNOWN[owner] = [(prop.identifier, _kind(prop)) for prop in names if prop.identifier not in passing]
     return _KNOWN[owner]
 
 
