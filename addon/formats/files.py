@@ -277,10 +277,11 @@ class _Together:
 
     def drop(self) -> None:
         """Leave nothing of it."""
-        with contextlib.suppress(OSError):
-            for temporary, _target in self.waiting:
+        for temporary, _target in self.waiting:
+            with contextlib.suppress(OSError):
                 os.unlink(temporary)
-            for folder in reversed(self.folders):
+        for folder in reversed(self.folders):
+            with contextlib.suppress(OSError):  # somebody put something else into it
                 folder.rmdir()
 
 

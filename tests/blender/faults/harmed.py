@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 
 import addon
-from tests.blender.faults.harms import HARMS
+from tests.blender.faults.harms import HARMS, back_and_forth
 from tests.blender.ui.small import models, put
 
 FRAMES = 4
@@ -19,11 +19,7 @@ def go_on(folder: Path, number: int) -> None:
     """Play, undo, redo, save, reopen, export and clear: what a user does who has not noticed."""
     for frame in range(3, 3 + FRAMES):
         bpy.context.scene.frame_set(frame)
-    for step in (bpy.ops.ed.undo, bpy.ops.ed.redo):
-        if step.poll():
-            step()
-    for frame in (1, 2, 3):
-        bpy.context.scene.frame_set(frame)
+    back_and_forth()
     use(folder, number)
     path = str(folder / f"{number}.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)

@@ -8,6 +8,17 @@ from typing import Any
 Harm = Callable[[], None]
 
 
+def back_and_forth() -> None:
+    """Undo, redo and play from the first frame."""
+    import bpy
+
+    for step in (bpy.ops.ed.undo, bpy.ops.ed.redo):
+        if step.poll():
+            step()
+    for frame in (1, 2, 3):
+        bpy.context.scene.frame_set(frame)
+
+
 def delete(*names: str) -> Harm:
     """Delete objects in the viewport."""
 

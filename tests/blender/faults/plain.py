@@ -55,7 +55,7 @@ def once(harm: str) -> None:
     """One trial."""
     import bpy
 
-    from tests.blender.faults.harms import HARMS
+    from tests.blender.faults.harms import HARMS, back_and_forth
 
     build()
     scene = bpy.context.scene
@@ -66,11 +66,7 @@ def once(harm: str) -> None:
     bpy.ops.ed.undo_push(message="harm")
     for frame in range(3, 13):
         bpy.context.scene.frame_set(frame)
-    for step in (bpy.ops.ed.undo, bpy.ops.ed.redo):
-        if step.poll():
-            step()
-    for frame in (1, 2, 3):
-        bpy.context.scene.frame_set(frame)
+    back_and_forth()
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "x.blend")
         bpy.ops.wm.save_as_mainfile(filepath=path)
