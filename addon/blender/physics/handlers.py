@@ -21,7 +21,7 @@ from .plant import gather
 from .servo import ServoRun
 from .simulation import build_physics, is_whole
 from .standstill import Standstill
-from .starting import Beginning, evaluate_first
+from .starting import Beginning, evaluate_at, evaluate_first
 from .stripping import dismiss_unlisted, forget_simulations, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache
 
@@ -97,6 +97,9 @@ def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int)
         _holds.append(still)
         still.hold()
     evaluate_first(scene)
+    if sum(layer.depsgraph is not None for layer in scene.view_layers) > 1:
+        # Each view layer builds the simulation and takes the step; poses are let go when the first of them has.
+        evaluate_at(scene, frame)
 
 
 def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, again: bool) -> None:

@@ -97,13 +97,20 @@ def test_into_another_scene_than_the_window_shows(blank: Any, tmp_path: Path) ->
     assert_works(rig, tmp_path)
 
 
-def test_all_view_layers_have_the_model(blank: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shown", [0, 1])
+def test_all_view_layers_have_the_model(blank: Any, tmp_path: Path, shown: int) -> None:
+    """Blender evaluates a frame for each layer that was ever shown, in their order, and each builds the simulation."""
     clean()
     blank.scene.view_layers.new("Second")
     rig = bring(tmp_path)
-    assert all(rig.name in layer.objects for layer in blank.scene.view_layers)
-    blank.view_layer.layer_collection.children[settings(rig).collection.name].exclude = True
-    bpy.context.window.view_layer = blank.scene.view_layers["Second"]
+    layers = [*blank.scene.view_layers]
+    assert all(rig.name in layer.objects for layer in layers)
+    for layer in layers:
+        bpy.context.window.view_layer = layer
+        bpy.context.scene.frame_set(2)
+    bpy.context.window.view_layer = layers[shown]
+    layers[1 - shown].layer_collection.children[settings(rig).collection.name].exclude = True
+    assert all(layer.depsgraph is not None for layer in layers)
     assert_works(rig, tmp_path)
 
 
