@@ -91,7 +91,8 @@ def check_servo(trajectory: Trajectory, limits: Limits) -> ServoCheck:
     sudden = held | (apart <= 0.0)
     jumps = np.where(sudden, np.abs(rise), 0.0)
     jumps[jumps <= _STILL] = 0.0
-    speeds = np.where(sudden, 0.0, rise / np.where(sudden, 1.0, apart))
+    with np.errstate(over="ignore"):  # within no time at all it is infinite
+        speeds = np.where(sudden, 0.0, rise / np.where(sudden, 1.0, apart))
     velocity, velocity_at = _peak(speeds, times[:-1], apart > 0.0)
     acceleration, acceleration_at = _acceleration(times, speeds, apart, jumps)
     place = int(jumps.argmax()) if len(jumps) else 0

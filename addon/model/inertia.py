@@ -54,7 +54,8 @@ def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
         return np.zeros((3, 3))
     if len(shapes) == 1:  # as most bodies have it: their own centroid is that of all
         turn = shapes[0].pose[:3, :3]
-        return np.asarray(mass * total / total * (turn @ unit_inertia(shapes[0]) @ turn.T))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is for the caller to tell
+            return np.asarray(mass * total / total * (turn @ unit_inertia(shapes[0]) @ turn.T))
     shares = mass * volumes / total
     centres = np.array([shape_centre(shape) for shape in shapes])
     away = centres - (shares @ centres / shares.sum() if shares.sum() else 0.0)

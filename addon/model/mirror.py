@@ -99,7 +99,8 @@ def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
             continue
         other = every[sides.joints.get(joint.id, joint.id)]
         swapped = _is_swapped(joint, other, sides, mechanism)
-        reflected = inverse(frames[other.id]) @ sides.plane.reflection @ frames[joint.id]
+        with np.errstate(over="ignore", invalid="ignore"):  # frames may stand anywhere that a number can tell
+            reflected = inverse(frames[other.id]) @ sides.plane.reflection @ frames[joint.id]
         parts, nearest = joint_parts(joint, other, reflected, swapped)
         if not parts:
             lone.append(joint.name or joint.id)

@@ -18,6 +18,8 @@ from .twins import ALIKE, SIGNED, mirrored_body, mirrored_joint
 Kind = Literal["body", "joint"]
 #: Numbers of twins that differ by no more than this share of their size are the same.
 SAME = 1e-4
+#: Cells of places are counted from the origin up to here, on all sides: as far as floats tell one from the next.
+_OUTERMOST = 2.0**52
 
 
 @dataclass(frozen=True)
@@ -86,16 +88,17 @@ def _pairs(
             yield Pair(kind, key, other, "place", float(np.linalg.norm(images[key] - at[other])))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # parts may stand anywhere that a number can tell
 def _nearest_to(images: Mapping[str, Array], at: Mapping[str, Array], reach: float) -> dict[str, str]:
     """Who is nearest to where each part's mirror image is, within reach; nobody where two are equally near.
 
     Parts are looked up in cells of that size, so that a thousand of them take no million looks."""
     cells: dict[tuple[int, ...], list[str]] = {}
     for key, place in at.items():
-        cells.setdefault(tuple(np.floor(place / reach).astype(int).tolist()), []).append(key)
+        cells.setdefault(tuple(_cell(place, reach).tolist()), []).append(key)
     out = {}
     for key, image in images.items():
-        here = np.floor(image / reach).astype(int)
+        here = _cell(image, reach)
         close = [
             (float(np.linalg.norm(image - at[other])), other)
             for step in product((-1, 0, 1), repeat=3)
@@ -105,6 +108,11 @@ def _nearest_to(images: Mapping[str, Array], at: Mapping[str, Array], reach: flo
         if close and (len(close) == 1 or close[1][0] - close[0][0] > 1e-6 * reach):
             out[key] = close[0][1]
     return out
+
+
+def _cell(place: Array, reach: float) -> Array:
+    """The cell (3,) that a place (3,) is in; all places too far away to be counted are in the outermost ones."""
+    return np.floor(np.clip(place / reach, -_OUTERMOST, _OUTERMOST)).astype(np.int64)
 
 
 def _alike(one: Body | Joint, other: Body | Joint) -> bool:

@@ -148,7 +148,7 @@ def _check(trajectory: Trajectory, where: str) -> None:
             f"a .motion file cannot hold the name {name!r}", where=where,
             remedy="Take out commas and line ends, and give it at least one letter.",
         )  # fmt: skip
-    if len(times) and (times.min() < -NEAR or times.max() * 1000 > LATEST):
+    if len(times) and (times.min() < -NEAR or float(times.max()) * 1000 > LATEST):
         raise FormatError(
             f"servo {name!r} has a key at {times.min() if times.min() < 0 else times.max():g} s", where=where,
             remedy=f"Times of a .motion file are from 0 to {LATEST // 1000} s; move the keys.",
