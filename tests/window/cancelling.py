@@ -188,18 +188,23 @@ def dragged():
     expect(dof.upper > before + 0.2, f"the stop is dragged: {before:.3f} to {dof.upper:.3f}")
     shown = import_module(f"{NAME}.blender.ui.stop_handles").Shown
     expect(shown.drawn is not None, "its value is drawn")
-    off()
-    pause(0.5)
-    yield
-    expect(shown.drawn is None, "and no more when nobody is there to draw it")
+    shot("dragged")
     at = place(before)
+    key("ESC")
+    pause(0.3)
+    yield
+    expect(shown.drawn is None and abs(dof.upper - before) < 1e-6, "Esc gives the stop back, and draws no value")
     window().event_simulate(type="LEFTMOUSE", value="RELEASE", x=at[0], y=at[1])
+    pause(0.3)
+    yield
+    # not in the middle of the drag: there Blender crashes with any gizmo whose class goes
+    off()
     pause(0.5)
     yield
     on()
     pause(0.5)
-    shot("dragged")
     yield
+    expect(shown.drawn is None, "nothing is drawn")
 
 
 @step()
