@@ -626,7 +626,7 @@ def run_tests(
     # all of them on every core, a Blender each; what was asked for by name in one, in its order
     whole = [] if rest and list(rest) != CORE else EVERY_CORE
     words = ("-m", "pytest", "-q", *whole, *rest, *more)
-    variables = {**variables, **references(make=not rest), **other_blenders()}
+    variables = {**variables, **ONE_THREAD, **references(make=not rest), **other_blenders()}
     return covered(python, words, variables) if coverage else call(python, *words, variables=variables)
 
 
@@ -645,6 +645,8 @@ def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) ->
 
 #: In every process a Blender of its own, and a file's tests in one of them.
 EVERY_CORE = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+#: What numpy calls for matrices else starts threads on every core, which wait for each other at our small ones.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 #: The tests that show of each room that it works in a Blender.
 CORE = ["-m", "core"]
 ALL = "all"
