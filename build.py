@@ -600,19 +600,33 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def test(options: argparse.Namespace) -> int:
-    if options.ci:
-        return matrix(landing())
-    if options.blender == ALL:
-        return matrix([(series, options.rest) for series in BLENDERS])
-    return run_tests(options.blender, options.rest, coverage=options.coverage)
+    with bytecode() as kept:
+        if options.ci:
+            return matrix(landing(), kept)
+        if options.blender == ALL:
+            return matrix([(series, options.rest) for series in BLENDERS], kept)
+        return run_tests(options.blender, options.rest, variables=kept, coverage=options.coverage)
 
 
-def run_tests(series: Optional[str], rest: Sequence[str], *more: str, coverage: bool = False) -> int:
+@contextlib.contextmanager
+def bytecode() -> Iterator[dict[str, str]]:
+    """Variables for the tests that have what Python compiles kept for as long as this lasts. Where it is not to be
+    written beside the sources, as in many containers, the hundreds of processes would each compile the package anew."""
+    if not os.environ.get("PYTHONDONTWRITEBYTECODE"):
+        yield {}
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
+
+
+def run_tests(
+    series: Optional[str], rest: Sequence[str], *more: str, variables: Mapping[str, str], coverage: bool = False
+) -> int:
     python = blender_python(series)
     # all of them on every core, a Blender each; what was asked for by name in one, in its order
     whole = [] if rest and list(rest) != CORE else EVERY_CORE
     words = ("-m", "pytest", "-q", *whole, *rest, *more)
-    variables = {**references(make=not rest), **other_blenders()}
+    variables = {**variables, **ONE_THREAD, **references(make=not rest), **other_blenders()}
     return covered(python, words, variables) if coverage else call(python, *words, variables=variables)
 
 
@@ -631,6 +645,8 @@ def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) ->
 
 #: In every process a Blender of its own, and a file's tests in one of them.
 EVERY_CORE = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+#: What numpy calls for matrices else starts threads on every core, which wait for each other at our small ones.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 #: The tests that show of each room that it works in a Blender.
 CORE = ["-m", "core"]
 ALL = "all"
@@ -652,23 +668,23 @@ class Outcome(NamedTuple):
     note: str = ""
 
 
-def matrix(runs: Sequence[tuple[str, Sequence[str]]]) -> int:
+def matrix(runs: Sequence[tuple[str, Sequence[str]]], variables: Mapping[str, str]) -> int:
     """The tests in one Blender after the other, each with its words for pytest, on to the end whatever fails; then how
     each ended. 1 if any failed."""
-    outcomes = [outcome(series, rest) for series, rest in runs]
+    outcomes = [outcome(series, rest, variables) for series, rest in runs]
     say("")
     for line in matrix_lines(outcomes):
         say(line)
     return 1 if any(each.code for each in outcomes) else 0
 
 
-def outcome(series: str, rest: Sequence[str]) -> Outcome:
+def outcome(series: str, rest: Sequence[str], variables: Mapping[str, str]) -> Outcome:
     say(paint(f"Blender {series} ...", 36))
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         try:
-            code, note = run_tests(series, rest, f"--junit-xml={results}"), ""
+            code, note = run_tests(series, rest, f"--junit-xml={results}", variables=variables), ""
         except Trouble as trouble:
             say(paint(f"build.py: {trouble}", 31))
             code, note = 1, "no environment"
