@@ -12,6 +12,18 @@ VERSION = bpy.app.version
 HAS_SLOTS = VERSION >= (4, 4)
 
 
+#: Since 5.0, what add-ons declare is kept apart from a user's custom properties.
+KEEPS_APART = VERSION >= (5, 0)
+
+
+def put_group(owner: Any, name: str, group: dict[str, Any]) -> None:
+    """Set all of a property group that an add-on declared, in one go: as Blender keeps it, with numbers for choices.
+
+    It is kept among custom properties, and since 5.0 among those of the system, apart from them."""
+    kept = owner.bl_system_properties_get(do_create=True) if KEEPS_APART else owner
+    kept[name] = group
+
+
 def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
     """The F-curve collection of ``action`` for ``id_block``, or None when there is none and ``create`` is off.
 

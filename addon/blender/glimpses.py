@@ -12,7 +12,8 @@ import bpy
 
 from .access import record_of
 from .joint_properties import KnuckleDof, KnuckleJoint
-from .records import DOF_FIELDS, DOF_VECTORS, usual_of
+from .new_records import usual_of
+from .records import DOF_FIELDS, DOF_VECTORS
 
 Answer = TypeVar("Answer")
 _NOTHING: Mapping[str, Any] = {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from functools import cache
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -14,6 +12,7 @@ import numpy as np
 
 from ..model.records import DOF_SIZE, Array, Dof, Shape
 from .joint_properties import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
+from .new_records import is_other_zero, put_each, usual_of
 
 #: A size that a shape does not give: the scale of a mesh, the length of axes.
 UNIT_SIZE = 1.0
@@ -28,46 +27,20 @@ _fields_of = attrgetter(*DOF_FIELDS)
 _NOTHING: Mapping[Any, Any] = {}
 
 
-def put_new(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
-    """Set properties of a group that was made just now. What a property is anyway is not written: every value that is
-    set takes time and memory of its own."""
-    kind: Any = type(record)
-    usual = usual_of(kind)
-    for name, value in values.items():
-        own = usual[name]
-        if value != own or (value.__class__ in _SIGNED and _is_other_zero(value, own)):
-            setattr(record, name, value)
+def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
+    """Add a joint's degrees of freedom to its new property group."""
+    for kept, every in zip((record.dofs, record.parts), told_dofs(dofs), strict=True):
+        for each in every:
+            new = kept.add()
+            for name, value in each.items():
+                setattr(new, name, value)
 
 
-_SIGNED = {float, list, np.float64}
-
-
-def _is_other_zero(value: Any, usual: Any) -> bool:
-    """Whether one of two values that are equal, numbers or lists of some, has -0 where the other has 0."""
-    if isinstance(value, float):
-        return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
-    return repr(value) != repr(usual)
-
-
-@cache
-def usual_of(kind: Any) -> dict[str, Any]:
-    """What the properties of a group are where nobody has set them, by their names."""
-    return {each.identifier: _usual_value(each) for each in kind.bl_rna.properties}
-
-
-def _usual_value(each: Any) -> Any:
-    if each.type in {"POINTER", "COLLECTION"}:
-        return None
-    if each.type in {"BOOLEAN", "INT", "FLOAT"} and each.is_array:
-        return list(each.default_array)
-    return each.default
-
-
-def write_dofs(
-    record: KnuckleJoint, dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING
+def told_dofs(
+    dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Add a joint's degrees of freedom to its new property group, with what there is to say of where they are posed, by
-    their numbers. Returns what was said of each, and of each part of a ball or free block."""
+    """What is to be said of degrees of freedom that a new property group does not say anyway, with what there is to say
+    of where they are posed, by their numbers; and of the parts of balls and free blocks among them."""
     told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
         values = _unusual(dof)
@@ -76,11 +49,6 @@ def write_dofs(
             values["parts"] = len(dof.parts)
         told.append(values)
         told_parts += map(_unusual, dof.parts)
-    for kept, every in ((record.dofs, told), (record.parts, told_parts)) if told else ():
-        for each in every:
-            new = kept.add()
-            for name, value in each.items():
-                setattr(new, name, value)
     return told, told_parts
 
 
@@ -118,13 +86,13 @@ def _unusual(dof: Dof) -> dict[str, Any]:
     values: dict[str, Any] = {
         name: value
         for name, value in zip(DOF_FIELDS, _fields_of(dof), strict=True)
-        if value != usual[name] or (value == 0.0 and _is_other_zero(value, usual[name]))
+        if value != usual[name] or (value == 0.0 and is_other_zero(value, usual[name]))
     }
     for name in DOF_VECTORS:
         if numbers := getattr(dof, name):
             values[name] = ([*numbers] + [0.0] * 6)[:6]
     axis = np.asarray(dof.axis, dtype=np.float64).tolist()
-    if axis != usual["axis"] or _is_other_zero(axis, usual["axis"]):
+    if axis != usual["axis"] or is_other_zero(axis, usual["axis"]):
         values["axis"] = axis
     if dof.lower is not None:
         values["use_lower"], values["lower"] = True, float(dof.lower or 0.0)
@@ -166,8 +134,13 @@ def is_angle(dof: KnuckleDof) -> bool:
 
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
     """Put a shape into a property group that was made for it."""
+    put_each(record, told_shape(shape))
+
+
+def told_shape(shape: Shape) -> dict[str, Any]:
+    """What is to be said of a shape in its property group."""
     size = [float(shape.size.get(key, UNIT_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
-    values = {
+    values: dict[str, Any] = {
         "type": shape.type,
         "size": (size + [0.0, 0.0, 0.0])[:3],
         "pose": flat(shape.pose),
@@ -177,9 +150,9 @@ def write_shape(record: KnuckleShape, shape: Shape) -> None:
         "mesh": shape.mesh or "",
         "has_color": shape.color is not None,
     }
-    put_new(record, values)
     if shape.color is not None:
-        record.color = shape.color
+        values["color"] = [*shape.color]
+    return values
 
 
 def read_shape(record: KnuckleShape) -> Shape:

@@ -14,7 +14,10 @@ from ...model.extents import scenery
 from ...model.inertia import least_moments
 from ...model.records import Array, Body, Shape
 from ..access import record_of
-from ..records import flat, put_new, surface_figures, write_shape
+from ..joint_properties import KnuckleShape
+from ..new_records import Group, new_group, put_new
+from ..properties import KnuckleObject
+from ..records import flat, surface_figures, told_shape
 from .folders import Folders
 from .meshes import MeshShelf, file_of
 from .plan import Plan, center
@@ -107,10 +110,13 @@ def _record(
         values |= {"has_tensor": True, "tensor": tensor}
     if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
         values["surface"] = surface_figures(cast(bpy.types.Mesh, obj.data))
-    record = record_of(obj)
-    put_new(record, values)
-    for shape in body.shapes:
-        kept = record.shapes.add()
-        write_shape(kept, shape)
-        if not body.collidable:
-            kept.collidable = False
+    group = new_group(KnuckleObject, values)
+    if body.shapes:
+        group["shapes"] = [_shape(shape, body) for shape in body.shapes]
+    put_new(obj, group)
+
+
+def _shape(shape: Shape, body: Body) -> Group:
+    values = told_shape(shape)
+    values["collidable"] = values["collidable"] and body.collidable
+    return new_group(KnuckleShape, values)

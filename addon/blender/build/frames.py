@@ -10,8 +10,9 @@ from mathutils import Matrix
 
 from ...model.records import Array, Frame, Light
 from ...model.rotations import inverse
-from ..access import record_of
-from ..records import flat, put_new
+from ..new_records import new_group, put_new
+from ..properties import KnuckleObject
+from ..records import flat
 from .folders import Folders
 from .plan import Plan
 from .rig import Hook, columns
@@ -89,7 +90,8 @@ def from_com(pose: Array, com: Array) -> Array:
 
 def _record(obj: bpy.types.Object, role: Any, name: str, number: int, hook: Hook) -> None:
     values = {"role": role, "model": hook.rig, "source_name": name, "source_id": str(number)}
-    put_new(record_of(obj), {**values, "built": flat(obj.matrix_basis), "built_name": obj.name})
+    values |= {"built": flat(obj.matrix_basis), "built_name": obj.name}
+    put_new(obj, new_group(KnuckleObject, values))
 
 
 def _lamp(light: Light, plan: Plan) -> bpy.types.Light:

@@ -10,10 +10,12 @@ import bpy
 from ...model.kinematics import design_openings
 from ...model.records import Array, Joint
 from ...model.rotations import inverse
-from ..access import record_of
 from ..glimpses import foresee
 from ..joint_axes import constraint_turn
-from ..records import flat, put_new, word_of, write_dofs
+from ..joint_properties import KnuckleDof, KnuckleJoint
+from ..new_records import new_group, plain_group, put_new
+from ..properties import KnuckleObject
+from ..records import flat, told_dofs, word_of
 from .degrees import Place
 from .folders import Folders
 from .plan import Plan
@@ -87,8 +89,20 @@ def _record(
     dofs: dict[int, dict[str, Any]],
     more: dict[str, Any],
 ) -> None:
-    record = record_of(empty)
     values: dict[str, Any] = {
+        "type": joint.type,
+        "active": joint.active,
+        "at_world": (joint.parent is None) != (joint.child is None),
+        "parent": bodies.get(joint.parent or ""),
+        "child": bodies.get(joint.child or ""),
+        "boned": word_of(dof.kind for dof in joint.dofs),
+        **more,
+    }
+    part, told = new_group(KnuckleJoint, values), told_dofs(joint.dofs, dofs)
+    for name, every in zip(("dofs", "parts"), told, strict=True):
+        if every:
+            part[name] = [plain_group(KnuckleDof, each) for each in every]
+    about = {
         "role": "JOINT",
         "source_name": joint.name,
         "source_id": joint.id,
@@ -97,16 +111,5 @@ def _record(
         "built": flat(empty.matrix_basis),
         "built_name": empty.name,
     }
-    put_new(record, values)
-    part = record.joint
-    values = {
-        "type": joint.type,
-        "active": joint.active,
-        "at_world": (joint.parent is None) != (joint.child is None),
-        "parent": bodies.get(joint.parent or ""),
-        "child": bodies.get(joint.child or ""),
-        "boned": word_of(dof.kind for dof in joint.dofs),
-    }
-    values |= more
-    put_new(part, values)
-    foresee(empty, values, *write_dofs(part, joint.dofs, dofs))
+    put_new(empty, {**new_group(KnuckleObject, about), "joint": part})
+    foresee(empty, values, *told)

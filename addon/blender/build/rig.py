@@ -16,7 +16,8 @@ from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
 from ..follower_marks import lock_follower
 from ..model_parts import own_bones
-from ..records import put_new
+from ..new_records import new_group, put_new
+from ..properties import KnuckleBone
 from ..workshop import at_work, shown, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
@@ -34,7 +35,7 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     names = edit_bones(rig, plan.bones)
     made = {bone.name: bone for bone in data.bones}
     for name, bone in zip(names, plan.bones, strict=True):
-        put_new(bone_record(made[name]), {"built_name": name, **_bone_values(bone)})
+        put_new(made[name], new_group(KnuckleBone, {"built_name": name, **_bone_values(bone)}))
     return rig, names
 
 

@@ -10,7 +10,8 @@ import dataclasses
 import json
 import math
 import re
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -121,7 +122,7 @@ def apply(note: Any, record: Any) -> None:
             raise KeyError(name)
         if name == "extra":
             record.extra = record.extra | _fitting(kind, name, value)
-        elif value is not None or _fits(_hint(kind, name), None):  # what is beyond all numbers is written so
+        elif value is not None or _may_have(kind, name)(None):  # what is beyond all numbers is written so
             setattr(record, name, _fitting(kind, name, _restored(name, value)))
 
 
@@ -132,15 +133,20 @@ def restored(kind: type, note: Any) -> Any:
     return kind(**{name: None for name in required - values.keys()}, **values)
 
 
+_Check = Callable[[Any], bool]
+
+
 @cache
-def _hint(kind: Any, name: str) -> Any:
-    return get_type_hints(kind)[name]
+def _may_have(kind: Any, name: str) -> _Check:
+    """Tells whether records of a kind may have a value there."""
+    return _checks(get_type_hints(kind)[name])
 
 
 def _fitting(kind: type, name: str, value: Any) -> Any:
     """A value that a record may have there; ValueError for any other, since a file may say anything."""
-    inside = (key for key, hint in _EXTRAS.items() if name == "extra" and not _fits(hint, value.get(key)))
-    if not _fits(_hint(kind, name), value) or next(inside, None) is not None:
+    if not _may_have(kind, name)(value):
+        raise ValueError(name)
+    if name == "extra" and not all(_checks(_EXTRAS[key])(part) for key, part in value.items() if key in _EXTRAS):
         raise ValueError(name)
     return value
 
@@ -168,26 +174,39 @@ _NOTED: dict[str, Any] = {
 
 def is_sound(note: Note) -> bool:
     """Whether the parts of a note are of the kinds that a note has."""
-    return all(_fits(hint, note[name]) for name, hint in _NOTED.items() if name in note)
+    return all(_checks(_NOTED[name])(value) for name, value in note.items() if name in _NOTED)
 
 
-def _fits(hint: Any, value: Any) -> bool:
+@cache
+def _checks(hint: Any) -> _Check:
+    """Tells whether a value is what a type hint says. A hint is taken apart once, and not for every value."""
     origin, inside = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType):
-        return any(_fits(each, value) for each in inside)
+        either = [_checks(each) for each in inside]
+        return lambda value: any([check(value) for check in either])
     if origin is Literal:
-        return value in inside
+        return inside.__contains__
     if origin is float:
-        return type(value) in (int, float) and math.isfinite(value)
+        return lambda value: type(value) in (int, float) and math.isfinite(value)
     if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
-    if origin is Any or not inside:
-        return origin is Any or type(value) is (origin if isinstance(origin, type) else type(origin))
+        return lambda value: isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
+    if origin is Any:
+        return lambda value: True
+    if not inside:
+        kind = origin if isinstance(origin, type) else type(origin)
+        return lambda value: type(value) is kind
     if origin is dict:
-        return isinstance(value, dict) and all(map(partial(_fits, inside[1]), value.values()))
+        held = _checks(inside[1])
+        return lambda value: isinstance(value, dict) and all(map(held, value.values()))
     if origin is list or inside[-1] is Ellipsis:
-        return isinstance(value, origin) and all(map(partial(_fits, inside[0]), value))
-    return isinstance(value, tuple) and len(value) == len(inside) and all(map(_fits, inside, value))
+        held = _checks(inside[0])
+        return lambda value: isinstance(value, origin) and all(map(held, value))
+    each = [_checks(part) for part in inside]
+    return lambda value: (
+        isinstance(value, tuple)
+        and len(value) == len(each)
+        and all(check(part) for check, part in zip(each, value, strict=True))
+    )
 
 
 def _restored(name: str, value: Any) -> Any:
