@@ -20,6 +20,8 @@ import numpy as np
 from .numbers import DECIMAL, shortest, spelled
 
 DELIMITERS = (";", "\t", ",")
+#: Letters in which lines are looked for at once.
+_AT_ONCE = 20_000
 TIMES = {"time", "times", "t", "timestamp"}
 #: More columns than any table of motion has; each costs a thousand bytes.
 MOST_COLUMNS = 20_000
@@ -107,8 +109,12 @@ class Line:
 class Lines(Sequence[Line]):
     """Lines by where they stand, each made when it is asked for: a long table has a million."""
 
-    def __init__(self, text: str, delimiter: str, found: Iterable[Line]) -> None:
+    def __init__(self, text: str, delimiter: str, found: Iterable[Line], at: np.ndarray | None = None) -> None:
+        """``at`` (n, 3) instead of ``found``: number, start and end of each."""
         self.text, self.delimiter = text, delimiter
+        if at is not None:
+            self._places = at
+            return
         places = array("q")
         for line in found:
             places.extend((line.number, line.start, line.end))
@@ -125,6 +131,10 @@ class Lines(Sequence[Line]):
         if isinstance(place, slice):
             return [self._line(*each) for each in self._places[place].tolist()]
         return self._line(*self._places[place].tolist())
+
+    def texts(self, some: slice) -> list[str]:
+        """The very text of some lines."""
+        return [self.text[start:end] for _number, start, end in self._places[some].tolist()]
 
     def _line(self, number: int, start: int, end: int) -> Line:
         return Line(number, start, end, self.text, self.delimiter)
@@ -170,6 +180,29 @@ def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
     return lines(text, delimiter, first.end, number)
 
 
+def lines_below(text: str, delimiter: str, first: Line) -> Lines:
+    """The same, at hand. Where no line can be of several, they are found without being looked at one by one."""
+    if "\r" in text or '"' in text:
+        return Lines(text, delimiter, below(text, delimiter, first))
+    places = []
+    number, position = first.number, first.end
+    while position < len(text):
+        until = text.find("\n", min(position + _AT_ONCE, len(text))) + 1 or len(text) + 1
+        words = text[position : until - 1].split("\n")
+        ends = position + np.cumsum([len(each) + 1 for each in words]) - 1
+        starts = np.concatenate(([position], ends[:-1] + 1))
+        found = np.stack([np.arange(number, number + len(words)), starts, ends], axis=1)
+        kept = [each[:1].isdigit() or _holds_cells(each, delimiter) for each in words]
+        places.append(found[kept])
+        number, position = number + len(words), until
+    return Lines(text, delimiter, (), np.concatenate(places) if places else None)
+
+
+def _holds_cells(line: str, delimiter: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    return bool(line.strip().strip(delimiter + " \t")) and not line.lstrip().startswith("#")
+
+
 def quoted(words: str) -> str:
     """What stands in a cell for a text, between quotes where it would be read as another without."""
     parts = set(words) & {'"', "\r", "\n", *DELIMITERS}
@@ -182,8 +215,7 @@ def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iter
     """The lines from a place on, blank ones and comments left out. Where the place is a line's end, those after it."""
     while position < len(text):
         end = LINE_END.search(text, position)
-        words = text[position : end.start()].strip()
-        if words.strip(delimiter + " \t") and not words.startswith("#"):
+        if _holds_cells(text[position : end.start()], delimiter):
             if text.find('"', position, end.start()) < 0:
                 yield Line(number, position, end.start(), text, delimiter)
             else:

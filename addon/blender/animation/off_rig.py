@@ -24,7 +24,7 @@ from .curve_keys import Alone, CurveKeys, is_plain
 from .curves import plays_cycles
 from .gait import settings_curves
 from .keys import NEAREST, blocks_of
-from .origins import Read, origins_of
+from .origins import origins_of
 from .restored import block_tracks, single_track
 from .sampling import pose_values
 from .stops import stops_of
@@ -68,15 +68,13 @@ def take(
     scene: bpy.types.Scene | None = None,
     options: TakeOptions | None = None,
     physical: Physical | None = None,
-    read: Read | None = None,
 ) -> tuple[Motion, Report]:
     """What the servos of a model do, as its Action, or what else poses it, has them do.
 
     Keys that came from a file and were not edited have the file's own numbers, and servos of the file that move nothing
-    here are there again. ``physical``: what a run under physics did, in place of the pose. ``read``: documents that
-    were read before, for whoever takes many. The scene's frame is put back. FormatError where a value is beyond its
-    stop and that is to be refused, or no number."""
-    taking = _Taking(require_rig(model), scene or bpy.context.scene, options or TakeOptions(), physical or {}, read)
+    here are there again. ``physical``: what a run under physics did, in place of the pose. The scene's frame is put
+    back. FormatError where a value is beyond its stop and that is to be refused, or no number."""
+    taking = _Taking(require_rig(model), scene or bpy.context.scene, options or TakeOptions(), physical or {})
     return taking.motion(), taking.report
 
 
@@ -87,14 +85,13 @@ class _Taking:
         scene: bpy.types.Scene,
         options: TakeOptions,
         physical: Physical,
-        read: Read | None,
     ) -> None:
         self.rig, self.scene, self.options, self.physical = rig, scene, options, physical
         self.report = Report()
         self.action = active_action(rig)
         curves = action_curves(rig, self.action, create=False) if self.action is not None else None
         self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not is_muted(curve)}
-        self.origins = origins_of(self.action, self.report, read)
+        self.origins = origins_of(self.action, self.report)
         self.channels = [channel for own in servo_channels(rig).values() for channel in own]
         self.alone = Alone(rig, follows_keys(rig) if options.by_keys is None else options.by_keys)
         self.clock = Clock.of(scene, self._start())

@@ -22,13 +22,12 @@ from ...model.report import FormatError, Report
 from ..access import action_record
 from ..channels import Channel
 from ..motion_properties import KnuckleOrigin
+from . import read_lately
 from .clock import Clock
 from .keys import CONSTANT, LINEAR, How, group_starts
 from .units import Units
 
 _KEY = "knuckle_document"
-#: Documents that were read while motions were taken off a model, by what they are.
-Read = dict[bytes, list[Motion]]
 
 
 @dataclass
@@ -86,6 +85,8 @@ def put_origin(
     kept.packed = motion.count > 1  # all of their Actions have it; one alone is quicker as it is
     action[kept.key] = zlib.compress(data) if kept.packed else data
     kept.path, kept.index = source.path, motion.index
+    if motion.count == 1:
+        read_lately.keep_only(data, motion)
     kept.start, kept.fps, kept.fps_base = clock.start, clock.fps, clock.fps_base
     kept.map_old, kept.map_new = clock.old, clock.new
     kept.angle, kept.length = units.angle, units.length
@@ -126,20 +127,17 @@ def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
         servo.place, servo.joint, servo.number = place, channel.joint, channel.number
 
 
-def origins_of(action: bpy.types.Action | None, report: Report, read: Read | None = None) -> list[Origin]:
-    """The motions that an Action's keys came from, as their documents have them. One whose document is gone or cannot
-    be read any more is reported and left out. ``read``: documents that were read before, and will be."""
-    return [origin for origin, _kept in origins_with_records(action, report, read)] if action is not None else []
+def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
+    """The motions that an Action's keys came from, as their documents have them: they are not to be changed. One whose
+    document is gone or cannot be read any more is reported and left out."""
+    return [origin for origin, _kept in origins_with_records(action, report)] if action is not None else []
 
 
-def origins_with_records(
-    action: bpy.types.Action, report: Report, read: Read | None = None
-) -> list[tuple[Origin, KnuckleOrigin]]:
+def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple[Origin, KnuckleOrigin]]:
     """The same, each with what the Action keeps of it."""
     out: list[tuple[Origin, KnuckleOrigin]] = []
-    read = {} if read is None else read
     for kept in action_record(action).origins:
-        motion = _motion_of(action, kept, read)
+        motion = _motion_of(action, kept)
         if motion is None:
             report.warn(
                 "origin-lost",
@@ -156,11 +154,13 @@ def origins_with_records(
     return out
 
 
-def _motion_of(action: bpy.types.Action, kept: KnuckleOrigin, read: Read) -> Motion | None:
+def _motion_of(action: bpy.types.Action, kept: KnuckleOrigin) -> Motion | None:
     data = bytes(action.get(kept.key, b""))
-    if data not in read:
+    motions = read_lately.motions_in(data, kept.path)
+    if motions is None:
         try:
-            read[data] = loads_motions(zlib.decompress(data) if kept.packed else data, kept.path)[0]
+            motions = loads_motions(zlib.decompress(data) if kept.packed else data, kept.path)[0]
         except (FormatError, zlib.error):
-            read[data] = []
-    return read[data][kept.index] if kept.index < len(read[data]) else None
+            motions = []
+        read_lately.keep(data, kept.path, motions)
+    return motions[kept.index] if kept.index < len(motions) else None

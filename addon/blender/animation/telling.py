@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
@@ -102,6 +102,7 @@ class Teller:
                 f"Servo {own.name!r} moves nothing here: its numbers stay as they are in its file",
                 where=own.name,
             )
+        own = replace(own, times=own.times.copy(), values=own.values.copy())  # the document stays as it was read
         if not len(own.times):
             return own
         if origin.clock != self.clock:

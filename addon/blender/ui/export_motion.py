@@ -19,7 +19,6 @@ from ..animation import TakeOptions, Units, take
 from ..animation.actions import active_action, motions_of, playing
 from ..animation.curves import joints_of
 from ..animation.off_rig import Physical, follows_keys
-from ..animation.origins import Read
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
 from ..physics.progress import shown_of_run
@@ -220,12 +219,11 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
             actions = motions_of(rig)
             if not actions:
                 raise ValueError("No Action keys a servo of this mechanism")
-            read: Read = {}
             if len({_units_of(action) for action in actions}) > 1 and options.units is None:
                 options = replace(options, units=Units())  # one file, one unit
             for action in actions:
                 with playing(rig, action):
-                    motion, taken = take(rig, context.scene, replace(options, by_keys=True), read=read)
+                    motion, taken = take(rig, context.scene, replace(options, by_keys=True))
                 if motion.name in {each.name for each in motions}:
                     motion.name = action.name  # which Blender keeps apart
                 motions.append(motion)

@@ -72,7 +72,7 @@ def parse(text: str, path: str, report: Report) -> Document:
         raise FormatError(
             "the times are not in seconds", path=path, line=header.number, where=time.name, remedy="Use [s] or [ms]."
         )
-    lines = tables.Lines(text, delimiter, tables.below(text, delimiter, header))
+    lines = tables.lines_below(text, delimiter, header)
     vacant = _vacant(cells, lines)
     columns = [column for column in columns if column.index not in vacant]
     if not columns:
@@ -190,7 +190,14 @@ def _numbers(lines: Lines, width: int, columns: list[Column], path: str) -> tupl
     table = np.empty((len(lines), len(columns)))
     comma = False
     step = max(_WORDS_AT_ONCE // len(columns), 1)
+    whole = [column.index for column in columns] if len(columns) == width else []
     for start in range(0, len(lines), step):
+        plain = _plain(lines, slice(start, start + step), width) if whole else None
+        if plain is not None:
+            comma |= plain[1]
+            table[start : start + step] = _in_units(plain[0][:, whole], columns)
+            if np.isfinite(table[start : start + step]).all():
+                continue
         part = lines[start : start + step]
         rows = [line.words for line in part]
         short = next((line for line, row in zip(part, rows, strict=True) if len(row) != width), None)
@@ -210,6 +217,31 @@ def _numbers(lines: Lines, width: int, columns: list[Column], path: str) -> tupl
     return table[:, 0].copy(), table[:, 1:], comma
 
 
+def _plain(lines: Lines, some: slice, width: int) -> tuple[Array, bool] | None:
+    """The numbers of some lines, (rows, columns), and whether they have decimal commas, where every cell is a number
+    and nothing else: a fifth of the time. None where that is not so, which says nothing yet."""
+    delimiter = lines.delimiter
+    rows = lines.texts(some)
+    if any(row.count(delimiter) != width - 1 for row in rows):
+        return None
+    text = f";{delimiter.join(rows).replace(delimiter, ';')};"
+    if " " in text:
+        text = text.replace("; ", ";").replace(" ;", ";")
+    if ";;" in text or len(text.split(None, 1)) > 1:
+        return None  # an empty cell, or several words in one
+    text, comma = text.replace(";", " "), "," in text
+    numbers = read_many(text.replace(",", ".") if comma else text)
+    if numbers is None or len(numbers) != width * len(rows):
+        return None
+    return numbers.reshape(-1, width), comma
+
+
+def _in_units(table: Array, columns: list[Column]) -> Array:
+    """Numbers (rows, columns) in s, rad and m; infinite where they are too large for that."""
+    with np.errstate(over="ignore"):
+        return table * [each.unit.factor for each in columns] / [each.unit.divisor for each in columns]
+
+
 def _read(words: list[str], text: str, columns: list[Column], lines: list[Line], comma: bool, path: str) -> Array:
     """The words of some rows, which stand in ``text`` once more, as (rows, columns) in the columns' units."""
     numbers = read_many(text)
@@ -217,10 +249,7 @@ def _read(words: list[str], text: str, columns: list[Column], lines: list[Line],
     if numbers is not None and len(numbers) == np.count_nonzero(filled):
         table = np.full(len(words), np.nan)
         table[filled] = numbers
-        table = table.reshape(len(lines), len(columns))
-        scales = ([each.unit.factor for each in columns], [each.unit.divisor for each in columns])
-        with np.errstate(over="ignore"):
-            table = table * scales[0] / scales[1]
+        table = _in_units(table.reshape(len(lines), len(columns)), columns)
         if not np.isinf(table).any():
             return table
     rows = zip(lines, (words[at : at + len(columns)] for at in range(0, len(words), len(columns))), strict=True)
