@@ -51,8 +51,8 @@ def build(
         if joint.id in strengths:
             gain, force = strengths[joint.id]
             dof = joint.dofs[0]
-            dof.gain = dof.gain if "Gain" in placed.places else gain
-            dof.max_force = dof.max_force if "MaxForce" in placed.places else force
+            dof.gain = dof.gain if placed.row.says("Gain") else gain
+            dof.max_force = dof.max_force if placed.row.says("MaxForce") else force
     return result
 
 

@@ -116,7 +116,7 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
         body.extra[DERIVED] = True
         return
     turn = None
-    if "inertia/transformation" in item.places and "inertia/offset" not in item.places:
+    if row.says("inertia/transformation") and not row.says("inertia/offset"):
         message = "<transformation> in <inertia> is read as the document of the format says; DART itself ignores it"
         reader.note("warning", "old-spelling", message, item.element)
         turn = pose_of(row["inertia/transformation"])
@@ -181,7 +181,7 @@ def _joint(item: Placed, ends: Ends, by_name: dict[str, Body], path: str, reader
         dofs,
         active=ends.active and item.element.tag != INACTIVE_JOINT,
         assembly=row[f"{KEPT}/@assembly"] or path,
-        extra={"actuator": row["@actuator"]} if "@actuator" in item.places else {},
+        extra={"actuator": row["@actuator"]} if row.says("@actuator") else {},
         line=item.line,
     )
     if item.element.tag == LOOP_JOINT or ends.closes:

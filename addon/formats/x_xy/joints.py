@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,14 @@ def turned_round(joint: Joint) -> Joint:
     """The same joint with its ends exchanged. The coordinate of an axis stays, that of a ball or free block changes
     its sense."""
     dofs = [_against(dof) for dof in reversed(joint.dofs)]
-    copy = Joint(**vars(joint))
+    copy = replace(joint)
     copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
     copy.frame_parent, copy.frame_child = joint.frame_child, joint.frame_parent
     return copy
 
 
 def _against(dof: Dof) -> Dof:
-    copy = Dof(**vars(dof))
+    copy = replace(dof)
     if DOF_SIZE[dof.kind] == 1:
         copy.axis = -dof.axis + 0.0
     return copy
