@@ -44,17 +44,6 @@ DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "screw": 1, "ball":
 _IDENTITY, _ORIGIN, _Z = np.eye(4), np.zeros(3), np.array([0.0, 0.0, 1.0])
 
 
-def frozen(array: Array) -> Array:
-    """The same array, from now on not to be written to: what is alike of a hundred thousand bodies is kept once."""
-    array.flags.writeable = False
-    return array
-
-
-#: What many records share that say nothing else: the pose of no move, the middle, and the unit tensor. To change one
-#: of a record, give the record an array of its own.
-HERE, MIDDLE, UNIT = frozen(np.eye(4)), frozen(np.zeros(3)), frozen(np.eye(3))
-
-
 def identity() -> Array:
     """A fresh 4x4 identity pose."""
     return _IDENTITY.copy()

@@ -9,6 +9,7 @@ import numpy as np
 from ...model.kinematics import CLOSES_LOOP
 from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
 from ...model.rotations import inverse
+from ...model.shared import MIDDLE, UNIT
 from . import chains
 from .geometry import pose_of
 from .joints import dofs_of, type_of
@@ -107,12 +108,13 @@ def _body(item: Placed, path: str, frame: Array, mobile: bool, reader: Reader) -
 def _mass(item: Placed, body: Body, reader: Reader) -> None:
     """Mass, centre and moment: the file's, or what DART makes of what it leaves out."""
     row = item.row
-    body.mass, body.com = row["inertia/mass"], np.array(row["inertia/offset"])
+    offset = row["inertia/offset"]
+    body.mass, body.com = row["inertia/mass"], np.array(offset) if any(offset) else MIDDLE
     if not item.has("inertia"):
         reader.note(
             "info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element
         )
-        body.inertia = np.eye(3)
+        body.inertia = UNIT
         body.extra[DERIVED] = True
         return
     turn = None
