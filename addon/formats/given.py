@@ -21,6 +21,10 @@ class Given(dict[str, Any]):
     def __contains__(self, path: object) -> bool:
         return path in self._defaults or super().__contains__(path)
 
+    def says(self, path: str) -> bool:
+        """Whether the document gives a value."""
+        return super().__contains__(path)
+
     def get(self, path: str, default: Any = None) -> Any:
         """The value or its default; ``default`` where there is no such field."""
         found = super().get(path, self._defaults)

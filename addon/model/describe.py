@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,8 @@ def _joint(joint: Joint, bodies: Mapping[str, Body], loop: bool) -> dict[str, An
 
 
 def _dof(dof: Dof, frame: Array) -> dict[str, Any]:
-    plain = {key: _plain(value) for key, value in vars(dof).items() if key not in ("axis", "extra", "parts")}
+    names = (item.name for item in fields(dof) if item.name not in ("axis", "extra", "parts"))
+    plain = {name: _plain(getattr(dof, name)) for name in names}
     return {"kind": plain.pop("kind"), "axis_world": _list(frame[:3, :3] @ dof.axis), **plain}
 
 

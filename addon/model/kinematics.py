@@ -15,6 +15,7 @@ import numpy as np
 from .moves import Carry, Frames, move, split
 from .records import DOF_SIZE, Array, Body, Joint, Mechanism
 from .rotations import frame_with_z, inverse, rotation_vector
+from .shared import HERE
 
 #: Poses that are worked out together: more fall out of the processor's cache, fewer cost more calls.
 _BLOCK = 2048
@@ -69,7 +70,7 @@ class Tree:
 
     def _carries(self, coordinates: Mapping[str, Array]) -> list[Carry]:
         """The way to every body that is carried."""
-        rest = {at: np.eye(4) for at in (-1, *(self.index[root.id] for root in self.roots))}
+        rest = {at: HERE for at in (-1, *(self.index[root.id] for root in self.roots))}
         out = []
         for link in self.links:
             ends = -1 if link.carrier is None else self.index[link.carrier], self.index[link.body]
@@ -81,11 +82,13 @@ class Tree:
         """Fill in a block of poses, small enough to stay in the processor's cache. What carries nothing more is let go:
         what comes next takes its place there."""
         frames = {-1: Frames.at(np.eye(4)[None])}
+        last = {carry.carrier: number for number, carry in enumerate(carries)}
         for number, root in enumerate(self.roots):
             at = self.index[root.id]
-            frames[at] = Frames.at(root.pose[None] if roots is None else roots[:, number])
-            frames[at].put(world[at])
-        last = {carry.carrier: number for number, carry in enumerate(carries)}
+            frame = Frames.at(root.pose[None] if roots is None else roots[:, number])
+            frame.put(world[at])
+            if at in last:
+                frames[at] = frame
         for number, carry in enumerate(carries):
             own = carry.through(frames[carry.carrier], part)
             carry.rest.of(own).put(world[carry.body])

@@ -49,7 +49,7 @@ def identity() -> Array:
     return _IDENTITY.copy()
 
 
-@dataclass
+@dataclass(slots=True)
 class Shape:
     """A piece of geometry on a body, visual, collision or both.
 
@@ -74,7 +74,7 @@ class Shape:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(slots=True)
 class Body:
     """A rigid body. ``pose`` is its frame in the world at design; ``com`` and ``inertia`` are in
     that frame (inertia about the centre of mass). ``inertia`` None: to be taken from the shapes."""
@@ -96,7 +96,7 @@ class Body:
     line: int | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Dof:
     """One degree of freedom of a joint; its axis is in the joint frame.
 
@@ -134,7 +134,7 @@ class Dof:
         return np.array([self.position] if size == 1 else self.start or [0.0] * size, dtype=np.float64)
 
 
-@dataclass
+@dataclass(slots=True)
 class Joint:
     """A joint between ``parent`` (the body that stays) and ``child`` (the body that a positive
     coordinate moves), body ids; None is the world. An inactive joint is kept, drawn and written
@@ -168,7 +168,7 @@ class World:
     ground: float | None = None  # height of a ground plane, None for none
 
 
-@dataclass
+@dataclass(slots=True)
 class Frame:
     """A named frame on a body (its id), or in the world where ``body`` is None."""
 

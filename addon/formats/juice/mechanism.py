@@ -6,11 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
 from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
 from ...model.report import Report
+from ...model.shared import HERE, MIDDLE, Shared
 from . import geometry
 from .read import Placed, Resolver
 from .strength import with_sources
@@ -19,8 +21,9 @@ from .table import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
 #: Shape numbers of the file.
 INVALID, BOX, CAPSULE, SPHERE, CYLINDER = range(5)
 
-_BODY_EXTRA = tuple(
-    item.path for item in BODY if item.path.split("/")[0].endswith(("Dimensions", "Length", "Diameter"))
+_BODY_EXTRA = (
+    "Shape",
+    *(item.path for item in BODY if item.path.split("/")[0].endswith(("Dimensions", "Length", "Diameter"))),
 )
 _STOPS = ("LoStopValue", "HiStopValue", "LoStopFlag", "HiStopFlag")
 _JOINT_EXTRA = (*_STOPS, "Length", "Diameter")
@@ -51,8 +54,8 @@ def build(
         if joint.id in strengths:
             gain, force = strengths[joint.id]
             dof = joint.dofs[0]
-            dof.gain = dof.gain if "Gain" in placed.places else gain
-            dof.max_force = dof.max_force if "MaxForce" in placed.places else force
+            dof.gain = dof.gain if placed.row.says("Gain") else gain
+            dof.max_force = dof.max_force if placed.row.says("MaxForce") else force
     return result
 
 
@@ -60,13 +63,27 @@ def shape_of(row: Row) -> Shape | None:
     """The shape that a body's row describes; None for the invalid or unknown one."""
     number = row["Shape"]
     if number == BOX:
-        return Shape("box", {axis: row[f"BoxDimensions/{axis.upper()}"] for axis in "xyz"})
+        return Shape("box", {axis: row[f"BoxDimensions/{axis.upper()}"] for axis in "xyz"}, HERE)
     if number == SPHERE:
-        return Shape("sphere", {"radius": row["BallDiameter"] / 2})
+        return Shape("sphere", {"radius": row["BallDiameter"] / 2}, HERE)
     if number in {CAPSULE, CYLINDER}:
         size = {"length": row["TubeLength"], "radius": row["TubeDiameter"] / 2}
-        return Shape("capsule" if number == CAPSULE else "cylinder", size)
+        return Shape("capsule" if number == CAPSULE else "cylinder", size, HERE)
     return None
+
+
+def _shared(values: dict[str, Any], known: dict[tuple[Any, ...], Shared]) -> Shared:
+    """The first of equal dictionaries with the same keys, of as many as there are."""
+    key = tuple(values.values())
+    found = known.get(key)
+    if found is None or any(map(_differs, found.values(), key)):
+        found = known[key] = Shared(values)
+    return found
+
+
+def _differs(one: Any, other: Any) -> bool:
+    """Whether two equal values are not the same: zero has two signs, and one may be whole, decimal or a truth."""
+    return type(one) is not type(other) or (one == 0.0 and math.copysign(1.0, one) != math.copysign(1.0, other))
 
 
 def limits_of(row: Row, kind: str, sense: float) -> tuple[float | None, float | None]:
@@ -98,21 +115,26 @@ def _angles(placed: list[Placed]) -> Array:
 
 def _bodies(placed: list[Placed], body_of: Resolver, report: Report) -> list[Body]:
     bodies = []
+    extras: dict[tuple[Any, ...], Shared] = {}
+    sizes: dict[str, dict[tuple[Any, ...], Shared]] = {}
     for item, pose in zip(placed, geometry.poses(_positions(placed), _angles(placed)), strict=True):
         row = item.row
         shape = shape_of(row)
         if shape is None and row["Shape"] != INVALID:
             message = f"{item.label} has the unknown shape {row['Shape']}; it has none here"
             report.warn("unknown-shape", message, item.line, item.where)
+        if shape is not None:
+            shape.size = _shared(shape.size, sizes.setdefault(shape.type, {}))
         bodies.append(
             Body(
                 row["ID"],
                 row["Name"],
                 pose=pose,
                 mass=row["Mass"],
+                com=MIDDLE,
                 shapes=[shape] if shape else [],
                 twin=body_of(row["Twin"]),
-                extra={"Shape": row["Shape"], **{path: row[path] for path in _BODY_EXTRA}},
+                extra=_shared({path: row[path] for path in _BODY_EXTRA}, extras),
                 line=item.line,
             )
         )

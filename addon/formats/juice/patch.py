@@ -159,15 +159,16 @@ class _Patch:
         if not changed:
             return
         self.counts["changed"] += 1
-        missing = [path for path in changed if path not in item.places]
+        places = item.places()
+        missing = [path for path in changed if path not in places]
         for path in changed:
-            if path in item.places:
+            if path in places:
                 value = spelt(item.table[path], new[path])
-                self.todo.append(lambda edits, element=item.places[path], value=value: edits.set_text(element, value))
+                self.todo.append(lambda edits, element=places[path], value=value: edits.set_text(element, value))
         if missing:
             # a group that is not there at all is written whole
             groups = {path.partition("/")[0] for path in missing if "/" in path}
-            paths = {*missing, *(path for path in new if path.partition("/")[0] in groups and path not in item.places)}
+            paths = {*missing, *(path for path in new if path.partition("/")[0] in groups and path not in places)}
             self.todo.append(lambda edits: _insert_fields(edits, item, new, paths))
 
     def _delete(self, element: etree._Element) -> None:
@@ -216,17 +217,17 @@ def _same(item: Placed, path: str, old: Any, new: Any) -> bool:
 
 def _insert_fields(edits: Edits, item: Placed, row: Row, paths: set[str]) -> None:
     """Write fields that the document lacks behind the field that precedes them in the table."""
-    order = [field.path for field in item.table]
+    order, places = [field.path for field in item.table], item.places()
     for node in fields(item.table, row, paths):
         group, leaves = (node[0], node[1]) if not isinstance(node[1], str) else ("", [])
         first = f"{group}/{leaves[0][0]}" if group else node[0]
-        mates = [element for path, element in item.places.items() if group and path.startswith(f"{group}/")]
+        mates = [element for path, element in places.items() if group and path.startswith(f"{group}/")]
         if mates:
             for leaf in leaves:
                 edits.insert_after(mates[-1], edits.space_before(mates[-1]) + text_of(leaf))
             continue
-        before = [path for path in order[: order.index(first)] if path in item.places]
-        anchor = item.places[before[-1]] if before else None
+        before = [path for path in order[: order.index(first)] if path in places]
+        anchor = places[before[-1]] if before else None
         if anchor is not None and "/" in before[-1]:
             anchor = anchor.getparent()
         parent = anchor if anchor is not None else item.element[0] if len(item.element) else None

@@ -27,12 +27,11 @@ _EXAMPLE = {
 
 @dataclass(slots=True)
 class Placed(Standing):
-    """An object of a document: its table, its values by field, and the elements that hold them."""
+    """An object of a document: its table, and its values by field."""
 
     table: Table
     element: etree._Element
     row: Given
-    places: dict[str, etree._Element]  # by the field's path, for the fields that the document has
     serial: str = ""  # SerializationID, a second name that some references use
 
     @property
@@ -40,6 +39,13 @@ class Placed(Standing):
         """The object in words: ``Body 'Left leg'``."""
         name = " ".join(str(self.row.get("Name", "")).split())
         return f"{self.table.tag} '{name}'" if name else self.table.tag
+
+    def places(self) -> dict[str, etree._Element]:
+        """The elements that hold its values, by the field's path, for the fields that the document has. They are looked
+        up anew: to keep them takes several times the room of the file, and few are ever asked for."""
+        found = flattened(self.element)
+        told = ((item.path, _told(item, found)) for item in self.table.fields)
+        return {path: element for path, element in told if element is not None}
 
 
 @dataclass
@@ -54,23 +60,18 @@ class Reader:
         """One object. FormatError where a number is none."""
         found = flattened(element)
         row = Given(table.defaults)
-        places: dict[str, etree._Element] = {}
         for item in table.fields:
             path = item.path
             source = found.get(path)
             if source is None:
-                for old in item.old:
-                    source = found.get(old)
-                    if source is not None:
-                        break
-                else:
+                source = _told(item, found) if item.old else None
+                if source is None:
                     if item.needed:
                         self.missing[table.tag, path] += 1
                     continue
-            places[path] = source
             row[path] = self.value(item, source)
         serial = found.get("SerializationID")
-        return Placed(table, element, row, places, (serial.text or "").strip() if serial is not None else "")
+        return Placed(table, element, row, (serial.text or "").strip() if serial is not None else "")
 
     def value(self, item: Field, element: etree._Element) -> object:
         """What an element says; the default where it says nothing."""
@@ -110,6 +111,11 @@ class Reader:
         for (tag, path), count in self.missing.items():
             plural = "" if count == 1 else f" in {count} elements"
             self.report.info("default-used", f"{tag} has no {path}{plural}; the program's default is taken")
+
+
+def _told(item: Field, found: dict[str, etree._Element]) -> etree._Element | None:
+    """The element of a field, under the name that it has or one that it had."""
+    return next((found[path] for path in (item.path, *item.old) if path in found), None)
 
 
 def _is_endless(text: str) -> bool:

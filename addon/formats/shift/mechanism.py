@@ -12,6 +12,7 @@ import numpy as np
 from ...model.kinematics import spanning_tree
 from ...model.loops import chord_errors
 from ...model.records import Array, Assembly, Body, Frame, Mechanism, Shape, Source, World
+from ...model.shared import HERE, MIDDLE
 from ..jsontext import Node
 from ..mesh_files import is_network
 from . import keep, values
@@ -108,7 +109,8 @@ class _Builder:
             own,
             str(mark_of(placed).get("name", placed.name)),
             mass=float(row["mass"]),
-            com=np.array(row["center_of_mass"], dtype=np.float64),
+            pose=HERE,  # until all are placed
+            com=np.array(row["center_of_mass"], dtype=np.float64) if any(row["center_of_mass"]) else MIDDLE,
             shapes=self._shapes(placed),
             assembly=placed.assembly,
             line=placed.line,

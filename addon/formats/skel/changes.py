@@ -26,7 +26,7 @@ class Changes:
     def set(self, item: Placed, path: str, text: str | None) -> None:
         """Give a field of an object another text (not yet escaped); None takes it out of the document. What stands
         there in an older spelling is written in DART's."""
-        there = item.places.get(path)
+        there = item.places().get(path)
         name = path.rpartition("/")[2]
         if there is None:
             if text is not None:

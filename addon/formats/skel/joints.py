@@ -71,7 +71,7 @@ def dofs_of(placed: Placed, type_: str, reader: Reader) -> list[Dof]:
     for path, attribute in (("init_pos", "position"), ("init_vel", "velocity")):
         given = row[path]
         if given is not None:
-            for dof, value in zip(numbers, reader.counted(given, size, path, placed.places[path]), strict=True):
+            for dof, value in zip(numbers, reader.counted(given, size, path, placed.places()[path]), strict=True):
                 setattr(dof, attribute, value)
     _apply_dof_elements(placed, numbers, reader)
     _apply_kept(row, numbers)

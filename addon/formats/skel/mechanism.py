@@ -9,6 +9,7 @@ import numpy as np
 from ...model.kinematics import CLOSES_LOOP
 from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
 from ...model.rotations import inverse
+from ...model.shared import MIDDLE, UNIT
 from . import chains
 from .geometry import pose_of
 from .joints import dofs_of, type_of
@@ -107,16 +108,17 @@ def _body(item: Placed, path: str, frame: Array, mobile: bool, reader: Reader) -
 def _mass(item: Placed, body: Body, reader: Reader) -> None:
     """Mass, centre and moment: the file's, or what DART makes of what it leaves out."""
     row = item.row
-    body.mass, body.com = row["inertia/mass"], np.array(row["inertia/offset"])
+    offset = row["inertia/offset"]
+    body.mass, body.com = row["inertia/mass"], np.array(offset) if any(offset) else MIDDLE
     if not item.has("inertia"):
         reader.note(
             "info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element
         )
-        body.inertia = np.eye(3)
+        body.inertia = UNIT
         body.extra[DERIVED] = True
         return
     turn = None
-    if "inertia/transformation" in item.places and "inertia/offset" not in item.places:
+    if row.says("inertia/transformation") and not row.says("inertia/offset"):
         message = "<transformation> in <inertia> is read as the document of the format says; DART itself ignores it"
         reader.note("warning", "old-spelling", message, item.element)
         turn = pose_of(row["inertia/transformation"])
@@ -181,7 +183,7 @@ def _joint(item: Placed, ends: Ends, by_name: dict[str, Body], path: str, reader
         dofs,
         active=ends.active and item.element.tag != INACTIVE_JOINT,
         assembly=row[f"{KEPT}/@assembly"] or path,
-        extra={"actuator": row["@actuator"]} if "@actuator" in item.places else {},
+        extra={"actuator": row["@actuator"]} if row.says("@actuator") else {},
         line=item.line,
     )
     if item.element.tag == LOOP_JOINT or ends.closes:

@@ -101,7 +101,7 @@ class _Patch:
                 self._count("added", True)
                 self.changes.add(self.document.holder, skeleton_node(self.now, key))
             elif key in self.before.skeletons and not _alike(self.before.skeletons[key], row):
-                if "immobile" in home.placed.places:
+                if home.placed.row.says("immobile"):
                     self.changes.set(home.placed, "immobile", None)
                 self._count("changed", self._fields(home.placed, self.before.skeletons[key], row))
         standing = [self._home(key, self.now) for key in self.now.skeletons]
@@ -161,10 +161,10 @@ class _Patch:
             mass_altered = not all(same_value(old[path], new[path]) for path in _MASS)
             if item.has("inertia") or not mass_altered:
                 return
-        if not item.has(MOMENT.rstrip("/")) or "inertia/transformation" in item.places:
+        if not item.has(MOMENT.rstrip("/")) or item.row.says("inertia/transformation"):
             # all of them, also those that are the same; a differing old value makes them differ
-            old |= dict.fromkeys((*tensor, *(path for path in _MASS if path not in item.places)))
-        if "inertia/transformation" in item.places:
+            old |= dict.fromkeys((*tensor, *(path for path in _MASS if not item.row.says(path))))
+        if item.row.says("inertia/transformation"):
             self.changes.set(item, "inertia/transformation", None)
 
     def _joints(self) -> None:

@@ -70,7 +70,7 @@ def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: 
             altered = True
             name = of_path.get(path, "")
             text = None if value is None else spell_number(value)
-            if i in dofs and path in dofs[i].places:
+            if i in dofs and dofs[i].row.says(path):
                 changes.set(dofs[i], path, text)
             elif name in INITIAL.values():
                 initial.add(next(field for field, attribute in INITIAL.items() if attribute == name))

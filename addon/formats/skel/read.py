@@ -23,15 +23,12 @@ _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 @dataclass(slots=True)
 class Placed(Standing):
-    """An object of a document: its table, its values by field, and the elements that hold them.
-
-    ``places`` has the fields that the document has (for an attribute, the element that it stands in). ``id`` is the
-    object's in the mechanism, ``parts`` are the objects inside it."""
+    """An object of a document: its table, and its values by field. ``id`` is the object's in the mechanism, ``parts``
+    are the objects inside it."""
 
     table: Table
     element: etree._Element
     row: Given
-    places: dict[str, etree._Element]
     id: str = ""
     parts: Sequence[Placed] = ()
 
@@ -41,9 +38,18 @@ class Placed(Standing):
         name = " ".join(str(self.row.get("@name") or "").split())
         return f"{self.table.tag} '{name}'" if name else str(self.element.tag)
 
+    def places(self) -> dict[str, etree._Element]:
+        """The elements that hold its values (for an attribute, the element that it stands in), by the field's path, for
+        the fields that the document has. They are looked up anew: to keep them takes several times the room of the
+        file, and few are ever asked for."""
+        found = flattened(self.element, self.table)
+        spellings = self.table.spellings
+        told = ((path, spellings[path][0].path) for path in found if path in spellings)
+        return {right: found[path] for path, right in told if path == right or right not in found}
+
     def has(self, path: str) -> bool:
         """Whether the document says anything under a path or the group that it names."""
-        return path in self.places or any(place.startswith(f"{path}/") for place in self.places)
+        return self.row.says(path) or any(each.startswith(f"{path}/") for each in self.row)
 
 
 #: Of so many messages the element's path is told as well as its line: each costs a walk over all elements before it.
@@ -63,7 +69,6 @@ class Reader:
         ``group`` named. FormatError where a number is none."""
         found = flattened(element, table)
         row = Given(table.defaults)
-        places: dict[str, etree._Element] = {}
         spellings, known = table.spellings, table.known
         for path, place in found.items():
             spelling = spellings.get(path)
@@ -73,7 +78,6 @@ class Reader:
                 continue
             item, attribute = spelling
             if path == item.path or item.path not in found:
-                places[item.path] = place
                 text = (place.get(attribute) if attribute else place.text) or ""
                 count = item.kind.count
                 plain = _plain_numbers(text) if count > 0 else ()  # as nearly all values are
@@ -88,10 +92,10 @@ class Reader:
             if own and own not in (found if group is None else (group,)):
                 continue
             for item in items:
-                if item.path not in places:
+                if not row.says(item.path):
                     missing = f"<{element.tag}> has no {item.path.replace('@', '')}"
                     self.note("warning", "default-used", f"{missing}; {_shown(item)} is taken", element)
-        return Placed(table, element, row, places)
+        return Placed(table, element, row)
 
     def value(self, item: Field, text: str, element: etree._Element) -> object:
         """What a text says; the field's default, reported, where it says nothing."""

@@ -70,7 +70,7 @@ def _ends(item: Placed, names: set[str], reader: Reader) -> Ends:
 
 def _end(item: Placed, end: str, names: set[str], reader: Reader) -> str | None:
     given = item.row[end]
-    text = item.places[end].text if end in item.places else None
+    text = item.places()[end].text if item.row.says(end) else None
     if text in names:
         given = text
     if given in names:

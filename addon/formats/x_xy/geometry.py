@@ -15,6 +15,7 @@ import numpy as np
 from ...model.records import Array
 from ...model.report import FormatError
 from ...model.rotations import identical
+from ...model.shared import MIDDLE, NOTHING
 
 #: Below this, poses and numbers are the same.
 SAME = 1e-12
@@ -139,6 +140,8 @@ def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, f
 def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[float, Array, Array]:
     """Mass, centre of mass (3,) and inertia tensor (3, 3) about it, of geoms given as kind, dim, mass and pose (4, 4)
     in their body."""
+    if not geoms:
+        return 0.0, MIDDLE, NOTHING
     mass = float(sum(geom[2] for geom in geoms))
     poses = [geom[3].tolist() for geom in geoms]
     com = [0.0, 0.0, 0.0]

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...model.records import DOF_SIZE, Array, Dof, Joint, identity
 from ...model.rotations import inverse, rotation_matrix, rotation_vector
+from ...model.shared import HERE, frozen
 from . import geometry
 from .rows import LinkRow
-from .table import DOF_ATTRIBUTES, Block, JointKind, joint_kind
+from .table import DOF_ATTRIBUTES, Block, JointKind, Vector, joint_kind
 
 #: How far a step may be from one that can be taken back into its joint.
 STEP_TOLERANCE = 1e-9
 #: In the note of a body: where in it the frame of its joint is.
 JOINT_FRAME = "joint_frame"
-#: Marks a joint frame that is its body's own.
-HERE = identity()
 
 
 def dofs_of(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]:
@@ -30,14 +31,14 @@ def turned_round(joint: Joint) -> Joint:
     """The same joint with its ends exchanged. The coordinate of an axis stays, that of a ball or free block changes
     its sense."""
     dofs = [_against(dof) for dof in reversed(joint.dofs)]
-    copy = Joint(**vars(joint))
+    copy = replace(joint)
     copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
     copy.frame_parent, copy.frame_child = joint.frame_child, joint.frame_parent
     return copy
 
 
 def _against(dof: Dof) -> Dof:
-    copy = Dof(**vars(dof))
+    copy = replace(dof)
     if DOF_SIZE[dof.kind] == 1:
         copy.axis = -dof.axis + 0.0
     return copy
@@ -112,7 +113,7 @@ def note_of_frame(pose: Array) -> list[float]:
 
 
 def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
-    dof = Dof(block.kind, np.array(block.axis))  # type: ignore[arg-type]
+    dof = Dof(block.kind, _axis(block.axis))  # type: ignore[arg-type]
     lists = {
         attribute: _rest(block, numbers[name][block.places]) if name == "spring_zero" else numbers[name][block.rates]
         for name, attribute in DOF_ATTRIBUTES.items()
@@ -128,6 +129,12 @@ def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
         for part, value in zip(dof.parts, values, strict=True):
             setattr(part, attribute, value)
     return dof
+
+
+@cache
+def _axis(axis: Vector) -> Array:
+    """An axis, for all joints that turn about it."""
+    return frozen(np.array(axis))
 
 
 def _rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:

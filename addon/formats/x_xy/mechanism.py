@@ -16,8 +16,9 @@ import numpy as np
 from ...model.kinematics import CLOSES_LOOP
 from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
 from ...model.rotations import inverse
+from ...model.shared import HERE
 from . import geometry, notes
-from .joints import HERE, JOINT_FRAME, chain_of, merged, turned_round
+from .joints import JOINT_FRAME, chain_of, merged, turned_round
 from .names import read_name, unique_names
 from .rows import GeomRow, Key, LinkRow, ModelRow
 from .table import COLORS, DOF_ATTRIBUTES, GEOMS, joint_kind
@@ -177,7 +178,6 @@ class _Builder:
         if kind is None and len(kinds) == 1:
             joint.extra["numbers"] = {name: list(row.numbers[name]) for name in DOF_ATTRIBUTES if name in row.numbers}
         body.pose = self.poses[parent] @ (frame_parent if frame_child is HERE else frame_parent @ inverse(frame_child))
-        joint.frame_child = identity() if frame_child is HERE else frame_child
         self.poses[own] = body.pose
         joints = [joint]
         self._apply(row, body, joints)

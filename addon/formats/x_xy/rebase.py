@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...model.kinematics import Link, spanning_tree
-from ...model.records import Array, Body, Frame, Joint, Mechanism, identity
+from ...model.records import Array, Body, Joint, Mechanism, identity
 from ...model.rotations import inverse
 from . import geometry
 
@@ -24,11 +25,11 @@ def rebased(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanism, Mechani
 
 
 def _shifted(mechanism: Mechanism, shift: Mapping[str | None, Array]) -> Mechanism:
-    out = Mechanism(**vars(mechanism))
+    out = replace(mechanism)
     out.bodies = [_moved(body, shift[body.id]) if body.id in shift else body for body in mechanism.bodies]
     out.joints = [_hung(joint, shift) for joint in mechanism.joints]
     out.frames = [
-        Frame(**vars(frame) | {"pose": inverse(shift[frame.body]) @ frame.pose}) if frame.body in shift else frame
+        replace(frame, pose=inverse(shift[frame.body]) @ frame.pose) if frame.body in shift else frame
         for frame in mechanism.frames
     ]
     return out
@@ -36,12 +37,12 @@ def _shifted(mechanism: Mechanism, shift: Mapping[str | None, Array]) -> Mechani
 
 def _moved(body: Body, shift: Array) -> Body:
     back = inverse(shift)
-    copy = Body(**vars(body))
+    copy = replace(body)
     copy.pose = body.pose @ shift
     copy.com = back[:3, :3] @ body.com + back[:3, 3]
     if body.inertia is not None:
         copy.inertia = back[:3, :3] @ body.inertia @ shift[:3, :3]
-    copy.shapes = [type(shape)(**vars(shape) | {"pose": back @ shape.pose}) for shape in body.shapes]
+    copy.shapes = [replace(shape, pose=back @ shape.pose) for shape in body.shapes]
     return copy
 
 
@@ -50,7 +51,7 @@ def _lies_on_joint(link: Link) -> bool:
 
 
 def _hung(joint: Joint, shift: Mapping[str | None, Array]) -> Joint:
-    copy = Joint(**vars(joint))
+    copy = replace(joint)
     if joint.parent in shift:
         copy.frame_parent = inverse(shift[joint.parent]) @ joint.frame_parent
     if joint.child in shift:

@@ -11,7 +11,7 @@ from .notes import Note
 Key = tuple[str, str, int]
 
 
-@dataclass
+@dataclass(slots=True)
 class GeomRow:
     """A geom: type, ``dim`` in the file's order, mass, pose in its body, and its colours as the file spells them."""
 
@@ -23,7 +23,7 @@ class GeomRow:
     edge_color: str = ""
 
 
-@dataclass
+@dataclass(slots=True)
 class OmcRow:
     """A marker of an optical motion capture: its segment, its number there, and its place in the body."""
 
@@ -32,7 +32,7 @@ class OmcRow:
     pos: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
-@dataclass
+@dataclass(slots=True)
 class LinkRow:
     """A body of the file. ``parent`` is its parent's number, None in the world; ``pose`` where it stands there at rest,
     ``stretch`` by how much the program multiplies the places of what hangs on it. ``numbers`` holds the lists of its

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _steps(start: Array, dofs: list[Dof], leave: Array, wanted: JointKind | None
 
 
 def _unit(dof: Dof) -> Dof:
-    copy = Dof(**vars(dof))
+    copy = replace(dof)
     if DOF_SIZE[dof.kind] == 1:
         copy.axis = dof.axis / (np.linalg.norm(dof.axis) or 1.0)
     if dof.kind == "screw":
@@ -76,7 +76,7 @@ def _in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
                 return None
             out.append(dof)
             continue
-        copy = Dof(**vars(dof))
+        copy = replace(dof)
         copy.axis = leave[:3, :3] @ dof.axis
         (x, y, z), (a, b, c) = leave[:3, 3].tolist(), copy.axis.tolist()
         beside = max(abs(y * c - z * b), abs(z * a - x * c), abs(x * b - y * a))

@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -549,7 +549,7 @@ def test_records_hold_everything_of_a_degree_of_freedom(blank: Any) -> None:
 
 def described(dofs: Iterable[Dof]) -> list[Any]:
     """Degrees of freedom as plain data."""
-    return [{**vars(dof), "axis": list(dof.axis), "parts": described(dof.parts)} for dof in dofs]
+    return [{**{item.name: getattr(dof, item.name) for item in fields(dof)}, "axis": list(dof.axis), "parts": described(dof.parts)} for dof in dofs]
 
 
 def test_an_edited_number_of_one_coordinate_changes_that_alone(blank: Any) -> None:
