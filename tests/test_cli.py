@@ -711,6 +711,34 @@ def test_a_folder_that_is_not_there_is_told_before_the_work(
     assert "there is no folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["convert", "MODEL", "made/"],
+        ["animate", "MODEL", "--gait", "--out", "made/"],
+        ["animate", "MODEL", "--gait", "--plot=made/"],
+        ["simulate", "MODEL", "--seconds", "1", "--figures", "made/"],
+        ["render", "MODEL", "--sheet", "made//"],
+        ["import", "MODEL", "--blend", "made/"],
+    ],
+    ids=" ".join,
+)
+def test_a_name_that_ends_as_a_folders_is_none_of_a_file(
+    walker: Path, tmp_path: Path, capsys: Any, monkeypatch: Any, words: list[str]
+) -> None:
+    """Whether the folder is there or not, nothing is written."""
+    monkeypatch.setattr(telling, "import_module", lambda _name: pytest.fail("work was begun"))
+    made = tmp_path / "made"
+    words = [str(walker) if word == "MODEL" else word.replace("made", str(made)) for word in words]
+    assert main(words) == 1
+    assert "this names a folder, not a file. Give a file name." in capsys.readouterr().err
+    assert not made.exists()
+    made.mkdir()
+    assert main(words) == 1
+    assert "a folder, not a file. Give a file name." in capsys.readouterr().err
+    assert not list(made.iterdir())
+
+
 def test_ctrl_c_that_blender_swallows_ends_the_work_at_its_next_step(blank: Any, walker: Path, tmp_path: Path) -> None:
     code = (
         "import os, signal, sys, bpy\n"

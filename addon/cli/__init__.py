@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..about import version
 from ..formats.files import must_be_writable, must_have_folder
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         args = _parser().parse_args(list(argv))
         set_voice(args)
-        _check_folders(args)
+        _check_folders(args, argv)
         return args.run(args) or 0
     except SystemExit as stop:  # argparse's own
         return int(stop.code or 0)
@@ -57,7 +58,7 @@ def _failed(args: argparse.Namespace, file: object, message: str) -> int:
     return 1
 
 
-def _check_folders(args: argparse.Namespace) -> None:
+def _check_folders(args: argparse.Namespace, argv: Sequence[str]) -> None:
     """Refuse what could not be written before any work is done."""
     if args.verb in {"demo", "job"}:  # their --out is a folder that they make
         return
@@ -65,9 +66,17 @@ def _check_folders(args: argparse.Namespace) -> None:
     if args.verb == "convert" and args.out_dir is None:
         paths.append(args.files[-1])
     for path in filter(None, paths):
-        must_have_folder(path)
         if path != STDOUT and getattr(args, "frames", None) is None:  # those of a stage go into a folder
-            must_be_writable(path)
+            must_be_writable(_as_given(path, argv))
+        must_have_folder(path)
+
+
+def _as_given(path: Path, argv: Sequence[str]) -> str:
+    """A path with the separator that it was given with at its end, which says that it is a folder and which ``Path``
+    drops."""
+    ends = tuple(filter(None, (os.sep, os.altsep)))
+    words = (word.partition("=")[2] if word.startswith("--") else word for word in map(str, argv))
+    return next((word for word in words if word.endswith(ends) and Path(word) == path), str(path))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -34,6 +34,9 @@ WORDS = (
     "\r\n", "x" * 300, "a,b", "a;b", "#", "//c", "/*", "*/", "\\u0000", "\\ud800", "\\n", "file:///etc/passwd",
     "http://127.0.0.1:9/x", "\\\\server\\share", "../../../etc/passwd",
 )  # fmt: skip
+#: Values of JSON where one of another kind is expected.
+KINDS = ("null", "true", "0", "-1.5", "1e400", '""', '"1"', "[]", "[null]", "[[]]", "[1,2,3]", "{}", '{"":null}')
+_NOTE = re.compile(r"<!--.*?-->", re.DOTALL)
 _ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252", "cp1250", "cp1251", "cp932", "cp437")
 
 
@@ -78,6 +81,12 @@ def values(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def noted(text: str) -> list[tuple[int, int]]:
+    """Where the elements of XML stand, and the values of the JSON in its comments."""
+    inside = [(match.start(), *span) for match in _NOTE.finditer(text) for span in values(match[0])]
+    return elements(text) + [(start + at, end + at) for at, start, end in inside]
+
+
 def lines(text: str) -> list[tuple[int, int]]:
     """Where the lines of a text stand, and the cells of their tables."""
     rows = [match.span() for match in re.finditer(r"[^\n]*\n", text)]
@@ -86,7 +95,8 @@ def lines(text: str) -> list[tuple[int, int]]:
 
 #: By reader: how its files are cut in pieces. Those that are not here are bytes.
 CUTS: dict[str, Callable[[str], list[tuple[int, int]]]] = {
-    **dict.fromkeys(("juice", "skel", "x_xy", "xmdi", "collada"), elements),
+    **dict.fromkeys(("juice", "skel", "xmdi", "collada"), elements),
+    "x_xy": noted,
     "shift": values,
     **dict.fromkeys(("webots", "csv", "obj", "mtl"), lines),
 }
@@ -149,6 +159,15 @@ def _piece(text: str, rng: random.Random, cut: Callable[[str], list[tuple[int, i
     return text[:place] + new + text[place:]
 
 
+def _kind(text: str, rng: random.Random, cut: Callable[[str], list[tuple[int, int]]], _pool: Pool) -> str:
+    """A value of JSON becomes one of another kind."""
+    found = [(start, end) for start, end in cut(text) if _VALUE.match(text, start)]
+    if not found:
+        return text
+    start, end = rng.choice(found)
+    return text[:start] + rng.choice(KINDS) + text[end:]
+
+
 def _letters(text: str, rng: random.Random, _cut: object, _pool: Pool) -> str:
     at = rng.randint(0, len(text))
     what = rng.randrange(4)
@@ -161,7 +180,7 @@ def _letters(text: str, rng: random.Random, _cut: object, _pool: Pool) -> str:
     return text[:at] if rng.random() < 0.2 else text[at:] + text[:at] if rng.random() < 0.05 else text
 
 
-_CHANGES: Sequence[Callable[..., str]] = (_number, _number, _number, _word, _word, _piece, _piece, _piece, _letters)
+_CHANGES: Sequence[Callable[..., str]] = (_number, _number, _number, _word, _word, _piece, _piece, _piece, _kind, _letters)
 
 
 def mutated_binary(data: bytes, rng: random.Random) -> bytes:

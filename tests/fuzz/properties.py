@@ -6,11 +6,13 @@ Each function takes bytes and comes back, or raises what is a finding: any excep
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -44,6 +46,8 @@ from addon.model.validate import validate
 
 #: Loops of more joints than this are not closed for each of a million inputs.
 _MOST_CLOSED = 40
+#: The name of a model that was edited.
+_EDITED = "edited"
 
 
 class Broken(AssertionError):
@@ -69,6 +73,7 @@ def model(data: bytes) -> Mechanism | None:
     unedited(mechanism, data)
     converted(mechanism)
     moved(mechanism)
+    converted(edited(mechanism))
     return mechanism
 
 
@@ -118,7 +123,7 @@ def converted(mechanism: Mechanism) -> None:
     """Saved in the other formats: what can be read again."""
     own = mechanism.source.format
     for row in formats.FORMATS:
-        if row == own:
+        if row == own and mechanism.name != _EDITED:
             continue
         try:
             written, report = formats.dumps(mechanism, row)
@@ -134,6 +139,20 @@ def converted(mechanism: Mechanism) -> None:
             raise Broken(f"written as {row}, it is refused: {error}") from error
         if again.source.format != row:
             raise Broken(f"written as {row}, it is taken for {again.source.format}")
+
+
+def edited(mechanism: Mechanism) -> Mechanism:
+    """The same with something of every kind edited, so that it is written into its document anew."""
+    now = copy.deepcopy(mechanism)
+    now.name = _EDITED
+    for body in now.bodies:
+        body.mass, body.pose[:3, 3] = 0.5 * body.mass + 1.0, 0.5 * body.pose[:3, 3] + 1.0
+        body.shapes = body.shapes[1:]
+    for joint in now.joints:
+        joint.name += "x"
+        joint.dofs = [replace(dof, damping=(dof.damping or 0.0) + 1.0) for dof in joint.dofs]
+    now.bodies, now.frames = now.bodies[:1] + now.bodies[1:][::-1], now.frames[1:]
+    return now
 
 
 def repaired(report: Report | None) -> bool:

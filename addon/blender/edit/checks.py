@@ -12,9 +12,10 @@ import numpy as np
 from ...model.records import Mechanism
 from ...model.report import Report
 from ...model.sides import name_list
-from ...model.validate import Finding, validate
+from ...model.validate import Finding, Kind, validate
 from ..access import record_of, settings
 from ..extract import extract
+from ..extract.attachments import FRAME_KEPT
 from ..extract.designs import Designs
 from ..model_parts import file_name, parts, strays
 from .fitting import loose_shapes, lost_joints, misfit
@@ -30,7 +31,7 @@ _UNEVEN, _SHEARED = 1e-4, 1e-4
 _ROUND = {"sphere", "cylinder", "capsule", "cone", "hemisphere"}
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 #: What the reading of a model says already: the same findings in other words.
-_TOLD_BY_READING = {"mesh-edited", "stranger", "model-scaled", "body-uneven"}
+_TOLD_BY_READING = {FRAME_KEPT, "mesh-edited", "stranger", "model-scaled", "body-uneven"}
 #: What is no matter of files.
 _NOT_OF_FILES = {"world-gone"}
 #: What a model lacks of which other findings name each part.
@@ -153,6 +154,10 @@ def _edited(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
                 "mesh-edited", "warning", entry.message, "body", (entry.where,), "Take the mesh as its shape",
                 "Take the mesh of its shape back",
             )  # fmt: skip
+        elif entry.code == FRAME_KEPT:
+            kind: Kind = "body" if entry.where else "model"
+            on = (entry.where,) if entry.where else ()
+            yield Finding(FRAME_KEPT, "warning", entry.message, kind, on, "Make its empty anew")
         elif entry.code == "stranger" and entry.where in bpy.data.objects:
             is_shape = record_of(bpy.data.objects[entry.where]).role == "SHAPE"
             fix = "Delete it" if is_shape else ""

@@ -8,13 +8,16 @@ import bpy
 import numpy as np
 
 from ...model.inertia import shape_volume
+from ...model.sides import name_list
 from ...model.validate import Finding
 from ..access import record_of
+from ..extract.attachments import FRAME_KEPT
 from ..listeners import quiet
 from ..model_parts import file_name, parts
 from ..records import read_shape
 from .authoring import DENSITY
 from .fitting import hang_shapes, lost_joints, take_back
+from .frames import used_frames_again
 from .joints import delete_parts
 from .rebuild import rebuild
 from .refit import refit
@@ -22,6 +25,8 @@ from .shape_making import take_mesh, take_shape
 from .symmetric import by_itself
 from .taking_back import as_before
 from .twins import by_id, unlink_twin
+
+_MOST_NAMES = 4
 
 
 def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
@@ -115,6 +120,10 @@ def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
     return f"Made anew or taken back: {'; '.join(done)}"
 
 
+def _frames(rig: bpy.types.Object, _finding: Finding) -> str:
+    return f"Made anew or taken back: {name_list(used_frames_again(rig), _MOST_NAMES)}"
+
+
 def _take_back(rig: bpy.types.Object, finding: Finding) -> str:
     take_back(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
     return "It is in the model's collection again"
@@ -158,6 +167,7 @@ _MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "unmoved": _rebuild,
     "text-gone": _rebuild,
     "world-gone": _rebuild,
+    FRAME_KEPT: _frames,
     "part-elsewhere": _take_back,
     "bones-gone": _refit,
     "bones-left": _refit,

@@ -93,6 +93,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
     mechanism.joints = _merge(base.joints, joints, reading.joint)
     before.settle(mechanism, reading.moved)
+    hung.tell_of_gone(mechanism)
     hung.rename_references(mechanism)
     _world(rig, mechanism)
     mechanism.behaviours = _behaviours(rig, base)

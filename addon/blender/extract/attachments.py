@@ -21,6 +21,8 @@ from .designs import Designs
 from .numbers import edited_pose, plain, was_moved
 
 P = TypeVar("P", Frame, Light)
+#: What a report says of a frame that was deleted though something is at it.
+FRAME_KEPT = "frame-kept"
 
 
 @dataclass
@@ -38,6 +40,8 @@ class Attachments:
     frames: dict[bpy.types.Object, tuple[Array, Frame]] = field(default_factory=dict)
     #: The objects of the document's frames, by their body and old name; of several the first, as lights mean it.
     named: dict[tuple[str | None, str], bpy.types.Object] = field(default_factory=dict)
+    #: The frames of the document whose objects were deleted.
+    gone: list[Frame] = field(default_factory=list)
 
     def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
         """The frames, or the lights, that objects stand for now; ``base`` are the document's."""
@@ -60,8 +64,10 @@ class Attachments:
                     if name != part.name:
                         self.renamed[part.body, part.name] = name
                 out.append(self._now(holders[number], part, name))
+            elif isinstance(part, Frame):
+                self.gone.append(part)
             else:
-                self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
+                self.report.info("deleted", f"Light {part.name!r} was deleted", where=part.body or "")
         for obj, original in zip(new, originals, strict=True):
             if self.is_carried(original):
                 self.report.info("added", f"{type(original).__name__} {obj.name!r} is new", where=original.body or "")
@@ -115,6 +121,17 @@ class Attachments:
         pose: Array = frame.pose @ (edited_pose(obj, local, design)[0] if was_moved(obj, design) else local)
         return pose
 
+    def tell_of_gone(self, mechanism: Mechanism) -> None:
+        """A word on each frame that was deleted. At some there is still a part, which has files keep them."""
+        users = frame_users(mechanism) if self.gone else {}
+        for frame in self.gone:
+            user = users.get((frame.body, frame.name))
+            if user is None:
+                self.report.info("deleted", f"Frame {frame.name!r} was deleted", where=frame.body or "")
+            else:
+                told = f"Frame {frame.name!r} was deleted, and stays in Shift files: {user!r} is at it"
+                self.report.warn(FRAME_KEPT, told, where=frame.body or "")
+
     def rename_references(self, mechanism: Mechanism) -> None:
         """Have joints, lights and restraints name the frames that they are at as these are called now."""
         for joint in mechanism.joints if self.renamed else ():
@@ -129,6 +146,26 @@ class Attachments:
         frames = extra.get("frames")
         if isinstance(frames, list) and len(frames) == len(bodies):
             extra["frames"] = [self.renamed.get((b, f), f) for b, f in zip(bodies, frames, strict=True)]
+
+
+def frame_users(mechanism: Mechanism) -> dict[tuple[str | None, str], str]:
+    """By body (None for the world) and name of the frames that joints, lights and restraints are at: the name of the
+    first of these."""
+    users: dict[tuple[str | None, str], str] = {}
+    for joint in mechanism.joints:
+        for place in zip((joint.parent, joint.child), _names(joint.extra), strict=False):
+            users.setdefault(place, joint.name)
+    for item in mechanism.restraints:
+        for place in zip(item.bodies or (), _names(item.extra), strict=False):
+            users.setdefault(place, item.name)
+    for light in mechanism.lights:
+        users.setdefault((light.body, str(light.extra.get("frame"))), light.name)
+    return users
+
+
+def _names(extra: dict[str, Any]) -> list[str]:
+    frames = extra.get("frames")
+    return frames if isinstance(frames, list) else []
 
 
 def _number(obj: bpy.types.Object) -> int:

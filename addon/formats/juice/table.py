@@ -30,11 +30,13 @@ _HEXADECIMAL = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,8})\Z")
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value is spelt: ``parse`` raises ValueError for what is none, ``spell`` is its inverse."""
+    """How a value is spelt: ``parse`` raises ValueError for what is none, ``spell`` is its inverse, of values of these
+    ``types``."""
 
     name: str
     parse: Callable[[str], Any]
     spell: Callable[[Any], str]
+    types: tuple[type, ...] = (str,)
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,12 @@ def spell_number(value: float) -> str:
 
 
 TEXT = Kind("text", str, str)
-NUMBER = Kind("number", parse_number, spell_number)
-INTEGER = Kind("whole number", _parse_integer, lambda value: str(int(value)))
-FLAG = Kind("flag", _parse_flag, lambda value: "1" if value else "0")
+NUMBER = Kind("number", parse_number, spell_number, (float, int))
+INTEGER = Kind("whole number", _parse_integer, lambda value: str(int(value)), (int,))
+FLAG = Kind("flag", _parse_flag, lambda value: "1" if value else "0", (bool,))
 IDENTITY = Kind("ID", parse_id, _spell_signed)
 REFERENCE = Kind("reference", str, lambda value: value or NO_REFERENCE)
-MOTOR_TYPE = Kind("motor type", lambda text: _parse_integer(text) == 2, lambda value: "2" if value else "1")
+MOTOR_TYPE = Kind("motor type", lambda text: _parse_integer(text) == 2, lambda value: "2" if value else "1", (bool,))
 
 
 def _vector(name: str, axes: str, default: float, unit: str, *old: str) -> tuple[Field, ...]:

@@ -149,6 +149,35 @@ def test_a_deleted_frame_comes_back_when_it_is_asked_for(blank: Any, tmp_path: P
     assert exported(tmp_path / "again.json") == path.read_bytes()
 
 
+def test_a_deleted_frame_that_something_is_at_is_kept_and_told(blank: Any, tmp_path: Path, capsys: Any) -> None:
+    """The file has it all the same, and says so; the check makes its empty anew, and that alone."""
+    import bpy
+
+    from addon.blender.edit.checks import check_model
+
+    path = found("pumpjack.json")
+    rig = imported(path, physics=False)
+    frames = {obj.name for obj in bpy.data.objects if obj.knuckle.role == "FRAME"}
+    joint = next(obj.name for obj in joints_of(rig) if obj.knuckle.joint.loop)
+    assert {"pin", "sky"} <= frames
+    delete("pin", "sky")()
+    activate()
+    told = [finding for finding in check_model(rig) if finding.code == "frame-kept"]
+    assert len(told) == 2
+    assert any(finding.message.startswith("Frame 'pin' was deleted, and stays in Shift files: ") for finding in told)
+    capsys.readouterr()
+    assert exported(tmp_path / "again.json") == path.read_bytes()
+    said = capsys.readouterr().out
+    assert "added or deleted" not in said
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    rows = [row.code for row in rig.data.knuckle.findings]
+    assert bpy.ops.knuckle.fix_finding(index=rows.index("frame-kept")) == {"FINISHED"}
+    assert {obj.name for obj in bpy.data.objects if obj.knuckle.role == "FRAME"} == frames
+    assert joint in bpy.data.objects
+    assert not [finding for finding in check_model(rig) if finding.code == "frame-kept"]
+    assert exported(tmp_path / "again.json") == path.read_bytes()
+
+
 # ---------------------------------------------------------------- collections
 
 

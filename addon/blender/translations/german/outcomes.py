@@ -12,6 +12,9 @@ WORDS: dict[str, str] = {
     "{} {} is new{}": "{} {} ist neu{}",
     ", a copy of {}": ", eine Kopie von {}",
     "{} {} was deleted": "{} {} wurde gelöscht",
+    "Frame {} was deleted, and stays in Shift files: {} is at it": (
+        "Frame {} wurde gelöscht und bleibt in Shift-Dateien: {} ist daran"
+    ),
     "{} {} is new": "{} {} ist neu",
     "Joint {} went with its body": "Gelenk {} ging mit seinem Körper",
     "Restraint {} went with what it acts on": "Kraftelement {} ging mit dem, worauf es wirkt",

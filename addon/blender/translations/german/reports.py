@@ -68,6 +68,7 @@ WORDS: dict[str, str] = {
     "{} does not hang on the bone that moves it": "{} hängt nicht an dem Knochen, der es bewegt",
     "Hang it there again": "Wieder dorthin hängen",
     "The armature has no bone for {}": "Das Skelett hat keinen Knochen für {}",
+    "Make its empty anew": "Sein Empty neu machen",
     "Make the bones again": "Die Knochen neu machen",
     "Take the bones away": "Die Knochen wegnehmen",
     "Collision shape {} does not hang on its body {}: physics does not have it": "Die Kollisionsform {} hängt nicht an ihrem Körper {}: In der Physik fehlt sie",
