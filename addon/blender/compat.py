@@ -12,15 +12,16 @@ VERSION = bpy.app.version
 HAS_SLOTS = VERSION >= (4, 4)
 
 
-#: Since 5.0, what add-ons declare is kept apart from a user's custom properties.
-KEEPS_APART = VERSION >= (5, 0)
+#: Where a whole property group can be set in one go: in the versions in which that was tried. Blender says of the way
+#: to it that later ones need not have it.
+TAKES_GROUPS = VERSION < (5, 3)
 
 
 def put_group(owner: Any, name: str, group: dict[str, Any]) -> None:
     """Set all of a property group that an add-on declared, in one go: as Blender keeps it, with numbers for choices.
 
     It is kept among custom properties, and since 5.0 among those of the system, apart from them."""
-    kept = owner.bl_system_properties_get(do_create=True) if KEEPS_APART else owner
+    kept = owner.bl_system_properties_get(do_create=True) if VERSION >= (5, 0) else owner
     kept[name] = group
 
 

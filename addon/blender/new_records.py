@@ -21,8 +21,25 @@ _SIGNED = {float, list, np.float64}
 
 def put_new(owner: Any, group: Group) -> None:
     """Set the record of something that was made just now and has nothing of a record yet. Nobody is told."""
-    if group:
+    if group and compat.TAKES_GROUPS:
         compat.put_group(owner, "knuckle", group)
+    elif group:
+        _put_one_by_one(owner.knuckle, group)
+
+
+def _put_one_by_one(record: Any, group: Group) -> None:
+    """The same where Blender takes no groups."""
+    for name, value in group.items():
+        each = record.bl_rna.properties[name]
+        if each.type == "COLLECTION":
+            for one in value:
+                _put_one_by_one(getattr(record, name).add(), one)
+        elif isinstance(value, dict):
+            _put_one_by_one(getattr(record, name), value)
+        elif each.type == "ENUM":
+            setattr(record, name, next(item.identifier for item in each.enum_items if item.value == value))
+        else:
+            setattr(record, name, value)
 
 
 def new_group(kind: Any, values: Mapping[str, Any]) -> Group:

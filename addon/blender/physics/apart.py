@@ -33,7 +33,7 @@ _Pair = frozenset[bpy.types.Object]
 def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
     """Make the constraints that keep bodies of a model from colliding, and take away those that do so no more."""
     model = settings(rig)
-    wanted = set() if model.self_collide else _some_pairs(rig)
+    wanted = {} if model.self_collide else _some_pairs(rig)
     if wanted and len(wanted) <= _MOST:
         report.info(
             "self-collision",
@@ -46,20 +46,20 @@ def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: R
             f"Bodies of the model collide with each other under physics, which they do not in its own program: "
             f"more than {_MOST} pairs are too many to keep apart",
         )
-        wanted = set()
+        wanted = {}
     there = {_ends(empty): empty for empty in apart_of(rig, world)}
-    for pair in wanted - there.keys():
+    for pair in (each for each in wanted if each not in there):
         _hold_nothing(rig, world, pair)
     for pair, empty in there.items():  # what is not wanted any more stays: Blender's simulation may still have it
         empty.rigid_body_constraint.disable_collisions = pair in wanted
 
 
-def _some_pairs(rig: bpy.types.Object) -> set[_Pair]:
+def _some_pairs(rig: bpy.types.Object) -> dict[_Pair, None]:
     """The pairs that are to be kept apart, all of them or one more than can be: there are as many as the square of the
-    bodies."""
-    found: set[_Pair] = set()
+    bodies. Their order is that of the model: it is the one in which Blender solves their constraints."""
+    found: dict[_Pair, None] = {}
     for pair in _pairs(rig):
-        found.add(pair)
+        found[pair] = None
         if len(found) > _MOST:
             break
     return found
@@ -84,7 +84,7 @@ def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
     anchor = settings(rig).anchor
     jointed = {frozenset(ends_of(joint, anchor)) for joint in records if is_held(joint)}
     top = settings(rig).collection
-    folders = set(top.children_recursive) if top is not None else set()
+    folders = dict.fromkeys(top.children_recursive) if top is not None else {}
     for group in ([obj for obj in folder.objects[:] if obj in solid] for folder in folders):
         for first, second in combinations(group, 2):
             moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)

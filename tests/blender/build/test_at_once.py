@@ -25,6 +25,26 @@ def built(path: Path) -> Any:
     return rig_in(build(formats.load(path), options=BuildOptions(gait=False)))
 
 
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_records_are_set_in_one_go_as_one_by_one(blank: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a Blender that takes no groups, the same comes of it: values, order, and who uses whom."""
+    import bpy
+
+    from addon.blender import compat
+    from tests.blender.emptied import empty_file
+    from tests.blender.ui.snapshot import differences, snapshot
+
+    found = []
+    for at_once in (True, False):
+        monkeypatch.setattr(compat, "TAKES_GROUPS", at_once)
+        empty_file()
+        built(path)
+        users = {f"{each.name_full} is used": each.users for each in (*bpy.data.objects, *bpy.data.texts)}
+        found.append(snapshot() | users)
+    assert differences(*found) == []
+    assert any(place.endswith("source_id") for place in found[0])
+
+
 def in_physics(scene: Any) -> dict[str, Any]:
     """All settings of all rigid bodies and constraints, by object."""
     out = {obj.name: values(obj.rigid_body) for obj in scene.rigidbody_world.collection.objects}
