@@ -47,7 +47,7 @@ def values_of(kind, chance: random.Random, rig: bpy.types.Object) -> dict:
 def told(record) -> dict:
     """All that a record says, parts included, as text: no number is itself."""
     out = {}
-    for each in record.bl_rna.properties:
+    for each in (each for each in record.bl_rna.properties if each.identifier != "rna_type"):
         name = each.identifier
         value = getattr(record, name)
         if each.type == "COLLECTION":
@@ -55,7 +55,7 @@ def told(record) -> dict:
         elif each.type == "POINTER" and isinstance(value, bpy.types.PropertyGroup):
             out[name] = told(value)
         elif each.type == "POINTER":
-            out[name] = getattr(value, "name", None) if name != "rna_type" else None
+            out[name] = getattr(value, "name", None)
         else:
             out[name] = repr(value if isinstance(value, (str, int, float)) else [*map(str, value)])
     return out
@@ -66,8 +66,8 @@ def one_by_one(record, values: dict) -> None:
         setattr(record, name, value)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blender, tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(2))
+def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blank, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     rig = bpy.data.objects.new("rig", None)
     about, joint = values_of(KnuckleObject, chance, rig), values_of(KnuckleJoint, chance, rig)
@@ -108,11 +108,11 @@ def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blender, tmp_path:
     assert all(told(record_of(bpy.data.objects[name])) == before for name in names)
 
 
-def test_what_is_no_text_is_refused(blender) -> None:
+def test_what_is_no_text_is_refused(blank) -> None:
     with pytest.raises(UnicodeEncodeError):
         new_group(KnuckleObject, {"source_name": "a\udcffb"})
 
 
-def test_what_is_as_usual_takes_no_room(blender) -> None:
+def test_what_is_as_usual_takes_no_room(blank) -> None:
     assert new_group(KnuckleObject, {"role": "NONE", "mass": 0.0, "source_name": "", "model": None, "active": True}) == {}
     assert math.copysign(1.0, new_group(KnuckleObject, {"mass": -0.0})["mass"]) == -1.0
