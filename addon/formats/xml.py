@@ -32,6 +32,11 @@ _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]++)((?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*
 _MARKUP = re.compile(
     _TAG.pattern + r"|<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?P<open>!--|!\[CDATA\[|\?)", re.DOTALL
 )
+#: The same, but first an element with nothing but text in it, as most are, in one piece.
+_ELEMENTS = re.compile(
+    r"<([^\s<>/!?=\"'&]++)(?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+>(?P<inside>[^<]*+)</\1\s*+>|" + _MARKUP.pattern,
+    re.DOTALL,
+)
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 #: The beginning of a document type with an internal subset; the names before that may hold any sign between quotes.
 _SUBSET = re.compile(r"<!DOCTYPE(?:[^>\[\"']|\"[^\"]*\"|'[^']*')*\[")
@@ -134,8 +139,17 @@ class Spans:
         self._text = text
         self.starts, self._inner, self._close, self.ends, self._parents = (array("q") for _ in range(5))
         is_open: list[int] = []
-        for match in _MARKUP.finditer(text):
-            closes, tag, closed, opens = match.group(1, 2, 4, "open")
+        starts, inner, close, ends, parents = self.starts, self._inner, self._close, self.ends, self._parents
+        for match in _ELEMENTS.finditer(text):
+            if match["inside"] is not None:
+                start, end = match.span()
+                parents.append(is_open[-1] if is_open else -1)
+                starts.append(start)
+                inner.append(match.start(2))
+                close.append(match.end(2))
+                ends.append(end)
+                continue
+            closes, tag, closed, opens = match.group(3, 4, 6, "open")
             if tag is None:
                 if opens:
                     break
@@ -143,13 +157,14 @@ class Spans:
             start, end = match.span()
             if closes:
                 own = is_open.pop()
-                self._close[own], self.ends[own] = start, end
+                close[own], ends[own] = start, end
                 continue
-            own = len(self.starts)
-            self._parents.append(is_open[-1] if is_open else -1)
-            self.starts.append(start)
-            for each in (self._inner, self._close, self.ends):
-                each.append(end)
+            own = len(starts)
+            parents.append(is_open[-1] if is_open else -1)
+            starts.append(start)
+            inner.append(end)
+            close.append(end)
+            ends.append(end)
             if not closed:
                 is_open.append(own)
 

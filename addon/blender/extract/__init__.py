@@ -81,7 +81,10 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     reading.ids = bodies
     body_of = {own: obj for obj, own in bodies.items()}
     reading.children = shape_children(present, body_of, designs, mechanism.report)
-    before = Before.of(base)
+    is_whole = {body.id for body in base.bodies} <= {*bodies.values()} and {joint.id for joint in base.joints} <= {
+        *joints.values()
+    }
+    before = None if is_whole else Before.of(base)
     hung = Attachments({body.id: body.com for body in base.bodies}, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # before, they had no objects
         frames, lights = ([obj for obj in every_part(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
@@ -92,7 +95,8 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     mechanism.bodies = _merge(base.bodies, bodies, reading.body)
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
     mechanism.joints = _merge(base.joints, joints, reading.joint)
-    before.settle(mechanism, reading.moved)
+    if before is not None:
+        before.settle(mechanism, reading.moved)
     hung.tell_of_gone(mechanism)
     hung.rename_references(mechanism)
     _world(rig, mechanism)

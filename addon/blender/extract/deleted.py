@@ -40,8 +40,6 @@ class Before:
         report: Report = mechanism.report
         lost = self.names.keys() - {body.id for body in mechanism.bodies}
         present = {joint.id for joint in mechanism.joints}
-        if not lost and present >= self.joints.keys():
-            return
         for kind, names, gone in (("Body", self.names, lost), ("Joint", self.joints, self.joints.keys() - present)):
             for part_id in sorted(gone):
                 report.info("deleted", f"{kind} {names[part_id]!r} was deleted", where=part_id)

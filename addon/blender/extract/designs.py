@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ..access import armature_of, record_of
 from ..model_parts import parts, root_bones, servo_bones
-from ..records import unflat
+from ..records import flat, unflat
 
 #: Entries of two matrices that differ by no more, as shares of what they place, are the same.
 _SAME = 1e-5
@@ -53,7 +53,7 @@ class Designs:
         """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made.
         ValueError where that is no number."""
         design = self._of(obj)
-        if not (np.abs(np.array(design)) < _FAR).all():
+        if not all(-_FAR < number < _FAR for number in flat(design)):
             raise ValueError(f"{obj.name!r} stands at no number: set its location, rotation and scale anew")
         return design
 
@@ -121,9 +121,10 @@ def _reach(obj: bpy.types.Object) -> float:
 
 def _is_one(hung: Matrix, obj: bpy.types.Object) -> bool:
     """Whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
-    off = np.abs(np.array(hung) - np.eye(4))
-    reach = max(1.0, obj.matrix_parent_inverse.translation.length)
-    return bool(off[:3, :3].max() <= _SAME and off[:3, 3].max() <= _SAME * reach)
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = hung
+    near = _SAME * max(1.0, obj.matrix_parent_inverse.translation.length)
+    off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
+    return all(-_SAME <= part <= _SAME for part in off) and all(-near <= part <= near for part in (x, y, z))
 
 
 def _lost_its_bone(obj: bpy.types.Object) -> bool:

@@ -20,9 +20,11 @@ _DIGITS = 9  # tell all 32-bit numbers apart
 
 def same(now: object, before: object) -> bool:
     """Whether a value is what it was: numbers as far as 32 bits can tell."""
+    if now == before:
+        return True
     if isinstance(now, float) and isinstance(before, (int, float)):
         return bool(np.float32(now) == np.float32(before))
-    return now == before
+    return False
 
 
 def plain(value: float, unit: float = 1.0) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,13 @@ def sense_of(row: Row, kind: str) -> float:
     """The factor from our coordinate to the file's for a joint of a row."""
     if kind not in {"revolute", "prismatic"}:
         return 1.0
-    return float(geometry.senses(np.array([_angles(row)]), kind)[0][0])  # type: ignore[arg-type]
+    return _sense(_angles(row), kind)
+
+
+@lru_cache(maxsize=4096)
+def _sense(angles: geometry.Angles, kind: str) -> float:
+    """The same for a joint at angles. It is asked for a joint before and after an edit, and most joints are alike."""
+    return float(geometry.senses(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
 
 
 def record_row(record: Any, table: Table, number: Mapping[str, Number]) -> Row:
