@@ -25,14 +25,19 @@ RING, NO_RING = _python("KNUCKLE_RING", "imt-ring")
 MUJOCO, NO_MUJOCO = _python("KNUCKLE_MUJOCO", "MuJoCo")
 
 
-def answered(python: str, script: Path, questions: Mapping[str, Any]) -> dict[str, Any]:
+def answered(
+    python: str, script: Path, questions: Mapping[str, Any], content: Mapping[str, bytes] | None = None
+) -> dict[str, Any]:
     """What a program says to each question (JSON in, JSON out, by the same names), asked in one go.
 
     It says the same to the same question every time, so its answers are kept in KNUCKLE_CACHE, where that is set.
+    Where a question but names files, ``content`` is what is in them. An ``error`` is not kept: a machine with too much
+    to do may have killed the program.
     """
     folder = Path(os.environ["KNUCKLE_CACHE"], "answers") if os.environ.get("KNUCKLE_CACHE") else None
     about = python.encode() + script.read_bytes()
-    keys = {name: hashlib.sha256(about + json.dumps(it).encode()).hexdigest() for name, it in questions.items()}
+    asks = content or {name: json.dumps(question).encode() for name, question in questions.items()}
+    keys = {name: hashlib.sha256(about + asks[name]).hexdigest() for name in questions}
     found = {
         name: json.loads(kept.read_text())
         for name, key in keys.items()
@@ -45,7 +50,7 @@ def answered(python: str, script: Path, questions: Mapping[str, Any]) -> dict[st
         found |= json.loads(done.stdout)
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in asked:
+        for name in (name for name in asked if "error" not in found[name]):
             partial = folder / f"{keys[name]}.{os.getpid()}"
             partial.write_text(json.dumps(found[name]))
             partial.replace(folder / f"{keys[name]}.json")

@@ -61,13 +61,14 @@ def corpus_files(corpus: Path = CORPUS) -> Iterator[Path]:
 
 def trip(path: Path, target: str, folder: Path) -> Trip:
     """Save a file's model in a format, read that, and save and read it in the first format again; everything is
-    written anew."""
+    written anew, but that what was written once is kept when it is saved as it is."""
     original = formats.load(path)
     formats.complete_masses(original, Report())  # as the conversion does: what meshes weigh is written
     made = Trip(path, original.source.format, target)
     try:
         there, entries = _through(formats.load(path), target, folder / path.stem)
         made.warned = any(entry.severity == "warning" for entry in entries)
+        _tell_unkept(made, _named(folder / path.stem, target).read_bytes())
         made.stand = compare(original, there)
         _tell_standing(made, entries)
         told = [*entries, *there.report.entries]
@@ -79,12 +80,22 @@ def trip(path: Path, target: str, folder: Path) -> Trip:
     return made
 
 
+def _named(place: Path, target: str) -> Path:
+    return place.with_name(place.name + EXTENSIONS[target])
+
+
 def _through(mechanism: Mechanism, target: str, place: Path) -> tuple[Mechanism, list[Entry]]:
     """A mechanism saved and read, and what saving said."""
     mechanism.source.text = ""
-    name = place.with_name(place.name + EXTENSIONS[target])
+    name = _named(place, target)
     report: Report = formats.save(mechanism, name, target)
     return formats.load(name), report.entries
+
+
+def _tell_unkept(made: Trip, written: bytes) -> None:
+    """Whoever saves again what he did not touch has the same file; where the original is, with its meshes."""
+    if formats.dumps(formats.loads(written, str(made.file)))[0].encode() != written:
+        made.trouble.append("saved again, it is another file")
 
 
 def _tell_standing(made: Trip, entries: list[Entry]) -> None:

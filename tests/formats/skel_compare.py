@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 
 from addon.model.kinematics import initial_coordinates, spanning_tree
 from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
-from tests.references import CORPUS, DARTPY, NO_DARTPY
+from tests.references import CORPUS, DARTPY, NO_DARTPY, answered
 
 FILES = sorted(path for path in (CORPUS / "skel").rglob("*.skel") if "not_skel" not in path.parts)
 FORKS = hasattr(os, "fork")  # skel_dart.py reads each file in a process of its own
@@ -37,10 +36,18 @@ _DART_TYPES = {
 
 def dart_of(paths: Iterable[Path]) -> list[dict[str, Any]]:
     """What DART makes of files, one object per file."""
-    script = Path(__file__).with_name("skel_dart.py")
-    asked = json.dumps([str(path) for path in paths])
-    found = subprocess.run([DARTPY, str(script)], input=asked, capture_output=True, text=True, timeout=300, check=True)
-    return json.loads(found.stdout)
+    asked = {str(path): str(path) for path in paths}
+    content = {name: read_by_dart(Path(name)) for name in asked}
+    found = answered(DARTPY, Path(__file__).with_name("skel_dart.py"), asked, content)
+    return [found[name] for name in asked]
+
+
+def read_by_dart(path: Path) -> bytes:
+    """What is in a file and in the meshes that it names, which are beside it."""
+    text = path.read_bytes()
+    named = {name.decode(errors="replace") for name in re.findall(rb"<file_name>\s*(.*?)\s*</file_name>", text)}
+    meshes = {name: mesh for name in named if (mesh := path.parent / name).is_file()}
+    return b"\0".join([text, *(name.encode() + b"\0" + meshes[name].read_bytes() for name in sorted(meshes))])
 
 
 def numbers(value: Any) -> Array:

@@ -1,7 +1,7 @@
 """What DART itself makes of SKEL files. Run with a Python that has dartpy (KNUCKLE_DARTPY); needs nothing of ours.
 
-Reads a JSON list of paths from its input, prints a JSON list with one object per path: ``null`` with the reason in
-``error`` where DART refuses the file or dies of it (each is read in a process of its own)."""
+Reads a JSON object of paths from its input, prints one with what is in each: ``null`` with the reason in ``error``
+where DART refuses the file or dies of it (each is read in a process of its own)."""
 
 import json
 import math
@@ -141,4 +141,4 @@ def alone(path):
 if __name__ == "__main__":
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # DART prints its messages among ours
-    json.dump([alone(os.path.abspath(path)) for path in json.load(sys.stdin)], answers)
+    json.dump({name: alone(os.path.abspath(path)) for name, path in json.load(sys.stdin).items()}, answers)
