@@ -22,7 +22,7 @@ from ...model.rotations import identical
 from ..jsontext import sound
 from ..xml import Spans
 
-_NOTE = re.compile(r"<!--knuckle (\{.*?\})\s*-->", re.DOTALL)
+_NOTE = re.compile(r"<!--knuckle (\{.*?)\s*-->", re.DOTALL)  # to the end of its own comment, whatever that is
 
 Note = dict[str, Any]
 R = TypeVar("R")
