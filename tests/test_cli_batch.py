@@ -305,6 +305,17 @@ def test_missing_meshes_and_an_open_loop_are_told_once_each(tmp_path: Path, caps
     assert "not found" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("verb", ["info", "check"])
+def test_a_missing_mesh_that_a_moment_hangs_on_is_told_once(verb: str, tmp_path: Path, capsys: Any) -> None:
+    mesh = "<geometry><mesh><file_name>gone.obj</file_name></mesh></geometry>"
+    body = f'<body name="b"><inertia><mass>2</mass></inertia><visualization_shape>{mesh}</visualization_shape></body>'
+    joint = '<joint type="free" name="j"><parent>world</parent><child>b</child></joint>'
+    path = tmp_path / "model.skel"
+    path.write_text(f'<skel version="1.0"><world name="w"><skeleton name="s">{body}{joint}</skeleton></world></skel>')
+    assert run(verb, path) == 0
+    assert capsys.readouterr().out.count("gone.obj is not found") == 1
+
+
 @pytest.mark.parametrize("line", [["info", "BAD"], ["convert", "BAD", "OUT"]], ids=lambda line: line[0])
 def test_a_failure_is_json_too(line: list[str], models: Path, tmp_path: Path, capsys: Any) -> None:
     bad = models / "bad.skel"

@@ -65,8 +65,8 @@ def _read(path: Path, mesh_folders: list[str]) -> Mechanism:
         source = replace(motions[0].source or Source("xmdi"), text="")
         return Mechanism(path.stem, motions=motions, source=source, report=report)
     mechanism = formats.load(path)
-    formats.complete_masses(mechanism, mechanism.report, mesh_folders)
     tell_missing(mechanism, mechanism.report, mesh_folders)
+    formats.complete_masses(mechanism, mechanism.report, mesh_folders)
     return mechanism
 
 

@@ -106,8 +106,10 @@ def complete_masses(
         unit = "; the unit that its Collada file names is not applied" if ignore_unit and _is_collada(body) else ""
         message = f"the moment of inertia of {body.name} is made from the box around its mesh, as DART 6.20 does{unit}"
         report.info("moment-from-mesh", message, body.line)
+    told = [entry.message for entry in report.entries] if boxes.troubles else []
     for trouble in boxes.troubles if tell_missing else ():
-        report.warn("moment-without-mesh", f"moments of inertia do without a mesh: {trouble}")
+        if not any(str(trouble) in message for message in told):
+            report.warn("moment-without-mesh", f"moments of inertia do without a mesh: {trouble}")
     return done
 
 

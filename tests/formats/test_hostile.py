@@ -202,6 +202,29 @@ def test_a_note_of_wrong_kinds_is_left_out_and_kept(lie: str) -> None:
     assert lie == "5" or "bad-note" in [entry.code for entry in mechanism.report.entries]
 
 
+_FRAMES = "[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]"
+OTHER_KINDS = [
+    '"body":{"extra":{"TubeLength":""}}', '"body":{"extra":{"Shape":1%s}}' % ("0" * 400),
+    '"body":{"extra":{"derived_moment":[null]}}', '"body":{"extra":{"derived_moment":[[1]]}}',
+    '"body":{"extra":{"pos_min":null}}', '"joint":{"extra":{"stiffness":{"a":1}}}', '"dofs":[[]]',
+    '"dofs":[{"extra":{"force/@lower":""}}]', '"dofs":[{"extra":{"force/@upper":1%s}}]' % ("0" * 400),
+    '"dofs":[{"extra":{"chosen":{"x":[1,2]}}}]', '"dofs":[{"kind":"ball","start":[1]}]',
+    '"shapes":[{"geom":0,"type":"sphere"}]', '"shapes":[{"geom":0,"size":{}}]',
+    '"shapes":[{"geom":0,"soft":true,"extra":{"soft":[]}}]',
+    '"shapes":[{"geom":0,"soft":true,"extra":{"soft":{"total_mass":"","geometry/box/frags":[null]}}}]',
+    '"shapes":[{"geom":0,"type":"mesh","mesh":"a.obj","size":{},"extra":{"files":[null],"include":[2]}}]',
+    f'"frame":{{"body":"a","pose":{_FRAMES},"extra":{{"pos_marker":null}}}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", OTHER_KINDS)
+def test_what_a_note_has_besides_may_be_of_any_kind(other: str) -> None:
+    """Nothing that reads, edits or writes it in another format takes more for granted."""
+    body = '<body name="a" joint="rx"><!--knuckle {@}--><geom type="box" mass="1" dim="1 1 1"/></body>'
+    data = f'<x_xy model="m"><worldbody>{body}</worldbody></x_xy>'.replace("@", other).encode()
+    assert properties.model(data) is not None
+
+
 def test_letters_that_only_escapes_can_write_are_told_and_kept() -> None:
     """Nuls and halves of letters, of which Blender would make other names, or none."""
     name = r"a\u0000b\ud800\ud83e\udd80"

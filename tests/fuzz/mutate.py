@@ -35,7 +35,10 @@ WORDS = (
     "http://127.0.0.1:9/x", "\\\\server\\share", "../../../etc/passwd",
 )  # fmt: skip
 #: Values of JSON where one of another kind is expected.
-KINDS = ("null", "true", "0", "-1.5", "1e400", '""', '"1"', "[]", "[null]", "[[]]", "[1,2,3]", "{}", '{"":null}')
+KINDS = (
+    "null", "true", "0", "-1.5", "1e400", "1" + "0" * 400, '""', '"1"', "[]", "[null]", "[[]]", "[1,2,3]", "{}",
+    '{"":null}',
+)  # fmt: skip
 _NOTE = re.compile(r"<!--.*?-->", re.DOTALL)
 _ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252", "cp1250", "cp1251", "cp932", "cp437")
 
@@ -180,7 +183,9 @@ def _letters(text: str, rng: random.Random, _cut: object, _pool: Pool) -> str:
     return text[:at] if rng.random() < 0.2 else text[at:] + text[:at] if rng.random() < 0.05 else text
 
 
-_CHANGES: Sequence[Callable[..., str]] = (_number, _number, _number, _word, _word, _piece, _piece, _piece, _kind, _letters)
+_CHANGES: Sequence[Callable[..., str]] = (
+    _number, _number, _number, _word, _word, _piece, _piece, _piece, _kind, _letters,
+)  # fmt: skip
 
 
 def mutated_binary(data: bytes, rng: random.Random) -> bytes:

@@ -82,10 +82,14 @@ def _draw() -> str:
 
 def _write_in(folder: str) -> str:
     """Write a file and read it back; it goes at once."""
-    with tempfile.NamedTemporaryFile(prefix="knuckle-check-", dir=folder) as file:
-        file.write(b"knuckle")
-        file.flush()
-        file.seek(0)
-        if file.read() != b"knuckle":
-            raise OSError(f"What was written into {folder} is not there")
+    try:
+        with tempfile.NamedTemporaryFile(prefix="knuckle-check-", dir=folder) as file:
+            file.write(b"knuckle")
+            file.flush()
+            file.seek(0)
+            was_kept = file.read() == b"knuckle"
+    except OSError as error:
+        raise OSError(f"{folder} cannot be written: {error.strerror or error}") from error
+    if not was_kept:
+        raise OSError(f"What was written into {folder} is not there")
     return f"{folder} can be written"

@@ -138,10 +138,11 @@ def _is_free(link: Link) -> bool:
 
 def source_values(dof: Dof) -> Row:
     """The elements that keep what the source had; what was edited since is its own source."""
-    chosen = dof.extra.get(CHOSEN, {})
     out: Row = {}
-    for name, (value, source) in chosen.items():
-        now = getattr(dof, name)
+    for name, pair in dof.extra.get(CHOSEN, {}).items():
+        if name not in SOURCES or len(pair) != 2:
+            continue  # a file of another format may say anything
+        (value, source), now = pair, getattr(dof, name)
         out[SOURCES[name]] = source if now == value else now
     return out
 

@@ -38,6 +38,10 @@ class Kind:
     spell: Callable[[Any], str]
     types: tuple[type, ...] = (str,)
 
+    def has(self, value: Any) -> bool:
+        """Whether a value is one of the kind; whole numbers have 32 bits."""
+        return type(value) in self.types and (type(value) is not int or abs(value) < 2**31)
+
 
 @dataclass(frozen=True)
 class Field:

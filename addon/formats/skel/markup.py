@@ -152,7 +152,7 @@ def dof_node(index: int, one: Mapping[str, Any], whole: bool) -> Node:
         if whole and attribute not in INITIAL.values() and one[attribute] != default:
             node.put(DOF_PATH[attribute], spell_number(one[attribute]))
     for path, value in one["extra"].items():
-        if path in DOF:
+        if path in DOF and DOF[path].kind.has(value):
             node.put(path, spell_number(value))
     return node
 

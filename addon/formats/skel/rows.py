@@ -49,7 +49,7 @@ def mass_row(body: Body, losses: Losses) -> Row:
         row |= {MOMENT + name: float(tensor[i, i + k]) for k, name in enumerate(names)}
     derived = body.extra.get(DERIVED)
     known = body.inertia is not None and not (
-        isinstance(derived, list) and np.allclose(derived, body.inertia, 1e-12, 0)
+        isinstance(derived, list) and [*map(len, derived)] == [3, 3, 3] and np.allclose(derived, body.inertia, 1e-12, 0)
     )
     row["stated"] = tuple(np.asarray(body.inertia, dtype=float).ravel().tolist()) if known else None
     return row
@@ -138,8 +138,8 @@ def _geometry(shape: Shape, body: Body, losses: Losses) -> Row:
 
 def _softness(shape: Shape, body: Body, row: Row) -> Row:
     """The numbers of a deformable shape, as its document had them or as good as any."""
-    own = shape.extra.get("soft", {})
-    soft = _SOFT_DEFAULTS | own
+    own = shape.extra.get("soft") or {}
+    soft = _SOFT_DEFAULTS | {path: value for path, value in own.items() if path in SOFT and SOFT[path].kind.has(value)}
     type_ = row["type"]
     if type_ == "box":
         soft.setdefault("geometry/box/frags", (3.0, 3.0, 3.0))

@@ -7,6 +7,7 @@ or reads only with a warning."""
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,10 @@ from typing import Any
 from ..by_path import ByPath
 
 Row = dict[str, Any]
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (float, int) and abs(value) <= sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,11 @@ class Kind:
     count: int
     spell: Callable[[Any], str]
     endless: bool = False
+
+    def has(self, value: Any) -> bool:
+        """Whether a value is made up so; of what is no number any is."""
+        numbers = value if self.count > 1 and isinstance(value, list | tuple) else (value,)
+        return not self.count or (len(numbers) == self.count and all(map(_is_finite, numbers)))
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,9 @@ def rows_of_quat(quat: Sequence[float]) -> Rows:
     square = w * w + x * x + y * y + z * z
     if square == 0.0:
         return UPRIGHT
+    if math.isinf(square):  # the squares are beyond all numbers
+        longest = max(map(abs, quat))
+        return rows_of_quat([part / longest for part in quat])
     s = 2.0 / square
     return (
         (1 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y)),
@@ -99,7 +102,7 @@ def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[
     )
     symmetric += np.tril(symmetric, -1).T  # four times the outer product of the quaternion with itself
     column = symmetric[int(np.argmax(np.diag(symmetric)))]
-    unit = column / np.linalg.norm(column) * (np.linalg.norm(near) or 1.0)
+    unit = column / np.linalg.norm(column) * (math.hypot(*near) or 1.0)
     return tuple(float(x) for x in (-unit if unit @ np.asarray(near) < 0 else unit))
 
 

@@ -129,7 +129,7 @@ class _Writer:
             parent = len(self.out.links)
             self.out.links.append(row)
         row.numbers |= {
-            limit: tuple(float(x) for x in body.extra[limit]) for limit in ("pos_min", "pos_max") if limit in body.extra
+            limit: tuple(map(float, body.extra[limit])) for limit in ("pos_min", "pos_max") if body.extra.get(limit)
         }
         if geoms.follows:
             self.followed.add(body.id)

@@ -7,9 +7,9 @@ those in between are marked as steps, and become one joint again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from .rows import GeomRow, Key, LinkRow, ModelRow
 from .table import COLORS, DOF_ATTRIBUTES, GEOMS, joint_kind
 from .values import Remarks, color_of
 
+R = TypeVar("R")
 WORLD_BODY = "worldbody"
 _ANYTHING_WRONG = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 
@@ -197,8 +198,8 @@ class _Builder:
             notes.apply(note.get("body", {}), body)
             joint = joints[0]
             notes.apply(note.get("joint", {}), joint)
-            for own, dof in zip(note.get("dofs", ()), joint.dofs, strict="dofs" in note):
-                notes.apply(own, dof)
+            if "dofs" in note:
+                joint.dofs = [_noted(own, dof) for own, dof in zip(note["dofs"], joint.dofs, strict=True)]
             if "shapes" in note:
                 body.shapes = _noted_shapes(note["shapes"], body.shapes)
             if note.get("against"):
@@ -284,9 +285,14 @@ def _noted_shapes(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
     for item in noted:
         rest = {key: value for key, value in item.items() if key != "geom"}
         if "geom" in item:
-            shape = shapes[item["geom"]]
-            notes.apply(rest, shape)
+            out.append(_noted(rest, shapes[item["geom"]]))
         else:
-            shape = notes.restored(Shape, rest)
-        out.append(shape)
+            out.append(notes.restored(Shape, rest))
     return out
+
+
+def _noted(note: Any, record: R) -> R:
+    """A record with what its note says of it. Raises what ``notes.apply`` raises."""
+    made = replace(record)  # type: ignore[type-var]
+    notes.apply(note, made)
+    return notes.whole(made)

@@ -10,21 +10,23 @@ import dataclasses
 import json
 import math
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ...model.records import Assembly, Dof, Frame, Joint, Light, Restraint, Shape
+from ...model.records import DOF_SIZE, Assembly, Dof, Frame, Joint, Light, Restraint, Shape
 from ...model.rotations import identical
 from ..jsontext import sound
 from ..xml import Spans
 
-_NOTE = re.compile(r"<!--knuckle (\{.*?\})\s*-->", re.DOTALL)
+_NOTE = re.compile(r"<!--knuckle (\{.*?)\s*-->", re.DOTALL)  # to the end of its own comment, whatever that is
 
 Note = dict[str, Any]
+R = TypeVar("R")
 #: Records that are inside of others, and fields that are arrays.
 _INSIDE: dict[str, type] = {"shapes": Shape, "dofs": Dof, "parts": Dof}
 _ARRAYS = frozenset({"pose", "com", "inertia", "frame_parent", "frame_child", "axis"})
@@ -127,10 +129,24 @@ def apply(note: Any, record: Any) -> None:
 
 
 def restored(kind: type, note: Any) -> Any:
-    """A record from all of its fields that are not at their defaults."""
+    """A record from all of its fields that are not at their defaults. Raises what ``apply`` raises."""
     required = {item.name for item in dataclasses.fields(kind) if _has_no_default(item)}
     values = {name: _fitting(kind, name, _restored(name, value)) for name, value in dict(note).items()}
-    return kind(**{name: None for name in required - values.keys()}, **values)
+    missing = {name: _fitting(kind, name, None) for name in required - values.keys()}
+    return whole(kind(**missing, **values))
+
+
+def whole(record: R) -> R:
+    """A record that was made of a note, or changed by one. ValueError where its values are none of its kind's."""
+    if isinstance(record, Shape):
+        if not {*_SIZES.get(record.type, ())} <= record.size.keys():
+            raise ValueError("size")
+    elif isinstance(record, Dof):
+        size = DOF_SIZE[record.kind]
+        lengths = {len(each) for each in (record.start, record.start_rates, record.parts)}
+        if size > 1 and not lengths <= {0, size}:
+            raise ValueError("start")
+    return record
 
 
 _Check = Callable[[Any], bool]
@@ -151,14 +167,28 @@ def _fitting(kind: type, name: str, value: Any) -> Any:
     return value
 
 
-#: What the writer of x_xy takes out of what a record has besides, and a note of the fields that a note has.
+#: The sizes that a shape of each type has.
+_SIZES = {
+    **dict.fromkeys(("box", "ellipsoid"), ("x", "y", "z")),
+    **dict.fromkeys(("sphere", "hemisphere"), ("radius",)),
+    **dict.fromkeys(("cylinder", "capsule", "cone"), ("length", "radius")),
+    "pyramid": ("x", "y", "length"),
+}
+#: What those that write and build take out of what a record has besides, and a note of the fields that a note has.
 _NUMBERS = list[float] | tuple[float, ...] | None
+_TEXTS = list[str] | None
 _EXTRAS: dict[str, Any] = {
     "pos_min": _NUMBERS,
     "pos_max": _NUMBERS,
     "numbers": dict[str, list[float]] | None,
     "joint": str | None,
     "mass": float | None,
+    "actuator": str | None,
+    "derived_moment": bool | list[list[float]] | None,
+    "soft": dict[str, Any] | None,
+    "chosen": dict[str, list[float]] | None,
+    **dict.fromkeys(("files", "include", "frames"), _TEXTS),
+    **dict.fromkeys(("stiffness", "damping"), _NUMBERS),
 }
 _NOTED: dict[str, Any] = {
     "id": str,
@@ -187,7 +217,7 @@ def _checks(hint: Any) -> _Check:
     if origin is Literal:
         return inside.__contains__
     if origin is float:
-        return lambda value: type(value) in (int, float) and math.isfinite(value)
+        return lambda value: type(value) in (int, float) and abs(value) <= sys.float_info.max
     if origin is np.ndarray:
         return lambda value: isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
     if origin is Any:

@@ -229,6 +229,10 @@ class _Patch:
             return
 
         def change(i: int, j: int) -> None:
+            if old[i].kind != new[j].kind and "xyz" in (old[i].kind, new[j].kind):
+                # of axes the program passes over the place and mass that a geom of another type has
+                self.todo.append(lambda edits: edits.replace(elements[i], geom_text(new[j], defaults)))
+                return
             pair = geom_attributes(old[i]), geom_attributes(new[j])
             self._attributes(elements[i], *pair, old[i].pose, new[j].pose)
 
@@ -241,6 +245,11 @@ class _Patch:
         self, parent: etree._Element, elements: Sequence[etree._Element], old: Sequence[OmcRow], new: Sequence[OmcRow]
     ) -> None:
         texts = [omc_text(row) for row in old], [omc_text(row) for row in new]
+        if texts[0] != texts[1] and len(elements) != len(old):  # some are in a note that says they are in the document
+            for element in elements:
+                self._remove(element)
+            self._append(parent, texts[1])
+            return
 
         def change(i: int, j: int) -> None:
             was, now = omc_attributes(old[i]), omc_attributes(new[j])

@@ -140,3 +140,16 @@ def test_it_is_told_and_the_old_file_is_whole(blank: Any, place: Path, what: str
         assert "Traceback" not in told
         assert target.read_bytes() == b"the one before"
         assert sorted(path.relative_to(place) for path in place.rglob("*")) == before
+
+
+def test_the_self_check_tells_what_it_may_not_write(blank: Any, place: Path) -> None:
+    """In few words, with what to do, and with nothing left behind."""
+    from addon.blender.checkup.machine import machine_rows
+
+    machine_rows()  # and all modules are loaded
+    (place / "temporary").chmod(0o555)
+    with as_nobody():
+        (row,) = [row for row in machine_rows() if row.part == "Temporary files"]
+    assert (row.state, row.text) == ("error", f"{place / 'temporary'} cannot be written: Permission denied")
+    assert "names another folder" in row.remedy
+    assert not list((place / "temporary").iterdir())

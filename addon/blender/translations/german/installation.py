@@ -30,6 +30,7 @@ WORDS: dict[str, str] = {
     "is missing: {}": "fehlt: {}",
     "{} is missing": "{} fehlt",
     "{} can be written": "{} ist beschreibbar",
+    "{} cannot be written: {}": "{} ist nicht beschreibbar: {}",
     "this Blender does not say whether it has it": "dieses Blender sagt nicht, ob es das hat",
     "no drive but Keys works": "kein Antrieb außer Keys geht",
     "films can be written as pictures only": "Filme lassen sich nur als Bilder schreiben",
