@@ -10,7 +10,8 @@ import dataclasses
 import json
 import math
 import re
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -121,7 +122,7 @@ def apply(note: Any, record: Any) -> None:
             raise KeyError(name)
         if name == "extra":
             record.extra = record.extra | _fitting(kind, name, value)
-        elif value is not None or _fits(_hint(kind, name), None):  # what is beyond all numbers is written so
+        elif value is not None or _test_of(kind, name)(None):  # what is beyond all numbers is written so
             setattr(record, name, _fitting(kind, name, _restored(name, value)))
 
 
@@ -133,19 +134,22 @@ def restored(kind: type, note: Any) -> Any:
 
 
 @cache
-def _hint(kind: Any, name: str) -> Any:
-    return get_type_hints(kind)[name]
+def _test_of(kind: Any, name: str) -> Callable[[Any], bool]:
+    """What tells whether a value is one that records of a kind may have in a field."""
+    return _test(get_type_hints(kind)[name])
 
 
 def _fitting(kind: type, name: str, value: Any) -> Any:
     """A value that a record may have there; ValueError for any other, since a file may say anything."""
-    inside = (key for key, hint in _EXTRAS.items() if name == "extra" and not _fits(hint, value.get(key)))
-    if not _fits(_hint(kind, name), value) or next(inside, None) is not None:
+    if not _test_of(kind, name)(value):
+        raise ValueError(name)
+    if name == "extra" and not all(_fits(_EXTRAS[key], each) for key, each in value.items() if key in _EXTRAS):
         raise ValueError(name)
     return value
 
 
-#: What the writer of x_xy takes out of what a record has besides, and a note of the fields that a note has.
+#: What the writer of x_xy takes out of what a record has besides (each may be missing), and a note of the fields that a
+#: note has.
 _NUMBERS = list[float] | tuple[float, ...] | None
 _EXTRAS: dict[str, Any] = {
     "pos_min": _NUMBERS,
@@ -172,22 +176,42 @@ def is_sound(note: Note) -> bool:
 
 
 def _fits(hint: Any, value: Any) -> bool:
+    """Whether a value is of a kind."""
+    return _test(hint)(value)
+
+
+@cache
+def _test(hint: Any) -> Callable[[Any], bool]:
+    """What tells whether a value is of a kind, made once: there are hundreds of values to one kind."""
     origin, inside = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType):
-        return any(_fits(each, value) for each in inside)
+        ways = [_test(each) for each in inside if each is not type(None)]
+        first = ways[0]
+        if len(ways) == 1:
+            return lambda value: value is None or first(value)
+        optional = type(None) in inside
+        return lambda value: optional if value is None else any(way(value) for way in ways)
     if origin is Literal:
-        return value in inside
+        return lambda value: value in inside
     if origin is float:
-        return type(value) in (int, float) and math.isfinite(value)
+        return lambda value: type(value) in (int, float) and math.isfinite(value)
     if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
-    if origin is Any or not inside:
-        return origin is Any or type(value) is (origin if isinstance(origin, type) else type(origin))
+        return lambda value: isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
+    if origin is Any:
+        return lambda value: True
+    if not inside:
+        kind = origin if isinstance(origin, type) else type(origin)
+        return lambda value: type(value) is kind
+    tests = [_test(each) if each is not Ellipsis else None for each in inside]
     if origin is dict:
-        return isinstance(value, dict) and all(map(partial(_fits, inside[1]), value.values()))
+        return lambda value: isinstance(value, dict) and all(map(tests[1], value.values()))
     if origin is list or inside[-1] is Ellipsis:
-        return isinstance(value, origin) and all(map(partial(_fits, inside[0]), value))
-    return isinstance(value, tuple) and len(value) == len(inside) and all(map(_fits, inside, value))
+        return lambda value: isinstance(value, origin) and all(map(tests[0], value))
+    return lambda value: (
+        isinstance(value, tuple)
+        and len(value) == len(tests)
+        and all(test(each) for test, each in zip(tests, value, strict=True))
+    )
 
 
 def _restored(name: str, value: Any) -> Any:
