@@ -34,7 +34,8 @@ _MARKUP = re.compile(
 )
 #: The same, but first an element with nothing but text in it, as most are, in one piece.
 _ELEMENTS = re.compile(
-    r"<([^\s<>/!?=\"'&]++)(?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+>(?P<inside>[^<]*+)</\1\s*+>|" + _MARKUP.pattern,
+    r"<([^\s<>/!?=\"'&]++)(?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+>(?P<inside>[^<]*+)</\1\s*+>|"
+    + _MARKUP.pattern,
     re.DOTALL,
 )
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")

@@ -31,18 +31,23 @@ def make_bodies(
     it."""
     made: dict[str, bpy.types.Object] = {}
     aside, tensors = scenery(plan.mechanism), _tensors(plan.mechanism.bodies)
+    seen: list[tuple[Body, list[Shape]]] = []
+    # one right after the other: Blender looks through the last of them for every new one's name, and does so twice as
+    # fast where nothing else lies in between
     for body in plan.mechanism.bodies:
         if body.id in made or (only is not None and body.id not in only):
             continue
         visible = [shape for shape in body.shapes if shape.visual]
         if body.com.any():
             visible = [_moved(shape, -body.com) for shape in visible]
-        obj = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
+        seen.append((body, visible))
+        made[body.id] = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
+    for body, visible in seen:
+        obj = made[body.id]
         hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"
         _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)))
         folders.folder("Bodies", body.assembly, body.active).objects.link(obj)
-        made[body.id] = obj
         for shape in visible:
             if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_label(obj, shape, shelf.proxy))

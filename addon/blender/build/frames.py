@@ -40,10 +40,12 @@ def make_frames(
     """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from; ``only``
     those on some bodies, and not those that are ``there``, by role and number."""
     empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
-    for number, frame in enumerate(plan.mechanism.frames):
-        if (only is not None and frame.body not in only) or ("FRAME", str(number)) in there:
-            continue
-        empty = bpy.data.objects.new(frame.name or "Frame", None)
+    made = [  # all in one go: see the bodies
+        (number, frame, bpy.data.objects.new(frame.name or "Frame", None))
+        for number, frame in enumerate(plan.mechanism.frames)
+        if (only is None or frame.body in only) and ("FRAME", str(number)) not in there
+    ]
+    for number, frame, empty in made:
         empty.empty_display_size = _DISPLAY * plan.size
         _put(empty, frame, plan, hook, bodies)
         _record(empty, "FRAME", frame.name, number, hook)

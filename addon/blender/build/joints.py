@@ -36,10 +36,13 @@ def make_joints(
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
     openings = design_openings(plan.mechanism) if plan.tree.loop_joints else {}
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
+    new: list[Joint] = []
     for joint in plan.mechanism.joints:
-        if joint.id in made or (only is not None and joint.id not in only):
-            continue
-        empty = bpy.data.objects.new(joint.name or joint.id, None)
+        if joint.id not in made and (only is None or joint.id in only):
+            new.append(joint)
+            made[joint.id] = bpy.data.objects.new(joint.name or joint.id, None)  # all in one go: see the bodies
+    for joint in new:
+        empty = made[joint.id]
         empty.empty_display_type = "ARROWS" if joint.active else "SPHERE"
         empty.empty_display_size = 0.02 * plan.size
         empty.rotation_mode = "QUATERNION"
@@ -56,7 +59,6 @@ def make_joints(
         dofs = _places(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
         _record(empty, joint, hook.rig, bodies, dofs, more)
         folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)).objects.link(empty)
-        made[joint.id] = empty
     return made
 
 

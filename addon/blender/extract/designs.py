@@ -121,7 +121,7 @@ def _reach(obj: bpy.types.Object) -> float:
 
 def _is_one(hung: Matrix, obj: bpy.types.Object) -> bool:
     """Whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
-    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = hung
+    a, b, c, x, d, e, f, y, g, h, i, z = flat(hung)[:12]
     near = _SAME * max(1.0, obj.matrix_parent_inverse.translation.length)
     off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
     return all(-_SAME <= part <= _SAME for part in off) and all(-near <= part <= near for part in (x, y, z))

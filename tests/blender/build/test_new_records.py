@@ -114,5 +114,6 @@ def test_what_is_no_text_is_refused(blank) -> None:
 
 
 def test_what_is_as_usual_takes_no_room(blank) -> None:
-    assert new_group(KnuckleObject, {"role": "NONE", "mass": 0.0, "source_name": "", "model": None, "active": True}) == {}
+    usual = {"role": "NONE", "mass": 0.0, "source_name": "", "model": None, "active": True}
+    assert new_group(KnuckleObject, usual) == {}
     assert math.copysign(1.0, new_group(KnuckleObject, {"mass": -0.0})["mass"]) == -1.0
