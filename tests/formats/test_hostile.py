@@ -6,11 +6,13 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,23 @@ def test_what_fuzzing_found_stays_mended(path: Path) -> None:
     whose promises it broke."""
     reader = path.name.partition(".")[0]
     assert properties.PROPERTIES[reader](path.read_bytes()), "it is read, not refused"
+
+
+@contextlib.contextmanager
+def counted() -> Iterator[Counter[str]]:
+    """What is called inside, and how many times: of Python and of C. Unlike its time it is the same on every day."""
+    calls: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, function: Any) -> None:
+        if event in ("call", "c_call"):
+            calls[frame.f_code.co_qualname if event == "call" else function.__qualname__] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
 
 
 # ------------------------------------------------------------ encodings
@@ -134,10 +153,10 @@ def test_nothing_is_included(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("opener", ["[", '{"a":'])
 def test_json_nested_without_end(opener: str) -> None:
-    start = time.process_time()
-    with pytest.raises(FormatError, match="nested deeper"):
+    """It goes down no further than it has to, to know."""
+    with counted() as calls, pytest.raises(FormatError, match="nested deeper"):
         formats.loads((opener * 100_000).encode(), "a.json")
-    assert time.process_time() - start < 1.0
+    assert calls.total() < 5_000
 
 
 # ------------------------------------------------------------ numbers and ids
@@ -271,18 +290,29 @@ def test_circles_are_read_and_told(data: bytes) -> None:
     assert mechanism.report.count("warning") or validate(mechanism)
 
 
-def test_ten_thousand_joints_on_one_body() -> None:
-    count = 10_000
+def star(count: int) -> bytes:
+    """So many joints on one body."""
     bodies = "".join(f"<Body><ID>{i}</ID></Body>" for i in range(1, count + 2))
     joints = "".join(
         f"<RevoluteJoint><ID>{i}</ID><Body1>1</Body1><Body2>{i + 1}</Body2></RevoluteJoint>"
         for i in range(1, count + 1)
     )
-    start = time.process_time()
-    mechanism = formats.loads(juice(bodies, joints).encode())
+    return juice(bodies, joints).encode()
+
+
+def test_ten_thousand_joints_on_one_body() -> None:
+    count = 10_000
+    mechanism = formats.loads(star(count))
     assert (len(mechanism.bodies), len(mechanism.joints)) == (count + 1, count)
     assert not describe(mechanism)["joints"][count - 1]["loop"]
-    assert time.process_time() - start < 30.0
+
+
+def test_joints_on_one_body_do_not_look_at_each_other() -> None:
+    with counted() as few:
+        describe(formats.loads(star(50)))
+    with counted() as many:
+        describe(formats.loads(star(500)))
+    assert many.total() < 11 * few.total()
 
 
 # ------------------------------------------------------------ files that are none
@@ -316,11 +346,15 @@ def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path: Path, ending: str)
     path = tmp_path / f"large{ending}"
     with path.open("wb") as file:
         file.truncate(LARGEST_FILE + 1)
-    start = time.process_time()
-    for read in (formats.load, formats.load_motions, mesh_box):
-        with pytest.raises(FormatError, match=r"larger than 256 MB. Split it"):
-            read(path)
-    assert time.process_time() - start < 1.0
+    tracemalloc.start()
+    try:
+        for read in (formats.load, formats.load_motions, mesh_box):
+            with pytest.raises(FormatError, match=r"larger than 256 MB. Split it"):
+                read(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10e6
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links want rights there")
@@ -361,16 +395,16 @@ def test_meshes_that_promise_more_than_they_hold(name: str, tmp_path: Path) -> N
     path = tmp_path / name
     path.write_bytes(MESHES[name]())
     tracemalloc.start()
-    start = time.process_time()
     try:
-        mesh_box(path)
+        with counted() as calls:
+            mesh_box(path)
     except MeshTrouble as trouble:
         assert str(path) in str(trouble)  # noqa: PT017 - some are read in part, as other programs do
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 50e6
-    assert time.process_time() - start < 10.0
+    assert calls.total() < 500_000
 
 
 @pytest.mark.parametrize("number", ["1e39", "-1e308"])
@@ -427,13 +461,12 @@ DEAR = [
 
 @pytest.mark.parametrize(("reader", "shape"), DEAR)
 def test_ten_times_the_file_takes_no_squared_time(reader: str, shape: str) -> None:
-    took = []
-    for size in (4_000, 40_000):
-        data = GROWN[reader][shape](size)
-        start = time.process_time()
-        read_either(reader, data)
-        took.append(time.process_time() - start)
-    assert took[1] < 30 * took[0] + 0.1
+    small, large = (GROWN[reader][shape](size) for size in (4_000, 40_000))
+    with counted() as few:
+        read_either(reader, small)
+    with counted() as many:
+        read_either(reader, large)
+    assert many.total() < 11 * few.total()
 
 
 @pytest.mark.parametrize(
@@ -481,10 +514,9 @@ def test_of_a_million_entries_a_thousand_are_listed() -> None:
 
 def test_where_lines_are_not_counted_any_more_some_are_searched() -> None:
     """libxml2 stops at line 65535; each place behind that took a walk over the whole file."""
-    lines = "<a/>\n" * 70_000
+    lines = "<a/>\n" * 66_000
     data = f'<xmdi><motions><motion name="m">\n{lines}<servo name="s"><b/></servo></motion></motions></xmdi>'.encode()
-    start = time.process_time()
-    with pytest.raises(FormatError, match="no <position>") as caught:
+    with counted() as calls, pytest.raises(FormatError, match="no <position>") as caught:
         formats.loads_motions(data, "a.xmdi")
-    assert caught.value.line == 70_002
-    assert time.process_time() - start < 10.0
+    assert caught.value.line == 66_002
+    assert calls.total() < 20 * 66_000
