@@ -13,7 +13,7 @@ from .. import alignment
 from ..tables import LINE_END, UNITS, Cell, Line, Unit, quoted
 from ..tokens import Change, changed
 from .read import Document, trajectories_of
-from .write import check_keys, columns_of, heading
+from .write import cells_of, check_keys, check_servos, heading
 
 NO_KEYS = (np.empty(0), np.empty(0))
 
@@ -41,7 +41,7 @@ class _Patch:
 
     def __init__(self, document: Document, motion: Motion, report: Report) -> None:
         self.document, self.motion = document, motion
-        self.wanted = columns_of(motion, report)
+        check_servos(motion, report)
         self.before = trajectories_of(document)
         self.width = len(document.header.cells)
         names = [column.name for column in document.columns]
@@ -61,7 +61,7 @@ class _Patch:
         same = self.columns == list(range(len(self.document.columns)))
         if same and all(map(_equal, self.before, self.motion.trajectories)):
             return self.document.text
-        check_keys(self.wanted, self.motion)
+        check_keys(self.motion)
         lines = self._lines()
         for servo, column in enumerate(self.columns):
             self._fill(lines, servo, column)
@@ -69,7 +69,9 @@ class _Patch:
         end = self.document.header.end
         for time in sorted(lines):
             for line in lines[time]:
-                if line.row is None:
+                if same and line.row is not None and not line.changes and line.time == line.was:
+                    end = line.row.end
+                elif line.row is None:
                     changes.append((end, end, self.document.newline + self._joined(line)))
                 elif self._is_emptied(line):
                     changes.append((line.row.start, self._next(line.row.end), ""))
@@ -124,7 +126,7 @@ class _Patch:
         if column is not None and self._has_its_times(servo) and self._fill_alike(lines, servo, column):
             return
         wanted: dict[float, list[float]] = {}
-        for (time, _), value in sorted(self.wanted[servo].items()):
+        for (time, _), value in sorted(cells_of(self.motion.trajectories[servo]).items()):
             wanted.setdefault(time, []).append(value)
         for time in [*lines, *(time for time in wanted if time not in lines)]:
             there, values = lines.setdefault(time, []), wanted.get(time, [])
@@ -140,13 +142,12 @@ class _Patch:
     def _fill_alike(self, lines: dict[float, list[_Line]], servo: int, column: int) -> bool:
         """The same where all rows stay, there is one at a time, and keys are in the cells that were filled; whether it
         is so."""
-        document, wanted = self.document, self.wanted[servo]
+        document, wanted = self.document, self.motion.trajectories[servo]
         filled = np.flatnonzero(~np.isnan(document.table[:, column]))
-        if not self.stays or len(lines) != len(document.rows) or len(filled) != len(wanted):
+        if not self.stays or len(lines) != len(document.rows) or wanted.holds()[:-1].any():
             return False
-        times = document.times[filled]
-        values = np.fromiter(wanted.values(), np.float64, len(wanted))
-        if not np.array_equal(times, np.fromiter((time for time, _ in wanted), np.float64, len(wanted))):
+        times, values = document.times[filled], np.asarray(wanted.values, np.float64)
+        if not np.array_equal(times, wanted.times):
             return False
         for number in np.flatnonzero(values != document.table[filled, column]).tolist():
             (line,) = lines[float(times[number])]

@@ -17,7 +17,7 @@ Place = tuple[float, bool]
 def new_document(motion: Motion, report: Report) -> str:
     """A motion as a new table."""
     columns = columns_of(motion, report)
-    check_keys(columns, motion)
+    check_keys(motion)
     lines = [["time [s]", *(quoted(heading(trajectory)) for trajectory in motion.trajectories)]]
     for place in sorted(set().union(*columns)):
         cells = (column.get(place) for column in columns)
@@ -32,9 +32,9 @@ def heading(trajectory: Trajectory) -> str:
     return f"{trajectory.name} []" if trajectory.name[-1:] in ("", "]", ")") else trajectory.name
 
 
-def check_keys(columns: list[dict[Place, float]], motion: Motion) -> None:
+def check_keys(motion: Motion) -> None:
     """FormatError where a table would have no rows."""
-    if not any(columns):
+    if not any(len(trajectory.times) for trajectory in motion.trajectories):
         raise FormatError(
             "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
         )
@@ -42,21 +42,26 @@ def check_keys(columns: list[dict[Place, float]], motion: Motion) -> None:
 
 def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:
     """What stands in every servo's column. FormatError where there are no servos, or their keys are none."""
+    check_servos(motion, report)
+    return [cells_of(trajectory) for trajectory in motion.trajectories]
+
+
+def check_servos(motion: Motion, report: Report) -> None:
+    """The same by itself, with what is to be told of the columns."""
     where = f"motion {motion.name!r}"
     if not motion.trajectories:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
     tell_of_attributes(motion, "a table", report)
-    columns = [cells_of(trajectory, where) for trajectory in motion.trajectories]
-    steps = sum(not is_key for column in columns for _, is_key in column)
+    for trajectory in motion.trajectories:
+        _check(trajectory, np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64), where)
+    steps = sum(int(np.count_nonzero(trajectory.holds()[:-1])) for trajectory in motion.trajectories)
     if steps:
         report.info("held-keys", f"{steps} held values stand twice, as steps", where=where)
-    return columns
 
 
-def cells_of(trajectory: Trajectory, where: str) -> dict[Place, float]:
+def cells_of(trajectory: Trajectory) -> dict[Place, float]:
     """What stands in a servo's column."""
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
-    _check(trajectory, times, values, where)
     cells = {(time, True): value for time, value in zip(times.tolist(), values.tolist(), strict=True)}
     for key in np.flatnonzero(trajectory.holds()[:-1]):
         cells[float(times[key + 1]), False] = float(values[key])

@@ -38,21 +38,34 @@ class _Patch:
         places = self._rows(times, table)
         same = self._same(times, table, places)
         lines = [f"{line}\n" for line in self._header().split("\n")[:-1]]  # one, or two with the names below
-        for number, (place, time) in enumerate(zip(places.tolist(), times.tolist(), strict=True)):
-            if place < 0:
-                line = self._new(number, time, table[number].tolist())
-            elif self.same_columns and same[number].all() and time == rows[place].milliseconds:
-                line = text[rows[place].start : rows[place].end]
-            else:
-                line = self._kept(rows[place], time, table[number].tolist(), same[number].tolist())
-            if not line.endswith("\n") and number + 1 < len(places):
-                line += self.document.newline
-            lines.append(line)
         for number, line in enumerate(lines, 1):
             check_length(line, number, self.motion)
+        head = len(lines)
+        stays = self._stays(times, places, same)
+        for first, behind in _runs(stays, places):
+            place, time = int(places[first]), int(times[first])
+            if stays[first]:
+                lines.append(text[rows[place].start : rows[int(places[behind - 1])].end])
+                continue
+            if place < 0:
+                line = self._new(first, time, table[first].tolist())
+            else:
+                line = self._kept(rows[place], time, table[first].tolist(), same[first].tolist())
+            if not line.endswith("\n") and behind < len(places):
+                line += self.document.newline
+            check_length(line, head + behind, self.motion)
+            lines.append(line)
         return "".join((*lines, text[rows[-1].end :]))
 
     # -------------------------------------------------------------- which rows
+
+    def _stays(self, times: np.ndarray, places: alignment.Places, same: np.ndarray) -> np.ndarray:
+        """Which rows stay to the letter, (rows,). One without a line's end may have to get one."""
+        rows = self.document.rows
+        stays = (places >= 0) & (times == rows.milliseconds[places]) & same.all(axis=1) & self.same_columns
+        if not self.document.text.endswith("\n", 0, rows[-1].end):
+            stays &= places != len(rows) - 1
+        return stays
 
     def _times(self) -> np.ndarray:
         """The times of the poses (ms): all keys, those poses of the document in which nobody is commanded, and what
@@ -116,6 +129,16 @@ class _Patch:
     def _new(self, number: int, time: int, values: Sequence[float]) -> str:
         when = _like(self.document.fields(self.document.rows[-1])[0].text, time)
         return ",".join((when, f"Pose{number + 1}", *map(spelt, values))) + self.document.newline
+
+
+def _runs(stays: np.ndarray, places: alignment.Places) -> list[tuple[int, int]]:
+    """Rows that stay and follow each other in the document, from the first to behind the last; and every other row by
+    itself."""
+    if not len(places):
+        return []
+    goes_on = stays[1:] & stays[:-1] & (np.diff(places) == 1)
+    starts = [0, *(np.flatnonzero(~goes_on) + 1).tolist()]
+    return list(zip(starts, [*starts[1:], len(places)], strict=True))
 
 
 def _outside(track: Track, times: np.ndarray) -> np.ndarray:
