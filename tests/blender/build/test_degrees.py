@@ -549,7 +549,11 @@ def test_records_hold_everything_of_a_degree_of_freedom(blank: Any) -> None:
 
 def described(dofs: Iterable[Dof]) -> list[Any]:
     """Degrees of freedom as plain data."""
-    return [{**{item.name: getattr(dof, item.name) for item in fields(dof)}, "axis": list(dof.axis), "parts": described(dof.parts)} for dof in dofs]
+    return [
+        {item.name: getattr(dof, item.name) for item in fields(dof)}
+        | {"axis": list(dof.axis), "parts": described(dof.parts)}
+        for dof in dofs
+    ]
 
 
 def test_an_edited_number_of_one_coordinate_changes_that_alone(blank: Any) -> None:
