@@ -380,6 +380,17 @@ def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: 
     assert refused.value.path == "many" and "Split" in refused.value.remedy
 
 
+@pytest.mark.parametrize(("reader", "shape"), [("skel", "bodies"), ("x_xy", "bodies"), ("x_xy", "shapes")])
+def test_more_bodies_and_shapes_than_any_model_has_are_refused(
+    reader: str, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that say nothing else are elements of the most room."""
+    monkeypatch.setattr("addon.formats.files.MOST_RECORDS", 30)
+    formats.loads(GROWN[reader][shape](250), "few")
+    with pytest.raises(FormatError, match="bodies and shapes; more than 30 are never read"):
+        formats.loads(GROWN[reader][shape](3000), "many")
+
+
 def test_equal_names_are_numbered_in_few_tries() -> None:
     """One by one from the start, the last of ten thousand equal names took ten thousand."""
     tries: list[int] = []
