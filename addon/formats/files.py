@@ -22,6 +22,9 @@ LARGEST_FILE = 256 * 2**20
 #: So many elements of XML, or objects and lists of JSON, make a model of fifty thousand bodies and joints. A small file
 #: may hold more, each of a few letters, and every one may become a body of two thousand bytes.
 MOST_ELEMENTS, MOST_VALUES = 2_500_000, 1_000_000
+#: Elements of XML that are a body or a shape by themselves take up to 2700 bytes each while they are read, all others
+#: less than a thousand: what a file may hold of both takes less than 4 GB.
+MOST_RECORDS, RECORDS = 1_000_000, ("<body", "<geom")
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 #: Encodings of texts that begin with a mark.

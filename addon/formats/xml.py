@@ -63,6 +63,7 @@ def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tu
     ``texts`` names elements that hold nothing but text, so that a ``<`` inside can only be a letter. Tags lose
     their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines entities."""
     files.check_count(text.count("<") - text.count("</"), files.MOST_ELEMENTS, "elements", path)
+    files.check_count(sum(map(text.count, files.RECORDS)), files.MOST_RECORDS, "bodies and shapes", path)
     _refuse_definitions(text, path)
     text = _escape_ampersands(text, report)
     first = next((match[2] for match, _ in scan(text)), "")

@@ -25,6 +25,7 @@ from addon.model.describe import describe
 from addon.model.naming import Unique
 from addon.model.report import MOST_OF_A_KIND, FormatError, Report
 from addon.model.validate import validate
+from tests.bench.mechanisms import written
 from tests.fuzz import properties
 from tests.fuzz.grown import GROWN
 
@@ -436,6 +437,17 @@ def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: 
     assert refused.value.path == "many" and "Split" in refused.value.remedy
 
 
+@pytest.mark.parametrize(("reader", "shape"), [("skel", "bodies"), ("x_xy", "bodies"), ("x_xy", "shapes")])
+def test_more_bodies_and_shapes_than_any_model_has_are_refused(
+    reader: str, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that say nothing else are elements of the most room."""
+    monkeypatch.setattr("addon.formats.files.MOST_RECORDS", 30)
+    formats.loads(GROWN[reader][shape](250), "few")
+    with pytest.raises(FormatError, match="bodies and shapes; more than 30 are never read"):
+        formats.loads(GROWN[reader][shape](3000), "many")
+
+
 def test_equal_names_are_numbered_in_few_tries() -> None:
     """One by one from the start, the last of ten thousand equal names took ten thousand."""
     tries: list[int] = []
@@ -483,6 +495,43 @@ def test_a_long_motion_takes_little_memory(reader: str, shape: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 20 * len(data) + 1e6, peak / len(data)  # what the words take that are read at once
+
+
+#: How many times its size a file takes at most while it is read, without what the parser of XML takes, of which Python
+#: knows nothing (17 to 22 times): of nothing but bodies that say nothing, and with joints.
+MEMORY = {
+    ("juice", "bodies"): 55, ("juice", "chain"): 42, ("skel", "bodies"): 80, ("skel", "chain"): 32,
+    ("x_xy", "bodies"): 75, ("shift", "bodies"): 125, ("shift", "chain"): 74,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "shape"), MEMORY)
+def test_bodies_that_say_nothing_take_little_memory(reader: str, shape: str) -> None:
+    """Each took more than three thousand bytes: a dictionary for every record, arrays that all were alike, and every
+    element kept beside its value."""
+    formats.loads(GROWN[reader][shape](1_000), "few")  # what is loaded but once
+    data = GROWN[reader][shape](60_000)
+    tracemalloc.start()
+    try:
+        formats.loads(data, "many")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < MEMORY[reader, shape] * len(data), peak / len(data)
+
+
+def test_an_ordinary_file_takes_no_twenty_times_its_size(tmp_path: Path) -> None:
+    """The parser of XML takes 1 to 5 times beside that."""
+    for reader, path in written(tmp_path, 40).items():
+        data = path.read_bytes()
+        formats.loads(data, "first")
+        tracemalloc.start()
+        try:
+            formats.loads(data, "again")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 15 * len(data), (reader, peak / len(data))
 
 
 def read_either(reader: str, data: bytes) -> None:

@@ -89,11 +89,18 @@ def test_windows_line_ends_and_a_byte_order_mark_stay(tmp_path: Path) -> None:
     assert saved.count(b"\n") == saved.count(b"\r\n") > data.count(b"\n")
 
 
+def with_one(array: Any, at: Any, value: float) -> Any:
+    """A copy of an array, which several records may share, with one number changed."""
+    out = array.copy()
+    out[at] = value
+    return out
+
+
 def test_one_edit_of_a_real_file_changes_one_number(corpus: Path) -> None:
     edits: list[Callable[[Mechanism], None]] = [
         lambda m: setattr(m.bodies[-1], "mass", 7.25),
-        lambda m: m.bodies[0].com.__setitem__(1, 7.25),
-        lambda m: m.bodies[0].inertia.__setitem__((2, 2), 7.25),
+        lambda m: setattr(m.bodies[0], "com", with_one(m.bodies[0].com, 1, 7.25)),
+        lambda m: setattr(m.bodies[0], "inertia", with_one(m.bodies[0].inertia, (2, 2), 7.25)),
         lambda m: m.world.gravity.__setitem__(2, 7.25),
         lambda m: setattr(m.lights[1], "diffuse", (m.lights[1].diffuse[0], 7.25, m.lights[1].diffuse[2])),
         lambda m: setattr(m.joints[-1].dofs[0], "position", 7.25),

@@ -12,7 +12,7 @@ import numpy as np
 from ...model.kinematics import spanning_tree
 from ...model.loops import chord_errors
 from ...model.records import Array, Assembly, Body, Frame, Mechanism, Shape, Source, World
-from ...model.shared import HERE, MIDDLE
+from ...model.shared import HERE, MIDDLE, NOTHING
 from ..jsontext import Node
 from ..mesh_files import is_network
 from . import keep, values
@@ -117,7 +117,8 @@ class _Builder:
         )
         if any(name in placed.places for name in MOMENTS) or not body.mass:
             xx, yy, zz, xy, yz, zx = (float(row[name]) for name in MOMENTS)
-            body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+            said = any((xx, yy, zz, xy, yz, zx))
+            body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) if said else NOTHING
             self._tell_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
         body.extra = {
             key: row[key] for key in ("definition", "geometry", "collision_geometry") if row[key] not in (None, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
@@ -79,7 +80,7 @@ class Reader:
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
-        self._breaks = [match.start() for match in re.finditer("\n", text)]
+        self._breaks = array("q", (match.start() for match in re.finditer("\n", text)))
         self.unknown: Counter[str] = Counter()
 
     def line(self, node: Node) -> int:

@@ -50,7 +50,7 @@ def complete(bodies: Iterable[Body], mesh_box: MeshBox) -> list[Body]:
             tensor = moment_of_shapes(body.shapes, body.mass, body.com, mesh_box)
             if tensor is not None:
                 body.inertia = tensor
-                body.extra[DERIVED] = tensor.tolist()
+                body.extra = body.extra | {DERIVED: tensor.tolist()}
                 done.append(body)
     return done
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...model.kinematics import CLOSES_LOOP
 from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
 from ...model.rotations import inverse
-from ...model.shared import MIDDLE, UNIT
+from ...model.shared import MIDDLE, UNIT, Shared
 from . import chains
 from .geometry import pose_of
 from .joints import dofs_of, type_of
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .document import Skeleton
 
 MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
+
+_IS_DERIVED = Shared({DERIVED: True})
 
 
 def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
@@ -114,8 +116,7 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
         reader.note(
             "info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element
         )
-        body.inertia = UNIT
-        body.extra[DERIVED] = True
+        body.inertia, body.extra = UNIT, _IS_DERIVED
         return
     turn = None
     if row.says("inertia/transformation") and not row.says("inertia/offset"):
@@ -129,7 +130,7 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
         return
     solid = [weighed_shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
     body.inertia = moment_of_shapes(solid, body.mass, body.com)
-    body.extra[DERIVED] = True
+    body.extra = _IS_DERIVED
     if body.inertia is None:
         message = "the moment of inertia of a body depends on its mesh, which is read where the moment is needed"
         reader.note("info", "moment-of-mesh", message, item.element)

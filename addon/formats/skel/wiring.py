@@ -70,7 +70,8 @@ def _ends(item: Placed, names: set[str], reader: Reader) -> Ends:
 
 def _end(item: Placed, end: str, names: set[str], reader: Reader) -> str | None:
     given = item.row[end]
-    text = item.places()[end].text if item.row.says(end) else None
+    told = item.element.find(end)
+    text = None if told is None else told.text
     if text in names:
         given = text
     if given in names:

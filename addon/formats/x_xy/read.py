@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from sys import intern
 
 import numpy as np
 from lxml import etree
 
 from ...model.records import Mechanism, Source
 from ...model.report import FormatError, Report
+from ...model.shared import HERE, Shared
 from ..xml import Spans, line_of, parse, where_is
 from . import geometry, notes
 from .mechanism import build
@@ -31,6 +33,7 @@ from .values import Reader, Remarks, spell_all
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _NOTHING: tuple[etree._Element, ...] = ()
+_NO_NOTE = Shared()
 
 
 @dataclass
@@ -120,7 +123,7 @@ class _Walk:
 
     def _note(self, element: etree._Element) -> notes.Note:
         if element not in self.noted:
-            return {}
+            return _NO_NOTE
         note = self.noted[element][0]
         if note is None:
             self.remarks.warn(
@@ -169,6 +172,8 @@ class _Walk:
         if "euler" in found:
             angles = self.reader.vector(element, "euler", found, _ORIGIN)
             return geometry.pose_of_rows(position, geometry.rows_of_euler(angles)), 1.0
+        if "quat" not in found and not any(position):
+            return HERE, 1.0
         if "quat" not in found:
             return geometry.pose_of_rows(position, geometry.UPRIGHT), 1.0
         quat = self.reader.vector(element, "quat", found, (1.0, 0.0, 0.0, 0.0))
@@ -191,7 +196,7 @@ class _Walk:
         elif is_numeric(found["name"]):
             message = f"the program takes the name '{found['name']}' for a number"
             self.remarks.warn("numeric-name", message, element)
-        joint = found.get("joint", "").strip()
+        joint = intern(found.get("joint", "").strip())
         if not joint:
             self.remarks.warn("no-joint", "a body has no joint, which the program refuses; it was frozen", element)
             joint = "frozen"
