@@ -300,6 +300,10 @@ def _parts(rig: bpy.types.Object, base: Mechanism, want: Needed, everything: boo
             shelf = MeshShelf(base.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
             bodies |= make_bodies(decided, hook, folders, shelf, new_bodies)
             _shapes(rig, decided, bodies, new_bodies, shelf, folders)
+            lost = _lost_shapes(rig, decided, bodies, new_bodies) if everything else {}
+            if lost and make_collision(decided, bodies, shelf, folders, {*lost.values()}, lost):
+                settings(rig).has_collision = True
+                out.done.append("Collision")
         joints |= make_joints(decided, hook, bodies, folders, new_joints)
         frames = _frames(rig, decided, bodies, new_bodies, everything, hook, folders)
         for scene in bpy.data.scenes:
@@ -331,6 +335,22 @@ def _shapes(
             left.add(own)
     if make_collision(decided, bodies, shelf, folders, new - left):
         settings(rig).has_collision = True
+
+
+def _lost_shapes(
+    rig: bpy.types.Object, decided: Plan, bodies: dict[str, bpy.types.Object], new: set[str]
+) -> dict[str, str]:
+    """The ids of collision shapes that bodies which stayed have lost, with their body's: those that are still as the
+    document has them."""
+    there, lost = {record_of(child).source_id for child in parts(rig, "SHAPE")}, dict[str, str]()
+    for own, obj in bodies.items():
+        record, body = record_of(obj), decided.bodies.get(own)
+        if body is None or own in new or record.without_children or len(body.shapes) != len(record.shapes):
+            continue
+        for number, (kept, shape) in enumerate(zip(record.shapes, body.shapes, strict=True)):
+            if kept.has_child and kept.type == shape.type and f"{own}/{number}" not in there:
+                lost[f"{own}/{number}"] = own
+    return lost
 
 
 def _frames(
