@@ -37,7 +37,7 @@ from ..physics.homes import scene_for
 from ..physics.simulation import build_physics
 from .fitting import misfit
 from .missing import FILED, has_lost_physics, is_armature_gone, missing, orphans, scene_of, top_of
-from .needed import FOLDERS, Needed, lacks_end, needed
+from .needed import FOLDERS, Needed, lacks_end, lost_shapes, needed
 from .rebuilt import Rebuilt, give_motion, tell_of_left
 from .refit import refit
 from .twins import by_id
@@ -300,7 +300,7 @@ def _parts(rig: bpy.types.Object, base: Mechanism, want: Needed, everything: boo
             shelf = MeshShelf(base.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
             bodies |= make_bodies(decided, hook, folders, shelf, new_bodies)
             _shapes(rig, decided, bodies, new_bodies, shelf, folders)
-            lost = _lost_shapes(rig, decided, bodies, new_bodies) if everything else {}
+            lost = lost_shapes(rig, decided.bodies, bodies, new_bodies) if everything else {}
             if lost and make_collision(decided, bodies, shelf, folders, {*lost.values()}, lost):
                 settings(rig).has_collision = True
                 out.done.append("Collision")
@@ -335,22 +335,6 @@ def _shapes(
             left.add(own)
     if make_collision(decided, bodies, shelf, folders, new - left):
         settings(rig).has_collision = True
-
-
-def _lost_shapes(
-    rig: bpy.types.Object, decided: Plan, bodies: dict[str, bpy.types.Object], new: set[str]
-) -> dict[str, str]:
-    """The ids of collision shapes that bodies which stayed have lost, with their body's: those that are still as the
-    document has them."""
-    there, lost = {record_of(child).source_id for child in parts(rig, "SHAPE")}, dict[str, str]()
-    for own, obj in bodies.items():
-        record, body = record_of(obj), decided.bodies.get(own)
-        if body is None or own in new or record.without_children or len(body.shapes) != len(record.shapes):
-            continue
-        for number, (kept, shape) in enumerate(zip(record.shapes, body.shapes, strict=True)):
-            if kept.has_child and kept.type == shape.type and f"{own}/{number}" not in there:
-                lost[f"{own}/{number}"] = own
-    return lost
 
 
 def _frames(
