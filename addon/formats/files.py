@@ -235,8 +235,8 @@ def must_have_folder(path: str | os.PathLike[str]) -> None:
     except ValueError as error:
         raise cannot_write(error, path) from error
     if not is_there:
-        what = f"there is no folder {ascii_safe(folder)!r}"
-        raise FormatError(what, path=ascii_safe(path), remedy="Make it first, or name another.")
+        what = f"there is no folder {printable(folder)!r}"
+        raise FormatError(what, path=printable(path), remedy="Make it first, or name another.")
 
 
 def _may_write(path: Path) -> bool:
@@ -324,7 +324,7 @@ def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]
     if number == errno.ENOENT and os.path.isdir(os.path.dirname(os.fspath(path)) or os.curdir):
         number = errno.EACCES  # as /proc says of a folder that is there and takes no files
     remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
-    return FormatError(f"{what}: {reason}", path=ascii_safe(path), remedy=remedy)
+    return FormatError(f"{what}: {reason}", path=printable(path), remedy=remedy)
 
 
 def no_room() -> OSError:
@@ -332,7 +332,7 @@ def no_room() -> OSError:
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def ascii_safe(path: str | os.PathLike[str]) -> str:
+def printable(path: str | os.PathLike[str]) -> str:
     """A path that can be printed, whatever is in it."""
     return str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
 

@@ -23,17 +23,18 @@ def make_collision(
     shelf: MeshShelf,
     folders: Folders,
     only: Container[str] | None = None,
+    lost: Container[str] | None = None,
 ) -> bool:
-    """Make the children, of all bodies or ``only`` of some; whether there are any. Each stands where its shape does,
-    so that its own origin and axes are
-    what Blender's primitive collision shapes count from. A mesh that cannot be had has none and does not collide: a box
-    of no meaning in its place would push things about."""
+    """Make the children, of all bodies or ``only`` of some, or those that were ``lost``, by their ids (the body's, a
+    slash and the shape's number); whether there are any. Each stands where its shape does, so that its own origin and
+    axes are what Blender's primitive collision shapes count from. A mesh that cannot be had has none and does not
+    collide: a box of no meaning in its place would push things about."""
     made = False
     for body in plan.bodies.values():
         if own_mesh_collides(body.shapes) or not body.collidable or (only is not None and body.id not in only):
             continue
         for number, shape in enumerate(body.shapes):
-            if not collides(shape):
+            if not collides(shape) or (lost is not None and f"{body.id}/{number}" not in lost):
                 continue
             record = record_of(bodies[body.id]).shapes[number]
             record.collidable = not shelf.is_missing(replace(shape, visual=False), body)  # as what it collides with

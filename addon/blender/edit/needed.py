@@ -9,17 +9,17 @@ Everything else that was deleted was deleted on purpose: that is how a model is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import bpy
 
 from ...model.kinematics import spanning_tree
-from ...model.records import Mechanism
+from ...model.records import Body, Mechanism
 from ..access import record_of, settings
 from ..build.folders import is_called
 from ..joint_properties import KnuckleJoint
-from ..model_parts import carrying_bones, every_part
+from ..model_parts import carrying_bones, every_part, parts
 
 #: The roles of objects that stand for something of the model's file, and the child collections of a model that hold
 #: them.
@@ -166,3 +166,19 @@ def _ends(empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str,
 def lacks_end(joint: KnuckleJoint) -> bool:
     """Whether a joint has forgotten a body: the world may be one of its ends."""
     return (joint.parent, joint.child).count(None) > joint.at_world
+
+
+def lost_shapes(
+    rig: bpy.types.Object, known: Mapping[str, Body], bodies: Mapping[str, bpy.types.Object], new: Container[str]
+) -> dict[str, str]:
+    """The ids of collision shapes that bodies which stayed have lost, with their body's: those that are still as the
+    document has them, whose bodies are ``known`` by id. ``bodies``: those of the model by id, and ``new`` ones."""
+    there, lost = {record_of(child).source_id for child in parts(rig, "SHAPE")}, dict[str, str]()
+    for own, obj in bodies.items():
+        record, body = record_of(obj), known.get(own)
+        if body is None or own in new or record.without_children or len(body.shapes) != len(record.shapes):
+            continue
+        for number, (kept, shape) in enumerate(zip(record.shapes, body.shapes, strict=True)):
+            if kept.has_child and kept.type == shape.type and f"{own}/{number}" not in there:
+                lost[f"{own}/{number}"] = own
+    return lost

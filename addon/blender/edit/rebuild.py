@@ -37,7 +37,7 @@ from ..physics.homes import scene_for
 from ..physics.simulation import build_physics
 from .fitting import misfit
 from .missing import FILED, has_lost_physics, is_armature_gone, missing, orphans, scene_of, top_of
-from .needed import FOLDERS, Needed, lacks_end, needed
+from .needed import FOLDERS, Needed, lacks_end, lost_shapes, needed
 from .rebuilt import Rebuilt, give_motion, tell_of_left
 from .refit import refit
 from .twins import by_id
@@ -300,6 +300,10 @@ def _parts(rig: bpy.types.Object, base: Mechanism, want: Needed, everything: boo
             shelf = MeshShelf(base.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
             bodies |= make_bodies(decided, hook, folders, shelf, new_bodies)
             _shapes(rig, decided, bodies, new_bodies, shelf, folders)
+            lost = lost_shapes(rig, decided.bodies, bodies, new_bodies) if everything else {}
+            if lost and make_collision(decided, bodies, shelf, folders, {*lost.values()}, lost):
+                settings(rig).has_collision = True
+                out.done.append("Collision")
         joints |= make_joints(decided, hook, bodies, folders, new_joints)
         frames = _frames(rig, decided, bodies, new_bodies, everything, hook, folders)
         for scene in bpy.data.scenes:

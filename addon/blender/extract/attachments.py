@@ -67,7 +67,7 @@ class Attachments:
             elif isinstance(part, Frame):
                 self.gone.append(part)
             else:
-                self.report.info("deleted", f"Light {part.name!r} was deleted", where=part.body or "")
+                self._tell_deleted(part)
         for obj, original in zip(new, originals, strict=True):
             if self.is_carried(original):
                 self.report.info("added", f"{type(original).__name__} {obj.name!r} is new", where=original.body or "")
@@ -127,10 +127,13 @@ class Attachments:
         for frame in self.gone:
             user = users.get((frame.body, frame.name))
             if user is None:
-                self.report.info("deleted", f"Frame {frame.name!r} was deleted", where=frame.body or "")
+                self._tell_deleted(frame)
             else:
                 told = f"Frame {frame.name!r} was deleted, and stays in Shift files: {user!r} is at it"
                 self.report.warn(FRAME_KEPT, told, where=frame.body or "")
+
+    def _tell_deleted(self, part: Frame | Light) -> None:
+        self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
 
     def rename_references(self, mechanism: Mechanism) -> None:
         """Have joints, lights and restraints name the frames that they are at as these are called now."""

@@ -67,7 +67,8 @@ def distortion(rig: bpy.types.Object) -> str:
         return (
             f"The armature's scale was applied, or its bones edited: bone {moved!r} is no longer where its body was "
             "built, and what plays is not what physics does. Undo that and keep the scale on the armature as an object "
-            "(Apply Scale is not for models), or import the file again"
+            "(Apply Scale is not for models), or import the file again. Update Armature makes bones fit again, but "
+            "leaves the bodies where that moved them"
         )
     return ""
 

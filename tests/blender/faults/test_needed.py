@@ -178,6 +178,28 @@ def test_a_deleted_frame_that_something_is_at_is_kept_and_told(blank: Any, tmp_p
     assert exported(tmp_path / "again.json") == path.read_bytes()
 
 
+def test_deleted_collision_shapes_come_back_when_they_are_asked_for(blank: Any, tmp_path: Path) -> None:
+    """Also where Blender has forgotten them: their body's record and the document know what they were."""
+    import bpy
+
+    from addon.blender.extract import extract
+
+    path = found("desk_lamp.skel")
+    rig = imported(path, physics=False)
+    shapes = {obj.name for obj in bpy.data.objects if obj.knuckle.role == "SHAPE"}
+    assert shapes
+    before = places()
+    delete(*sorted(shapes))()
+    bpy.ops.outliner.orphans_purge(do_recursive=True)
+    activate()
+    assert not [obj for obj in bpy.data.objects if obj.knuckle.role == "SHAPE"]
+    assert any(entry.code == "deleted" for entry in extract(rig).report.entries)
+    assert bpy.ops.knuckle.rebuild(everything=True) == {"FINISHED"}
+    same(places(), before)
+    assert not any(entry.code == "deleted" for entry in extract(rig).report.entries)
+    assert exported(tmp_path / "again.skel") == path.read_bytes()
+
+
 # ---------------------------------------------------------------- collections
 
 

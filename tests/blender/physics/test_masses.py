@@ -154,6 +154,9 @@ def test_an_applied_scale_is_told_and_a_bake_says_so(blank: Any, capsys: pytest.
     capsys.readouterr()
     assert bpy.ops.knuckle.bake_physics(frame_end=3) == {"FINISHED"}
     assert "scale was applied" in capsys.readouterr().out
+    assert "Update Armature makes bones fit again" in told
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    assert told_of(rig, blank.scene) == []
 
 
 @pytest.mark.parametrize("ratio", [1.0, 3.0])

@@ -148,8 +148,8 @@ WORDS: dict[str, str] = {
     "The model is scaled unevenly ({} along its axes): bodies would be bent as they turn, and physics takes them otherwise than they are drawn. Give it one scale in all directions (Alt+S clears it)": (
         "Das Modell ist ungleichmäßig skaliert ({} entlang seiner Achsen): Körper verbögen sich beim Drehen, und die Physik nimmt sie anders, als sie gezeichnet sind. Eine Skalierung in alle Richtungen geben (Alt+S setzt sie zurück)"
     ),
-    "The armature's scale was applied, or its bones edited: bone {} is no longer where its body was built, and what plays is not what physics does. Undo that and keep the scale on the armature as an object (Apply Scale is not for models), or import the file again": (
-        "Die Skalierung des Armature wurde angewendet oder seine Knochen bearbeitet: Knochen {} ist nicht mehr, wo sein Körper gebaut wurde, und was spielt, ist nicht, was die Physik tut. Das rückgängig machen und die Skalierung am Objekt lassen (Skalierung anwenden ist nicht für Modelle) oder die Datei neu importieren"
+    "The armature's scale was applied, or its bones edited: bone {} is no longer where its body was built, and what plays is not what physics does. Undo that and keep the scale on the armature as an object (Apply Scale is not for models), or import the file again. Update Armature makes bones fit again, but leaves the bodies where that moved them": (
+        "Die Skalierung des Armature wurde angewendet oder seine Knochen bearbeitet: Knochen {} ist nicht mehr, wo sein Körper gebaut wurde, und was spielt, ist nicht, was die Physik tut. Das rückgängig machen und die Skalierung am Objekt lassen (Skalierung anwenden ist nicht für Modelle) oder die Datei neu importieren. Armatur aktualisieren passt die Knochen wieder ein, lässt die Körper aber, wohin sie das versetzt hat"
     ),
     # fields that twins differ in
     "lower stop": "unterer Anschlag",
