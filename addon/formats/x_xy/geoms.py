@@ -201,6 +201,7 @@ def _carrier(body: Body, remarks: Remarks) -> GeomRow:
     size = float(np.abs(wanted).max())
     apart = float(np.abs(got - wanted).max())
     if apart > 1e-6 * size and apart > 1e-12:
-        message = f"the inertia of '{body.name}' is one that no solid has; it is written {apart / size:.2g} of it away"
+        share = apart / (size or apart)
+        message = f"the inertia of '{body.name}' is one that no solid has; it is written {share:.2g} of it away"
         remarks.warn("approximated-inertia", message)
     return row
