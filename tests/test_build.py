@@ -310,11 +310,13 @@ def test_only_a_whole_run_sets_up_what_is_compared_with(
     monkeypatch.setattr(build, "references", lambda make, _recipes=None: made.append(make) or {"KNUCKLE_IT": "there"})
     monkeypatch.setattr(build, "other_blenders", dict)
     monkeypatch.setattr(build, "call", lambda python, *words, variables: given.append(variables) or 0)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     build.main([verb])
     build.main([verb, "--blender", "5.2"])
     build.main([verb, "-k", "juice"])
     assert made == [True, True, False]
-    assert given == [{"KNUCKLE_IT": "there"}] * 3
+    own = build.ONE_THREAD if verb == "test" else {}
+    assert given == [{"KNUCKLE_IT": "there", **own}] * 3
 
 
 @pytest.mark.parametrize("code", [0, 1])

@@ -102,8 +102,9 @@ def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[
     )
     symmetric += np.tril(symmetric, -1).T  # four times the outer product of the quaternion with itself
     column = symmetric[int(np.argmax(np.diag(symmetric)))]
-    unit = column / np.linalg.norm(column) * (math.hypot(*near) or 1.0)
-    return tuple(float(x) for x in (-unit if unit @ np.asarray(near) < 0 else unit))
+    length = math.hypot(*near) or 1.0
+    sign = -1.0 if column @ (np.asarray(near) / length) < 0 else 1.0  # the square of the length may be beyond all numbers
+    return tuple((column / np.linalg.norm(column) * (sign * length)).tolist())
 
 
 def pose_of(position: Sequence[float] | Array, turn: Array) -> Array:
