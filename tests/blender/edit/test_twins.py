@@ -169,7 +169,7 @@ def test_symmetrical_editing_with_blenders_own_tools(blank: Any, monkeypatch: py
     monkeypatch.setattr(bpy.context.preferences.edit, "undo_steps", 256)
     bpy.ops.ed.undo_push(message="start")
     start, rng = places(), random.Random(3)
-    edits = 500
+    edits = 250
     for edit in range(edits):
         obj = rng.choice([obj for obj in bpy.data.objects if record_of(obj).role in {"BODY", "JOINT"} and twin_of(obj)])
         pick(obj)

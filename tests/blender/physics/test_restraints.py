@@ -27,7 +27,7 @@ def valued(law: Law, x: float) -> float:
     return float(np.polyval(law[1][bisect.bisect_right(law[0], x)], x))
 
 
-def integrated(faster: Callable[[Array, Array], Array], start: Array, frames: int, steps: int = 100) -> Array:
+def integrated(faster: Callable[[Array, Array], Array], start: Array, frames: int, steps: int = 10) -> Array:
     """Places (frames, n) by Runge and Kutta's fourth order, from rest."""
     place, speed, out = np.array(start, dtype=float), np.zeros(len(start)), []
     h = 1 / 60 / steps
