@@ -373,13 +373,13 @@ def sound(result: Ride, length: float) -> None:
 
 
 def test_left_alone_it_stays_where_it_is(blank: Any, path: Path) -> None:
-    result, length = ride(blank, path, {}, 5.0), length_of(path)
+    result, length = ride(blank, path, {}, 4.0), length_of(path)
     sound(result, length)
     assert result.wandered() < 0.02 * length
     assert abs(result.heading[-1] - result.heading[0]) < 3.0
 
 
-@pytest.mark.parametrize(("value", "sense", "seconds"), [(-1.0, 1.0, 8.0), (1.0, -1.0, 4.0)])
+@pytest.mark.parametrize(("value", "sense", "seconds"), [(-1.0, 1.0, 5.0), (1.0, -1.0, 3.0)])
 def test_the_joystick_sends_it_ahead_and_back(
     blank: Any, path: Path, value: float, sense: float, seconds: float
 ) -> None:
@@ -396,7 +396,7 @@ def test_the_joystick_sends_it_ahead_and_back(
 @pytest.mark.parametrize("value", [-1.0, 1.0])
 def test_the_hexapod_turns_on_the_spot(blank: Any, sample_models: Path, value: float) -> None:
     path = sample_models / "hexapod" / "hexapod.jm"
-    result, length = ride(blank, path, {"joystick 1 x": value}, 4.0), length_of(path)
+    result, length = ride(blank, path, {"joystick 1 x": value}, 3.0), length_of(path)
     sound(result, length)
     assert -value * result.turning() > 15.0  # right is clockwise from above
     assert result.wandered() < 0.1 * length
@@ -404,7 +404,7 @@ def test_the_hexapod_turns_on_the_spot(blank: Any, sample_models: Path, value: f
 
 def test_the_hexapod_sidesteps(blank: Any, sample_models: Path) -> None:
     path = sample_models / "hexapod" / "hexapod.jm"
-    result, length = ride(blank, path, {"joystick 1 r": 1.0}, 4.0), length_of(path)
+    result, length = ride(blank, path, {"joystick 1 r": 1.0}, 3.0), length_of(path)
     sound(result, length)
     ahead, right = result.speed()
     assert right > 0.5 * length and abs(ahead) < 0.1 * right
@@ -413,7 +413,7 @@ def test_the_hexapod_sidesteps(blank: Any, sample_models: Path) -> None:
 
 def test_the_hexapod_walks_curves(blank: Any, sample_models: Path) -> None:
     path = sample_models / "hexapod" / "hexapod.jm"
-    result, length = ride(blank, path, {"joystick 1 y": -1.0, "joystick 1 x": 1.0}, 4.0), length_of(path)
+    result, length = ride(blank, path, {"joystick 1 y": -1.0, "joystick 1 x": 1.0}, 3.0), length_of(path)
     sound(result, length)
     assert result.turning() < -15.0
     assert result.speed()[0] > 0.5 * length
@@ -423,7 +423,7 @@ def test_the_hexapod_walks_curves(blank: Any, sample_models: Path) -> None:
 @pytest.mark.parametrize("wheel", [-1.0, 1.0])
 def test_the_rover_drives_curves(blank: Any, sample_models: Path, throttle: float, wheel: float) -> None:
     path = sample_models / "rover" / "rover.jm"
-    result = ride(blank, path, {"joystick 1 y": throttle, "joystick 1 x": wheel}, 4.0)
+    result = ride(blank, path, {"joystick 1 y": throttle, "joystick 1 x": wheel}, 3.0)
     sound(result, length_of(path))
     assert throttle * wheel * result.turning() > 15.0
     assert -throttle * result.speed()[0] > 2.0

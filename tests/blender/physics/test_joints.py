@@ -74,7 +74,7 @@ def push(scene: Any, rig: Any, way: float, start: float = 0.0, reach: float = 2.
     """Drive the servo far beyond its stop and wait."""
     key(rig, 3, [(1, start), (60, way * reach)])
     rig.data.knuckle.drive = "SERVO"
-    play(scene, 100, lambda: None)
+    play(scene, 75, lambda: None)
 
 
 @mixed()

@@ -50,7 +50,7 @@ def coordinates(rig: Any, mechanism: Mechanism, near: Sequence[float] | None = N
     return joint_coordinates(joint, motion[None])[0]
 
 
-def settle(mechanism: Mechanism, start: Sequence[float] | None = None, frames: int = 100) -> Array:
+def settle(mechanism: Mechanism, start: Sequence[float] | None = None, frames: int = 60) -> Array:
     """Where a run that begins at ``start`` ends: it is braked, so that it comes to rest at its stops."""
     import bpy
 
@@ -94,7 +94,7 @@ def test_the_slides_of_a_planar_joint_stop(blank: Any, plane: str, where: str, w
     dofs = limited([*slides(one, two), *rotations(normal)], (-0.2, 0.5), (-0.3, 0.4), (None, None))
     pull = 3.0 * (way[0] * one + way[1] * two)
     start = in_turn([None, [0.1, -0.1, 0.7]], [*PLANES].index(plane), where == "at the world", way[0] > 0)
-    found = settle(hung(dofs, pull, where == "at the world"), start)
+    found = settle(hung(dofs, pull, where == "at the world"), start, 100)
     assert found[0] == pytest.approx(0.5 if way[0] > 0 else -0.2, abs=0.01)
     assert found[1] == pytest.approx(0.4 if way[1] > 0 else -0.3, abs=0.01)
 

@@ -35,8 +35,7 @@ def coordinates(scene: Any, mechanism: Mechanism, frames: int) -> Array:
     """The joint's coordinates (frames, size) under physics."""
     rig = put(mechanism, physics=True)
     rig.data.knuckle.drive = "LIMP"
-    joint = mechanism.joints[0]
-    return np.array(play(scene, frames, lambda: joint_coordinates(joint, moved(rig)[None])[0]))
+    return joint_coordinates(mechanism.joints[0], np.array(play(scene, frames, lambda: moved(rig))))
 
 
 def all_springs() -> list[tuple[str, int]]:
