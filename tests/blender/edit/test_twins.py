@@ -409,7 +409,7 @@ def test_steps_that_are_kept_before_the_twin_followed_are_undone_and_redone(
     monkeypatch.setattr(bpy.context.preferences.edit, "undo_steps", 256)
     bpy.ops.ed.undo_push(message="start")
     rng, after = random.Random(5), [places()]
-    for edit in range(30):
+    for edit in range(15):
         every = [obj for obj in bpy.data.objects if record_of(obj).role in {"BODY", "JOINT"} and twin_of(obj)]
         obj = rng.choice(every)
         pick(obj)
