@@ -103,7 +103,8 @@ def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[
     symmetric += np.tril(symmetric, -1).T  # four times the outer product of the quaternion with itself
     column = symmetric[int(np.argmax(np.diag(symmetric)))]
     length = math.hypot(*near) or 1.0
-    sign = -1.0 if column @ (np.asarray(near) / length) < 0 else 1.0  # the square of the length may be beyond all numbers
+    # divided first: the square of the length may be beyond all numbers
+    sign = -1.0 if column @ (np.asarray(near) / length) < 0 else 1.0
     return tuple((column / np.linalg.norm(column) * (sign * length)).tolist())
 
 
