@@ -417,6 +417,7 @@ def film(*words: Any) -> int:
     return run("render", *words, "--engine", "workbench", "--size", "160x90")
 
 
+@pytest.mark.usefixtures("coarse")
 def test_render_makes_a_picture_of_the_size_that_was_asked_for(
     blank: Any, walker: Path, tmp_path: Path, capsys: Any
 ) -> None:
@@ -446,6 +447,7 @@ def clip(path: Path) -> tuple[int, tuple[int, int]]:
     return video.frame_duration, tuple(video.size)
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("drive", [[], ["--drive", "keys"], ["--drive", "limp"]], ids=["servo", "keys", "limp"])
 def test_render_makes_a_video(blank: Any, walker: Path, tmp_path: Path, capsys: Any, drive: list[str]) -> None:
     out = tmp_path / "walker.mp4"
@@ -456,6 +458,7 @@ def test_render_makes_a_video(blank: Any, walker: Path, tmp_path: Path, capsys: 
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".mp4"] == ["walker.mp4"]
 
 
+@pytest.mark.usefixtures("coarse")
 def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
     blend, out = tmp_path / "walk.blend", tmp_path / "walk.mp4"
     assert run("import", walker, "--blend", blend) == 0
@@ -465,6 +468,7 @@ def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path,
     assert blend.read_bytes() == before
 
 
+@pytest.mark.usefixtures("coarse")
 def test_render_with_a_stage_words_and_pictures_beside_it(
     blank: Any, walker: Path, tmp_path: Path, capsys: Any
 ) -> None:

@@ -74,6 +74,7 @@ def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
 # ---------------------------------------------------------------- templates
 
 
+@pytest.mark.usefixtures("coarse")
 def test_a_film_in_chunks_is_the_film_of_one_command(blank: Any, tmp_path: Path, capsys: Any) -> None:
     job, whole = tmp_path / "job", tmp_path / "whole"
     assert run("job", LAMP, *TINY, "--chunk", 2, "--out", job, "--json") == 0

@@ -46,7 +46,7 @@ def share_of(picture: np.ndarray, colour: str) -> float:
     return float((np.abs(picture - wanted).max(axis=2) < 30).mean())
 
 
-@pytest.mark.parametrize("count", [1, 2, 6, 7, 13, 30])
+@pytest.mark.parametrize("count", [1, 2, 6, 7, 30])
 def test_one_to_thirty_servos_are_all_there_with_names_and_units(count: int) -> None:
     servos = {f"Servo {k}": Servo(f"Servo {k}", "", k % 3 == 2, -1.2, 1.3) for k in range(count)}
     found = words(plot.motion_picture(motion(count), servos, ".svg"))
@@ -90,12 +90,24 @@ def test_many_keys_are_drawn_by_their_lowest_and_highest() -> None:
     assert set(zip(at, thin, strict=True)) <= set(zip(times, values, strict=True))
 
 
-@pytest.mark.parametrize("name", ["_hidden", "$x$ $", "50% & <b>", "腰", r"\frac{"])
-@pytest.mark.parametrize("count", [1, 8])
-def test_any_name_may_be_drawn(name: str, count: int) -> None:
-    assert plot.motion_picture(motion(count, name), {}).startswith(b"\x89PNG")
-    found = words(plot.motion_picture(motion(count, name), {}, ".svg"))
-    assert any(each.startswith(f"{name} 0") for each in found)
+#: Which matplotlib takes for orders: not to show, to set as mathematics, and to fail at.
+NAMES = ["_hidden", "$x$ $", "50% & <b>", "腰", r"\frac{"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_may_be_drawn(name: str) -> None:
+    """In the legend of few servos."""
+    assert plot.motion_picture(motion(1, name), {}).startswith(b"\x89PNG")
+    assert f"{name} 0" in words(plot.motion_picture(motion(1, name), {}, ".svg"))
+
+
+def test_many_servos_of_any_names_may_be_drawn() -> None:
+    """Above axes of their own."""
+    tracks = [Trajectory(f"{name} {k}", TIMES, np.sin(TIMES)) for k, name in enumerate([*NAMES, *NAMES[:2]])]
+    many = Motion("walk", tracks)
+    assert plot.motion_picture(many, {}).startswith(b"\x89PNG")
+    found = words(plot.motion_picture(many, {}, ".svg"))
+    assert all(f"{track.name}  (°)" in found for track in tracks)
 
 
 def test_a_long_name_leaves_room_for_its_curve() -> None:

@@ -50,6 +50,7 @@ def is_understood(words: list[str]) -> int:
     return int(bool(rest) and options.verb not in ("test", "bench", "fuzz"))
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
 def test_every_command_of_a_page_runs(
     page: Path, blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

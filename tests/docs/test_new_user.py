@@ -7,6 +7,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.docs.book import DOCS, folder_like_ours
 
 
@@ -18,6 +20,7 @@ def labelled(idname: str) -> str:
     return str(getattr(getattr(bpy.ops, module), name).get_rna_type().name)
 
 
+@pytest.mark.usefixtures("coarse")
 def test_from_import_to_film_as_the_pages_say(blank: Any, tmp_path: Path, monkeypatch: Any) -> None:
     import bpy
 

@@ -31,6 +31,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
 def test_the_python_of_a_page_runs(page: Path, blank: Any, here: Path) -> None:
     space: dict[str, Any] = {"__name__": "page"}
@@ -58,6 +59,7 @@ def test_every_example_script_is_in_the_manual() -> None:
     assert [path.name for path in (ROOT / "examples").glob("*.py") if f"examples/{path.name}" not in words] == []
 
 
+@pytest.mark.usefixtures("coarse")
 def test_the_walk_of_the_example_is_a_walk(
     blank: Any, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

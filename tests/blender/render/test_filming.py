@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,17 @@ import pytest
 
 bpy = pytest.importorskip("bpy", reason="Blender is not here")
 
+from tests.blender.emptied import empty_file  # noqa: E402
+
 RED, BLUE = (0.7, 0.02, 0.02, 1.0), (0.02, 0.05, 0.6, 1.0)
 SPEED = 1.5  # m/s
 SMALL: dict[str, Any] = {"size": (160, 90), "frame_start": 1, "frame_end": 24, "samples": 1}
 
 
 @pytest.fixture
-def empty() -> Iterator[Any]:
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    yield bpy.context
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+def empty() -> Any:
+    empty_file()
+    return bpy.context
 
 
 def box(name: str, size: tuple[float, float, float], color: tuple[float, ...] = RED) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 bpy = pytest.importorskip("bpy", reason="Blender is not here")
 
+from tests.blender.emptied import empty_file  # noqa: E402
 from tests.blender.render.test_filming import SMALL, pixels_of, set_up_oddly, snapshot, video_facts, walker  # noqa: E402
 
 
@@ -21,30 +21,29 @@ class Escape(Exception):
 
 
 @pytest.fixture
-def empty() -> Iterator[Any]:
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    yield bpy.context
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+def empty() -> Any:
+    empty_file()
+    return bpy.context
 
 
 @pytest.fixture
-def pendulum() -> Iterator[Any]:
+def pendulum() -> Any:
     """A hinge that is keyed from -45 to 45 degrees in 24 frames, its stops at 60 degrees: its armature."""
     import addon
     from addon import formats
     from addon.blender.build import BuildOptions, build
     from addon.blender.model_parts import rig_in
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    addon.register()
+    empty_file()
+    if not addon.is_registered():
+        addon.register()
     rig = rig_in(build(formats.loads(PENDULUM.encode(), "pendulum.skel"), bpy.context, BuildOptions()))
     bone = rig.pose.bones["arm joint"]
     for frame, angle in ((1, -45.0), (24, 45.0)):
         bone.rotation_euler.z = np.radians(angle)
         bone.keyframe_insert("rotation_euler", index=2, frame=frame)
     bpy.context.scene.frame_end = 24
-    yield rig
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    return rig
 
 
 PENDULUM = """<skel version="1.0"><world name="w"><physics><gravity>0 0 -9.81</gravity></physics>
