@@ -7,6 +7,7 @@ as it can until they are one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -266,7 +267,7 @@ class LoopSystem:
 
 def _length(joints: list[Joint]) -> float:
     """A length typical of a mechanism: the median arm of its joint frames, 1 where they have none."""
-    arms = [np.linalg.norm(frame[:3, 3]) for joint in joints for frame in (joint.frame_parent, joint.frame_child)]
+    arms = [math.hypot(*frame[:3, 3].tolist()) for joint in joints for frame in (joint.frame_parent, joint.frame_child)]
     arms = [arm for arm in arms if arm > 1e-9]
     return float(np.median(arms)) if arms else 1.0
 

@@ -53,7 +53,7 @@ def softness(mechanism: Mechanism, erp: float, usual: float) -> float:
     whole model on one joint opens it by no more than a share of the model's size. Such a joint is a spring of
     ``erp / (0.01 cfm)``."""
     mass = sum(body.mass for body in mechanism.bodies if not body.immobile)
-    gravity = float(np.linalg.norm(mechanism.world.gravity)) or _EARTH
+    gravity = math.hypot(*mechanism.world.gravity.tolist()) or _EARTH
     found = extent(mechanism)
     size = float(np.linalg.norm(found[1] - found[0])) if found is not None else 0.0
     if not TIME_STEP * mass * gravity * size > 0.0 or not TIME_STEP * mass * gravity > 0.0:

@@ -211,6 +211,8 @@ def is_sound(note: Note) -> bool:
 def _checks(hint: Any) -> _Check:
     """Tells whether a value is what a type hint says. A hint is taken apart once, and not for every value."""
     origin, inside = get_origin(hint) or hint, get_args(hint)
+    if hasattr(origin, "__value__"):  # a named type: from numpy 2.5 on, arrays of numbers are one
+        return _checks(origin.__value__)
     if origin in (Union, UnionType):
         either = [_checks(each) for each in inside]
         return lambda value: any([check(value) for check in either])
