@@ -1,5 +1,7 @@
 """``python -m addon …``: Knuckle's command line, with Blender as a Python module."""
 
+import os
+import shutil
 import sys
 
 from .about.rows import plain_text
@@ -11,4 +13,12 @@ if why_not():  # the command line itself needs these modules
 
 from .cli import main  # noqa: E402
 
-sys.exit(main(sys.argv[1:]))
+code = main(sys.argv[1:])
+if code and "bpy" in sys.modules:
+    # Closed by Python after it swallowed an exception, as Ctrl-C within a render, Blender 4.2 crashes and 4.5 may wait
+    # for ever. The work is ended by then, and nothing of it is open.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    shutil.rmtree(sys.modules["bpy"].app.tempdir, ignore_errors=True)
+    os._exit(code)
+sys.exit(code)
