@@ -181,8 +181,8 @@ def _render_a_pixel() -> None:
 
 
 def render_path(path: str) -> str:
-    """A path as ``RenderSettings.filepath`` takes it literally: from 5.0 on words in braces stand for something."""
-    return path if VERSION < (5, 0) else path.replace("{", "{{").replace("}", "}}")
+    """A path as ``RenderSettings.filepath`` takes it literally: from 4.5 on words in braces stand for something."""
+    return path if VERSION < (4, 5) else path.replace("{", "{{").replace("}", "}}")
 
 
 #: Blender's name of EEVEE: "next" from 4.2, where it was new beside the old one, until 5.0.

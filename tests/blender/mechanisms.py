@@ -285,7 +285,7 @@ def curves_of(owner: Any) -> list[Any]:
     data = owner.animation_data
     if data is None or data.action is None:
         return []
-    if hasattr(data.action, "fcurves"):
+    if not hasattr(data.action, "layers"):  # 4.5 has both, and there the Action's own are those of its first slot
         return list(data.action.fcurves)
     bags = [bag for layer in data.action.layers for strip in layer.strips for bag in strip.channelbags]
     return [curve for bag in bags if bag.slot == data.action_slot for curve in bag.fcurves]
