@@ -18,7 +18,7 @@ from ...model.records import Motion
 from ..hooks import Handlers, hang, take_down
 
 #: Bytes of documents that are kept; numbers take a few times as much.
-MOST = 32_000_000
+MOST = 100_000_000
 
 _Key = tuple[bytes, str]
 _kept: OrderedDict[_Key, tuple[int, list[Motion]]] = OrderedDict()
