@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..formats import loads
+from ..formats import loads, loads_again
 from ..formats.files import declared_encoding, encode
 from ..model.records import Mechanism
 from ..model.report import FormatError
@@ -76,7 +76,7 @@ def read_document(rig: bpy.types.Object) -> Mechanism | None:
     if data is None:
         return None
     try:
-        return loads(data, settings(rig).path)
+        return loads_again(data, settings(rig).path)
     except FormatError as error:
         raise FormatError(
             error.message, path=f"the Text {settings(rig).document.name!r}", line=error.line, where=error.where,

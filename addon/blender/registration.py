@@ -8,8 +8,8 @@ from typing import Any
 import bpy
 
 from .. import cli
-from . import opening, properties, settling, ticks, translations
-from .animation import read_lately, renamed
+from . import forgetting, opening, properties, settling, ticks, translations
+from .animation import renamed
 from .edit import migration, symmetric
 from .physics import hooks
 
@@ -35,7 +35,7 @@ def register() -> None:
     settling.register()  # before those that look at names: they take one that Blender numbered for the user's
     migration.register()  # before anybody looks at models
     renamed.register()  # before others: what they keep of bones is by their names
-    read_lately.register()
+    forgetting.register()
     hooks.register()
     symmetric.register()
     ui.register()
@@ -58,7 +58,7 @@ def unregister() -> None:
     ui.unregister()
     symmetric.unregister()
     hooks.unregister()
-    read_lately.unregister()
+    forgetting.unregister()
     renamed.unregister()
     migration.unregister()
     settling.unregister()

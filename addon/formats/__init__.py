@@ -1,91 +1,65 @@
 """Files to models and motions, and back.
 
-A format is recognised by its content, never by its name. Each is one row of ``FORMATS`` or ``MOTION_FORMATS``.
+A format is recognised by its content, never by its name. See ``kinds`` for the formats that there are.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import PurePath
 
 import numpy as np
 
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
-from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
+from . import juice, motion_csv, xmdi
+from .documents import Document, mechanism_of
 from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
+from .kinds import (
+    FORMATS,
+    MOTION_FORMATS,
+    TEXTS,
+    Format,
+    MotionFormat,
+    format_id,
+    motion_format_id,
+    refusal,
+    row_of,
+)
 from .mesh_boxes import complete_masses, lacks_masses
 from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
-from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours, open_xml
+from .opened import Opened, open_xml
 from .overflows import refuse_overflows, refuse_wild_inertia, tell_negative_masses
-from .xml import line_of
 
-
-@dataclass(frozen=True)
-class Format:
-    """A kind of model file. ``dump`` gives the text for a mechanism, a file extension (with its dot; it may decide
-    on a dialect) and a report to add to."""
-
-    id: str
-    label: str
-    extensions: tuple[str, ...]
-    detect: Callable[[Opened], bool]
-    load: Callable[[Opened], Mechanism]
-    dump: Callable[[Mechanism, str, Report], str]
-    texts: tuple[str, ...] = field(default=())  # elements that hold only text, where a bare < can be repaired
-    names_meshes: bool = True  # False: it has no shapes that are in files of their own
-
-
-@dataclass(frozen=True)
-class MotionFormat:
-    """A kind of motion file. ``dump`` gives the text for motions: the document they were read from with what was
-    edited, where they have one of this format, else a new one."""
-
-    id: str
-    label: str
-    extensions: tuple[str, ...]
-    detect: Callable[[Opened], bool]
-    load: Callable[[Opened], tuple[list[Motion], Report]]
-    dump: Callable[[Sequence[Motion], Report], str]
-
-
-FORMATS: dict[str, Format] = {
-    "juice": Format(
-        "juice", "Juice", (".jm", ".jm3", ".jpm", ".xml"), juice.detect, juice.load, juice.dump, juice.TEXTS, False
-    ),
-    "skel": Format("skel", "SKEL (DART)", (".skel",), skel.detect, skel.load, skel.dump),
-    "x_xy": Format("x_xy", "x_xy (ring)", (".xml",), x_xy.detect, x_xy.load, x_xy.dump),
-    "shift": Format("shift", "Shift", (".json",), shift.detect, shift.load, shift.dump),
-}
-MOTION_FORMATS: dict[str, MotionFormat] = {
-    "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), xmdi.detect, xmdi.load, xmdi.dump),
-    "webots": MotionFormat(
-        "webots",
-        "Webots motion",
-        (".motion",),
-        webots.detect,
-        webots.load,
-        webots.dump,
-    ),
-    "csv": MotionFormat(
-        "csv",
-        "CSV table of motion",
-        (".csv",),
-        motion_csv.detect,
-        motion_csv.load,
-        motion_csv.dump,
-    ),
-}
-
-_TEXTS = tuple(text for row in FORMATS.values() for text in row.texts)
+__all__ = [
+    "FORMATS",
+    "MOTION_FORMATS",
+    "FormatError",
+    "Mechanism",
+    "complete_masses",
+    "dumps",
+    "dumps_motions",
+    "encoded",
+    "format_id",
+    "is_motion",
+    "load",
+    "load_motion",
+    "load_motions",
+    "loads",
+    "loads_again",
+    "loads_motions",
+    "motion_format_id",
+    "read_motions",
+    "save",
+    "save_motion",
+]
 
 
 def is_motion(path: str | os.PathLike[str]) -> bool:
     """Whether a file holds servo motion rather than a model. FormatError where it is nothing that can be opened."""
     name = os.fspath(path)
-    opened = _opened_motion(read_bytes(name), name, _TEXTS)
+    opened = _opened_motion(read_bytes(name), name, TEXTS)
     return any(row.detect(opened) for row in MOTION_FORMATS.values())
 
 
@@ -105,17 +79,27 @@ def load(path: str | os.PathLike[str]) -> Mechanism:
 
 def loads(data: bytes, path: str = "") -> Mechanism:
     """Read a model from a file's bytes; ``path`` is for messages and the model's name."""
+    return _document_in(data, path).mechanism
+
+
+def loads_again(data: bytes, path: str = "") -> Mechanism:
+    """The same of what is read and written again and again: its document is kept for a while (see ``documents``)."""
+    return mechanism_of(data, path, lambda: _document_in(data, path))
+
+
+def _document_in(data: bytes, path: str) -> Document:
+    """What a file's bytes hold."""
     with no_garbage_hunts():
-        opened = open_xml(data, path, _TEXTS)
+        opened = open_xml(data, path, TEXTS)
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
         if row is None:
-            raise _refusal(opened, "model")
+            raise refusal(opened, "model")
         with np.errstate(all="ignore"):
-            mechanism = row.load(opened)
-        refuse_overflows(mechanism, path)
-        tell_negative_masses(mechanism)
-        mechanism.source.encoding = opened.encoding
-        return mechanism
+            document = row.read(opened)
+        refuse_overflows(document.mechanism, path)
+        tell_negative_masses(document.mechanism)
+        document.mechanism.source.encoding = opened.encoding
+        return document
 
 
 def save(
@@ -141,7 +125,7 @@ def save(
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
     report = Report()
-    row = _row(format_id(mechanism, name, format))
+    row = row_of(format_id(mechanism, name, format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
     written = _for(row, mechanism)
     with all_or_nothing():
@@ -180,7 +164,7 @@ def dumps(
 ) -> tuple[str, Report]:
     """The text of a model in a format (its own, if None is given), and what was lost in it. See ``save``."""
     report = Report()
-    row = _row(format_id(mechanism, "", format))
+    row = row_of(format_id(mechanism, "", format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
     return row.dump(_for(row, mechanism), "", report), report
 
@@ -234,7 +218,7 @@ def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
         opened = _opened_motion(data, path)
         row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
         if row is None:
-            raise _refusal(opened, "servo motion")
+            raise refusal(opened, "servo motion")
         motions, report = row.load(opened)
     for motion in motions:
         motion.count, motion.as_read = len(motions), tuple(motion.trajectories)
@@ -325,12 +309,6 @@ def save_motion(
     return report
 
 
-def motion_format_id(path: str | os.PathLike[str]) -> str:
-    """The motion format of a path's extension; empty where there is none."""
-    suffix = PurePath(path).suffix.lower()
-    return next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), "")
-
-
 def _encoded(text: str, source: Source, row: MotionFormat, report: Report) -> bytes:
     """A motion's text in its document's encoding. Where that lacks a letter, XML refers to it by its number; plain
     lines are written in UTF-8."""
@@ -351,48 +329,3 @@ def _encoded(text: str, source: Source, row: MotionFormat, report: Report) -> by
 
 def _several(motions: Motion | Sequence[Motion]) -> list[Motion]:
     return [motions] if isinstance(motions, Motion) else list(motions)
-
-
-def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> str:
-    """What ``save`` writes: the format asked for; else that of the path's extension, where several share it the
-    mechanism's own, else the one that it is the first extension of."""
-    own, suffix = mechanism.source.format, PurePath(path).suffix.lower()
-    if format:
-        return format
-    rows = [row for row in FORMATS.values() if suffix in row.extensions]
-    fitting = [row.id for row in sorted(rows, key=lambda row: row.extensions.index(suffix))]
-    if own in FORMATS and (own in fitting or not suffix):
-        return own
-    return fitting[0] if fitting else suffix or own
-
-
-def _row(format: str) -> Format:
-    if format not in FORMATS:
-        known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
-        raise FormatError(f"there is no model format '{format}'", remedy=f"Give one of: {known}.")
-    return FORMATS[format]
-
-
-def _refusal(opened: Opened, wanted: str) -> FormatError:
-    """What a sound document is, if it is not what was wanted."""
-    root, path = opened.root, opened.path
-    line, where = line_of(root), str(root.tag)
-    if opened.json is not None or opened.plain:
-        line, where = 1, ""
-    rows: list[Format | MotionFormat] = [*FORMATS.values(), *MOTION_FORMATS.values()]
-    found = next((row for row in rows if row.detect(opened)), None)
-    if found is not None:
-        kind = "servo motion" if isinstance(found, MotionFormat) else "model"
-        return FormatError(
-            f"this is a {kind} ({found.label}), not a {wanted}",
-            path=path,
-            line=line,
-            where=where,
-            remedy=f"Open it with File > Import > {'Servo Motion' if kind == 'servo motion' else 'Mechanism'}.",
-        )
-    what = FOREIGN_ROOTS.get(where, f"XML of a kind that is not known, beginning with <{where}>")
-    if opened.json is not None:
-        what = json_kind(opened.json)
-    reads = MOTION_FORMATS if wanted == "servo motion" else FORMATS
-    labels = ", ".join(f"{row.label} ({', '.join(row.extensions)})" for row in reads.values())
-    return not_ours(what, path, line, where, f"A {wanted} can be: {labels}.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
+from ..documents import document_of
 from ..opened import Opened
-from .document import TEXTS, is_juice, read
+from .document import TEXTS, Document, is_juice, read
 from .patch import patched
 from .strength import as_at_source
 from .write import new_document
 
-__all__ = ["TEXTS", "as_at_source", "detect", "dump", "load"]
+__all__ = ["TEXTS", "as_at_source", "detect", "dump", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
@@ -18,9 +19,9 @@ def detect(opened: Opened) -> bool:
     return is_juice(opened.root)
 
 
-def load(opened: Opened) -> Mechanism:
-    """The mechanism of a document. FormatError for what cannot be read."""
-    return read(opened.text, opened.path, opened.report, opened.root).mechanism
+def read_opened(opened: Opened) -> Document:
+    """The document in a file. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.root)
 
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
@@ -35,7 +36,7 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
         )
         return new_document(mechanism, report)
     try:
-        document = read(source.text, source.path)
+        document = document_of(source, read)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
+from ..documents import document_of
 from ..opened import Opened
-from .document import is_shift, read
+from .document import Document, is_shift, read
 from .patch import patched
 from .table import ENDS, PAIRS
 from .write import new_document
 
-__all__ = ["detect", "dump", "load"]
+__all__ = ["detect", "dump", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
@@ -18,9 +19,9 @@ def detect(opened: Opened) -> bool:
     return opened.json is not None and is_shift(opened.json)
 
 
-def load(opened: Opened) -> Mechanism:
-    """The mechanism of a document. FormatError for what cannot be read."""
-    return read(opened.text, opened.path, opened.report, opened.json).mechanism
+def read_opened(opened: Opened) -> Document:
+    """The document in a file. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.json)
 
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
@@ -29,7 +30,7 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     if source.format != "shift" or not source.text:
         return new_document(mechanism, report)
     try:
-        document = read(source.text, source.path)
+        document = document_of(source, read)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report, ENDS if source.dialect == ENDS else PAIRS)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
+from ..documents import document_of
 from ..opened import Opened
-from .document import is_skel, read
+from .document import Document, is_skel, read
 from .mass import complete
 from .patch import Unpatchable, patched
 from .write import new_document
 
-__all__ = ["complete", "detect", "dump", "load"]
+__all__ = ["complete", "detect", "dump", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
@@ -18,9 +19,9 @@ def detect(opened: Opened) -> bool:
     return is_skel(opened.root)
 
 
-def load(opened: Opened) -> Mechanism:
-    """The mechanism of a document. FormatError for what cannot be read."""
-    return read(opened.text, opened.path, opened.report, opened.root).mechanism
+def read_opened(opened: Opened) -> Document:
+    """The document in a file. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.root)
 
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
@@ -29,7 +30,7 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     if source.format != "skel" or not source.text:
         return new_document(mechanism, report)
     try:
-        return patched(read(source.text, source.path), mechanism, report)
+        return patched(document_of(source, read), mechanism, report)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
     except Unpatchable as error:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ...model.records import Mechanism
 from ...model.report import FormatError, Report
+from ..documents import document_of
 from ..opened import Opened
 from .patch import patched
-from .read import read
+from .read import Document, read
 from .table import ROOT
 from .write import new_document
 
-__all__ = ["detect", "dump", "load"]
+__all__ = ["detect", "dump", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
@@ -18,9 +19,9 @@ def detect(opened: Opened) -> bool:
     return bool(opened.root.tag == ROOT)
 
 
-def load(opened: Opened) -> Mechanism:
-    """The mechanism of a document. FormatError for what cannot be read."""
-    return read(opened.text, opened.path, opened.report, opened.root).mechanism
+def read_opened(opened: Opened) -> Document:
+    """The document in a file. FormatError for what cannot be read."""
+    return read(opened.text, opened.path, opened.report, opened.root)
 
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
@@ -29,7 +30,7 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     if source.format != ROOT or not source.text:
         return new_document(mechanism, report)
     try:
-        document = read(source.text, source.path)
+        document = document_of(source, read)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report)

@@ -9,7 +9,8 @@ import bpy
 import pytest
 
 from addon import formats
-from addon.blender.animation import apply, origins, read_lately, take
+from addon.blender import forgetting
+from addon.blender.animation import apply, origins, take
 from addon.blender.build import build
 from tests.bench.mechanisms import star
 
@@ -18,10 +19,10 @@ ROWS = "time [s],Hinge 1,Hinge 2,Nobody\n0,0.1,0.2,0.3\n0.5,0.12345678901234,0.2
 
 @pytest.fixture
 def rig() -> Iterator[bpy.types.Object]:
-    read_lately.forget()
+    forgetting.forget()
     made = build(formats.loads(star(3).encode(), "model"), bpy.context)
     yield made
-    read_lately.forget()
+    forgetting.forget()
 
 
 def _count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -43,7 +44,7 @@ def test_a_document_is_read_once_until_it_is_forgotten(
     apply(formats.load_motion(path), rig)
     assert formats.dumps_motions(take(rig)[0], "csv") == ROWS
     assert not read, "it was just imported"
-    read_lately.forget()
+    forgetting.forget()
     texts = [formats.dumps_motions(take(rig)[0], "csv") for _ in range(3)]
     assert texts == [ROWS] * 3
     assert len(read) == 1
@@ -70,16 +71,3 @@ def test_two_documents_of_one_name_are_two(rig: bpy.types.Object, tmp_path: Path
         path.write_text(text, encoding="utf-8")
         apply(formats.load_motion(path), rig)
         assert formats.dumps_motions(take(rig)[0], "csv") == text
-
-
-def test_no_more_is_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    read_lately.forget()
-    monkeypatch.setattr(read_lately, "MOST", 10)
-    motions = [formats.loads_motions(ROWS.encode(), "a.csv")[0]] * 3
-    for data, found in zip((b"first", b"next", b"last one"), motions, strict=True):
-        read_lately.keep(data, "a.csv", found)
-    assert read_lately.motions_in(b"first", "a.csv") is None
-    assert read_lately.motions_in(b"last one", "a.csv") is not None
-    read_lately.keep(b"more than there is room for", "a.csv", motions[0])
-    assert read_lately.motions_in(b"more than there is room for", "a.csv") is None
-    read_lately.forget()

@@ -1,0 +1,125 @@
+"""What documents were read to is kept while there is room, and documents of models are not changed by what is done with
+them."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from addon import formats
+from addon.formats import lately
+from addon.formats.lately import Lately
+from addon.model.records import Mechanism
+from addon.model.sameness import same_record
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    lately.forget()
+    yield
+    lately.forget()
+
+
+def _samples() -> list[Path]:
+    kept = Path("sample_models")
+    return sorted(path for path in kept.rglob("*") if path.suffix in {".jm", ".skel", ".json", ".xml"})
+
+
+def _models(paths: list[Path]) -> Iterator[tuple[str, bytes, Mechanism]]:
+    for path in paths:
+        data = path.read_bytes()
+        try:
+            yield str(path), data, formats.loads(data, str(path))
+        except formats.FormatError:
+            continue
+
+
+def _edited(mechanism: Mechanism, by: float) -> Mechanism:
+    """Every body moved, weighed and named anew, every stop wider: in place, as the callers do it."""
+    for number, body in enumerate(mechanism.bodies):
+        body.mass *= 1.0 + by
+        body.pose = body.pose.copy()
+        body.pose[0, 3] += by
+        body.name += f" {number}"
+    for joint in mechanism.joints:
+        for dof in joint.dofs:
+            dof.upper = None if dof.upper is None else dof.upper + by
+    return mechanism
+
+
+def _text(mechanism: Mechanism) -> tuple[str, list[str]]:
+    try:
+        text, report = formats.dumps(mechanism)
+    except formats.FormatError as error:
+        return str(error), []
+    return text, [str(entry) for entry in report.entries]
+
+
+def _check(paths: list[Path]) -> int:
+    """An edit, then another, then none: each as of a document that nobody had before."""
+    tried = 0
+    for name, data, read in _models(paths):
+        expected = {by: _text(_edited(formats.loads(data, name), by)) for by in (0.25, 0.0)}
+        for by in (0.25, 0.0, 0.25):
+            assert _text(_edited(formats.loads_again(data, name), by)) == expected[by], (name, by)
+        assert same_record(formats.loads_again(data, name), read) or _has_nan(read), name
+        tried += 1
+    return tried
+
+
+def _has_nan(mechanism: Mechanism) -> bool:
+    return not same_record(mechanism, pickle.loads(pickle.dumps(mechanism)))
+
+
+def test_exports_and_edits_of_a_kept_document_are_those_of_one_read_anew() -> None:
+    assert _check(_samples()) >= 6
+
+
+def test_the_same_with_every_file_of_the_corpus(corpus: Path) -> None:
+    kinds = {".jm", ".jm3", ".jpm", ".skel", ".json", ".xml"}
+    paths = sorted(path for path in corpus.rglob("*") if path.suffix in kinds and path.stat().st_size < 30_000)
+    assert _check(paths) > 100
+
+
+def test_a_document_is_parsed_once_for_an_edit_and_its_export(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(real: Any, text: str, path: str = "", *more: Any) -> Any:
+        read.append(path)
+        return real(text, path, *more)
+
+    for name in formats.FORMATS:
+        module = importlib.import_module(f"addon.formats.{name}")
+        monkeypatch.setattr(module, "read", partial(counted, module.read))
+    for name, data, _ in _models(_samples()):
+        read.clear()
+        for by in (0.0, 0.25, 0.5):
+            formats.dumps(_edited(formats.loads_again(data, name), by))
+        assert len(read) == 1, name
+
+
+def test_who_changed_where_it_is_from_gets_what_that_is() -> None:
+    path = Path("sample_models/rover/rover.jm")
+    kept = formats.loads_again(path.read_bytes(), str(path))
+    kept.source.text = kept.source.text.replace("Chassis", "Hull")
+    kept.bodies[0].mass *= 2.0
+    text, _ = formats.dumps(kept)
+    assert "Hull" not in text  # the body's name is the mechanism's
+    assert text.count("Chassis") == path.read_text(encoding="utf-8").count("Chassis")
+
+
+def test_no_more_is_kept_than_there_is_room_for() -> None:
+    kept: Lately[int] = Lately(10)
+    for number, data in enumerate((b"first", b"next", b"last one")):
+        kept.keep(data, "a.csv", number)
+    assert kept.get(b"first", "a.csv") is None
+    assert kept.get(b"last one", "a.csv") == 2
+    assert kept.get(b"last one", "b.csv") is None
+    kept.keep(b"more than there is room for", "a.csv", 3)
+    assert list(kept) == [2]
