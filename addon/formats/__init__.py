@@ -128,7 +128,7 @@ def save(
     row = row_of(format_id(mechanism, name, format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
     written = _for(row, mechanism)
-    with all_or_nothing():
+    with no_garbage_hunts(), all_or_nothing():
         if with_meshes and row.names_meshes:
             written = copy_meshes(written, name, report, mesh_folders)
         text = row.dump(unmarked(written), suffix, report)
@@ -166,7 +166,8 @@ def dumps(
     report = Report()
     row = row_of(format_id(mechanism, "", format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
-    return row.dump(_for(row, mechanism), "", report), report
+    with no_garbage_hunts():
+        return row.dump(_for(row, mechanism), "", report), report
 
 
 def _for(row: Format, mechanism: Mechanism) -> Mechanism:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
 from ..model.records import Mechanism, Source
+from .files import no_garbage_hunts
 from .lately import Lately
 
 #: Bytes of documents that are kept; what they say takes ten to twenty times as much.
@@ -48,7 +49,8 @@ def mechanism_of(data: bytes, path: str, read: Callable[[], Document]) -> Mechan
         document = read()
         kept = _Kept(document, pickle.dumps(document.mechanism, pickle.HIGHEST_PROTOCOL))
         _lately.keep(data, path, kept)
-    return cast(Mechanism, pickle.loads(kept.copy))
+    with no_garbage_hunts():
+        return cast(Mechanism, pickle.loads(kept.copy))
 
 
 def document_of(source: Source, read: Callable[[str, str], D]) -> D:
