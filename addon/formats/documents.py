@@ -8,21 +8,22 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from ..model.records import Mechanism, Source
 from .files import no_garbage_hunts
 from .lately import Lately
 
-#: Bytes of documents that are kept; what they say takes ten to twenty times as much.
-MOST = 10_000_000
+#: Bytes of documents that are kept; what they say takes twenty to thirty times as much.
+MOST = 5_000_000
 
 
 class Document(Protocol):
-    """What every format's reader gives: the text, and the mechanism in it."""
+    """What every format's reader gives: the text, and the mechanism in it. ``prepared``: see ``once``."""
 
     text: str
     mechanism: Mechanism
+    prepared: dict[str, Any]
 
 
 @dataclass
@@ -39,6 +40,7 @@ class _Kept:
 
 
 D = TypeVar("D", bound=Document)
+T = TypeVar("T")
 _lately: Lately[_Kept] = Lately(MOST)
 
 
@@ -58,3 +60,11 @@ def document_of(source: Source, read: Callable[[str, str], D]) -> D:
     looked at. FormatError where it cannot be read any more."""
     kept = next((kept for kept in _lately if kept.is_of(source)), None)
     return read(source.text, source.path) if kept is None else cast(D, kept.document)
+
+
+def once(document: Document, what: str, make: Callable[[], T]) -> T:
+    """What is worked out of a document before edits are written into it, and is the same for all of them. It is only
+    to be looked at."""
+    if what not in document.prepared:
+        document.prepared[what] = make()
+    return cast(T, document.prepared[what])

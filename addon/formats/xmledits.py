@@ -4,37 +4,61 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lxml import etree
 
 from ..model.report import FormatError
+from .documents import Document, once
 from .xml import Span, Spans
 
 _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
+
+
+class Layout:
+    """Where the elements of a document stand. FormatError where its tags cannot be followed."""
+
+    def __init__(self, text: str, root: etree._Element) -> None:
+        self.text = text
+        self.elements = list(root.iter())  # held, so that their identity holds
+        self._spans = Spans(text)
+        if len(self._spans) != len(self.elements):
+            raise FormatError("the document's tags cannot be followed", where=root.tag)
+        self._number = {element: number for number, element in enumerate(self.elements)}
+
+    def span(self, element: etree._Element) -> Span:
+        """Where an element stands."""
+        return self._spans[self._number[element]]
+
+
+class XmlDocument(Document, Protocol):
+    """A document of one of the formats that are XML."""
+
+    root: etree._Element
+
+
+def edits_of(document: XmlDocument) -> Edits:
+    """Edits of a document, none yet. FormatError where its tags cannot be followed."""
+    return Edits(once(document, "layout", lambda: Layout(document.text, document.root)))
 
 
 @dataclass
 class Edits:
     """Changes to a document, collected and then made in one pass. They must not overlap."""
 
-    text: str
-    root: etree._Element
+    layout: Layout
     changes: list[tuple[int, int, str]] = field(default_factory=list)
     _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with what goes inside
     _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text that goes inside
     _attributes: dict[etree._Element, dict[str, str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.elements = list(self.root.iter())  # held, so that their identity holds
-        self._spans = Spans(self.text)
-        if len(self._spans) != len(self.elements):
-            raise FormatError("the document's tags cannot be followed", where=self.root.tag)
-        self._number = {element: number for number, element in enumerate(self.elements)}
+        self.text = self.layout.text
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
 
     def span(self, element: etree._Element) -> Span:
         """Where an element stands."""
-        return self._spans[self._number[element]]
+        return self.layout.span(element)
 
     def set_text(self, element: etree._Element, value: str) -> None:
         """Replace what stands between an element's tags; ``value`` is already escaped."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from lxml import etree
 
@@ -32,6 +33,7 @@ class Document:
     joints: list[Placed]
     behaviours: list[gait_read.PlacedRecord]
     mechanism: Mechanism
+    prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 def is_juice(root: etree._Element) -> bool:

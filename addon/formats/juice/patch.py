@@ -11,7 +11,7 @@ from lxml import etree
 from ...model.behaviours import Behaviours, Clockwork, Network
 from ...model.records import Body, Joint, Mechanism
 from ...model.report import Report
-from ..xmledits import Edits
+from ..xmledits import Edits, edits_of
 from .document import Document
 from .gait_read import PlacedRecord, parts_of, table_of
 from .gait_write import Writer, turned
@@ -55,7 +55,7 @@ class _Patch:
         if not self.todo and not self.added:
             self.report.info("document-kept", "nothing was edited; the document is written as it was read")
             return self.document.text
-        edits = Edits(self.document.text, self.document.root)
+        edits = edits_of(self.document)
         for change in self.todo:
             change(edits)
         for tag, nodes in self.added.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...model.naming import Unique
 from ...model.records import Mechanism
@@ -70,6 +71,7 @@ class Document:
     joints: dict[Key, Placed]
     frames: dict[tuple[str | None, str], Placed]
     mechanism: Mechanism
+    prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 def is_shift(root: Node) -> bool:

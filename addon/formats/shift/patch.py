@@ -6,6 +6,7 @@ from typing import Any
 
 from ...model.records import Mechanism
 from ...model.report import Report
+from ..documents import once
 from ..jsonedits import Edits, same
 from ..jsontext import Node
 from . import write
@@ -21,15 +22,20 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     return _Patch(document, mechanism, report).text()
 
 
+def _lowered(document: Document, placed: set[str]) -> tuple[Lowering, Lowered]:
+    """The rows of a document's mechanism, and what made them."""
+    lowering = Lowering(document.mechanism, document.dialect, placed=placed)
+    return lowering, lowering.lowered()
+
+
 class _Patch:
     """Collects the differences between a document and a mechanism, then makes them all."""
 
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.report, self.dialect = document, report, document.dialect
         placed = {body for body, piece in document.joints if piece == PLACEMENT}
-        before = Lowering(document.mechanism, self.dialect, placed=placed)
+        before, self.before = once(document, "rows", lambda: _lowered(document, placed))
         now = Lowering(mechanism, self.dialect, placed=placed)
-        self.before = before.lowered()
         self.now = now.lowered(before)
         self.lowering = now
         encoding = document.mechanism.source.encoding or mechanism.source.encoding

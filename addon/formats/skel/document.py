@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import Any
 
 from lxml import etree
 
@@ -40,6 +41,7 @@ class Document:
     world: Placed | None
     skeletons: list[Skeleton]
     mechanism: Mechanism
+    prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 def is_skel(root: etree._Element) -> bool:

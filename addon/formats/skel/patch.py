@@ -12,7 +12,8 @@ import numpy as np
 from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
-from ..xmledits import Edits
+from ..documents import once
+from ..xmledits import edits_of
 from .changes import Changes
 from .document import Document, Skeleton
 from .geometry import pose_of
@@ -48,14 +49,19 @@ class _Patch:
             item.id: item for skeleton in document.skeletons for item in (*skeleton.joints, *skeleton.implied)
         }
         self.home = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
-        quiet, said = Report(), Report()
-        self.before = Plan.of(document.mechanism, quiet, self._standing(document.mechanism))
+        self.before, known = once(document, "plan", self._planned)
+        said = Report()
         self.now = Plan.of(mechanism, said, self._standing(mechanism), self.before)
-        known = {(entry.code, entry.message) for entry in quiet.entries}
         report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]
         self.gone: set[str] = set()
         self.scattered = False
         self.homes = {id(plan): self._homes(plan) for plan in (self.before, self.now)}
+
+    def _planned(self) -> tuple[Plan, set[tuple[str, str]]]:
+        """The plan of the document as it is, and what there is to say of it."""
+        quiet, mechanism = Report(), self.document.mechanism
+        plan = Plan.of(mechanism, quiet, self._standing(mechanism))
+        return plan, {(entry.code, entry.message) for entry in quiet.entries}
 
     def text(self) -> str:
         """The document's text with every edit made; the very text where there is none."""
@@ -70,7 +76,7 @@ class _Patch:
             raise Unpatchable("a joint joins bodies of two of its skeletons")
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
-        return self.changes.made(Edits(self.document.text, self.document.root))
+        return self.changes.made(edits_of(self.document))
 
     def _standing(self, mechanism: Mechanism) -> Standings:
         """How the objects of the document are called in it, but for those that were given another name."""
@@ -143,11 +149,11 @@ class _Patch:
     def _body(self, item: Placed, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
         if old is new:
             return
-        row = dict(new.row)
-        if not same_value(old.row["transformation"], row["transformation"]):
+        was, row = dict(old.row), dict(new.row)
+        if not same_value(was["transformation"], row["transformation"]):
             row["transformation"] = inverse(_frame(home)) @ row["transformation"]
-        self._mass(item, old.row, row)
-        altered = self._fields(item, old.row, row)
+        self._mass(item, was, row)
+        altered = self._fields(item, was, row)
         altered |= shapes_patched(self.changes, item, old.shapes, new.shapes)
         altered |= markers_patched(self.changes, item, old.markers, new.markers)
         self._count("changed", altered)

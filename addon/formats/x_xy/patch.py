@@ -11,8 +11,9 @@ from lxml import etree
 
 from ...model.records import Array, Mechanism
 from ...model.report import Report
+from ..documents import once
 from ..xml import escape_attribute
-from ..xmledits import Edits
+from ..xmledits import Edits, edits_of
 from . import geometry, notes
 from .alike import written_alike
 from .links import rows_of
@@ -45,8 +46,8 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
     edits have no place in the old one."""
     said = Report()
-    memory: Memory = {}
-    before = rows_of(document.mechanism, Report(), document.mechanism, memory)
+    before, made = once(document, "rows", lambda: _rows_before(document.mechanism))
+    memory = dict(made)
     now, then = rebased(mechanism, document.mechanism)
     after = rows_of(now, said, then, memory)
     if document.worldbody is None:
@@ -60,6 +61,12 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     report.extend(said)
     report.info("document-patched", "what was edited was changed in the document; all else is written as it was read")
     return text
+
+
+def _rows_before(mechanism: Mechanism) -> tuple[ModelRow, Memory]:
+    """The rows of a document's mechanism, and what was made of its bodies."""
+    memory: Memory = {}
+    return rows_of(mechanism, Report(), mechanism, memory), memory
 
 
 def _otherwise(
@@ -108,7 +115,7 @@ class _Patch:
         self._add(anew)
         if not self.todo:
             return document.text
-        edits = Edits(document.text, document.root)
+        edits = edits_of(document)
         for change in self.todo:
             change(edits)
         return edits.result()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from sys import intern
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -52,6 +53,7 @@ class Document:
     world_geoms: list[etree._Element] = field(default_factory=list)
     notes: dict[etree._Element, tuple[int, int]] = field(default_factory=dict)  # where the note of an element stands
     numbers: dict[Key, int] = field(default_factory=dict)  # of the links in the model
+    prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 def read(text: str, path: str = "", report: Report | None = None, root: etree._Element | None = None) -> Document:
