@@ -201,6 +201,17 @@ def every_part(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     return parts(rig, role) + [obj for obj in strays(rig) if record_of(obj).role == role]
 
 
+def every_part_by_role(
+    rig: bpy.types.Object, collection: bpy.types.Collection
+) -> tuple[dict[str, list[bpy.types.Object]], set[bpy.types.Object]]:
+    """The same by their roles, in one look, of those that are in a collection or strayed; and whatever else is."""
+    out, moved = parts_by_role(rig), strays(rig)
+    present = {*collection.all_objects, *moved}
+    for obj in moved:
+        out.setdefault(record_of(obj).role, []).append(obj)
+    return {role: [obj for obj in found if obj in present] for role, found in out.items()}, present
+
+
 def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
     """Whether an object is a model's, in a role."""
     record = record_of(obj)

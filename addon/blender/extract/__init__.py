@@ -15,6 +15,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...formats.files import no_garbage_hunts
 from ...model.behaviours import Behaviours, Engine
 from ...model.kinematics import design_openings, joint_frames_world
 from ...model.records import Array, Body, Dof, Joint, Mechanism
@@ -26,7 +27,7 @@ from ..document import read_document
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
-from ..model_parts import collection_of, every_part, file_name, is_newer, renamed_bones, require_rig, strays
+from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
 from ..physics.flywheel import is_typed
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
@@ -44,6 +45,7 @@ Ids = Mapping[bpy.types.Object, str]
 _SAME_OPENING = 1e-6
 
 
+@no_garbage_hunts()
 def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     """The mechanism of a model, in the file's own axes and with its document. The model is given by its collection, or
     by its armature where copies of it may lie in the same collection.
@@ -68,7 +70,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
     _tell_of_strangers(rig, collection, mechanism.report)
-    present = {*collection.all_objects, *strays(rig)}
+    by_role, present = every_part_by_role(rig, collection)
     for obj in present:
         if obj.mode == "EDIT" and obj.type == "MESH":
             obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
@@ -76,8 +78,8 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.colored = settings(rig).version >= 3
     reading.switched = _switch_assemblies(rig, mechanism)
-    bodies = own_ids([obj for obj in every_part(rig, "BODY") if obj in present], base.bodies)
-    joints = own_ids([obj for obj in every_part(rig, "JOINT") if obj in present], base.joints)
+    bodies = own_ids(by_role.get("BODY", []), base.bodies)
+    joints = own_ids(by_role.get("JOINT", []), base.joints)
     reading.ids = bodies
     body_of = {own: obj for obj, own in bodies.items()}
     reading.children = shape_children(present, body_of, designs, mechanism.report)
@@ -87,7 +89,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     before = None if is_whole else Before.of(base)
     hung = Attachments({body.id: body.com for body in base.bodies}, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # before, they had no objects
-        frames, lights = ([obj for obj in every_part(rig, role) if obj in present] for role in ("FRAME", "LIGHT"))
+        frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
         mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
     else:
         mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
