@@ -1,4 +1,5 @@
-"""Export of what was imported, unedited and with one body moved, beside its import."""
+"""Export of what was imported, unedited and with one body moved, for the first time since the file was opened and once
+more, beside its import."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from addon import formats
 from addon.blender.access import record_of
 from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
-from tests.bench.measuring import fresh, nothing, rounds, seconds, timed
+from addon.formats import lately
+from tests.bench.measuring import again, fresh, rounds, seconds, timed
 from tests.bench.mechanisms import written
 from tests.bench.table import Row
 
@@ -35,11 +37,13 @@ def _of(name: str, path: Path, size: int) -> Iterator[Row]:
     def exported() -> None:
         formats.save(extract(made[0]), out)
 
-    unedited = timed(exported, nothing, rounds(size))
+    unedited = timed(exported, lately.forget, rounds(size))
     assert out.read_bytes() == path.read_bytes(), "what was not edited is written as it was"
     next(obj for obj in made[0].all_objects if record_of(obj).role == "BODY").location.x += 0.125
-    edited = timed(exported, nothing, rounds(size))
+    edited = timed(exported, lately.forget, rounds(size))
+    once_more = again(exported, rounds(size))
     assert out.read_bytes() != path.read_bytes(), "the edit is written"
     bar = BAR if size >= JUDGED else None
     yield Row(f"export to {name}, unedited", size, "bodies", unedited, imported, "its import", growth_bar=GROWTH)
     yield Row(f"export to {name}, a body moved", size, "bodies", edited, imported, "its import", bar, growth_bar=GROWTH)
+    yield Row(f"export to {name}, once more", size, "bodies", once_more, imported, "its import", growth_bar=GROWTH)
