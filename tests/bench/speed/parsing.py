@@ -35,7 +35,7 @@ PEERS = {
 #: Our bars: times the peer's load, for files with at least so many bodies, and times the plain walk.
 PEER_BARS, WALK_BARS = {"skel": (0.5, 1000), "x_xy": (0.02, 0)}, {"skel": 3.0}
 GROWTH = 1.25
-#: The largest mechanisms that a peer is asked to load: DART takes N^3 for its first, imt-ring compiles for a minute at 1,000.
+#: The largest mechanisms that a peer is asked to load: DART takes N^3 for its first, imt-ring a minute at 1,000.
 PEER_LIMIT = {"skel": 1000, "x_xy": 300}
 
 
