@@ -126,6 +126,9 @@ def browsers():
 
 @step()
 def popups():
+    if bpy.app.version < (4, 4, 0):
+        log("Blender 4.3 crashes when any operator's class goes while its popup is open, one of a single number too")
+        return
     bpy.context.view_layer.objects.active = rig()
     for name in ("store_pose", "loop_motion", "edit_joints"):
         if not hasattr(bpy.types, f"KNUCKLE_OT_{name}"):
