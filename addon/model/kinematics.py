@@ -85,10 +85,10 @@ class Tree:
         last = {carry.carrier: number for number, carry in enumerate(carries)}
         for number, root in enumerate(self.roots):
             at = self.index[root.id]
-            frame = Frames.at(root.pose[None] if roots is None else roots[:, number])
-            frame.put(world[at])
+            poses = root.pose[None] if roots is None else roots[:, number]
+            world[at, :3] = poses[:, :3].transpose(1, 2, 0)
             if at in last:
-                frames[at] = frame
+                frames[at] = Frames.at(poses)
         for number, carry in enumerate(carries):
             own = carry.through(frames[carry.carrier], part)
             carry.rest.of(own).put(world[carry.body])
@@ -149,7 +149,8 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] = ()) -> T
         root = _choose_root(part, touching, mechanism.directed, placed_roots)
         roots.append(root)
         placed.add(root.id)
-        grow(root.id)
+        if touching[root.id]:
+            grow(root.id)
     return Tree(mechanism, roots, links, loops, index)
 
 
@@ -179,6 +180,8 @@ def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed
 def _choose_root(
     part: list[Body], touching: dict[str | None, list[Joint]], directed: bool, placed_roots: Collection[str]
 ) -> Body:
+    if len(part) == 1:
+        return part[0]
     for body in part:
         if body.id in placed_roots:
             return body

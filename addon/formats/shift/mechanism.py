@@ -27,6 +27,8 @@ from .table import FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR
 
 #: A loop open by more than this (length units or radians) is worth a warning.
 OPEN = 1e-3
+#: Where a body's mesh files stand.
+_LOOKS = ("definition", "geometry")
 
 
 def build(text: str, root: Node, elements: Elements, reader: Reader) -> Document:
@@ -104,25 +106,27 @@ class _Builder:
             self.result.bodies.append(self._body(placed, own))
 
     def _body(self, placed: Placed, own: str) -> Body:
-        row = placed.row
+        row, said = placed.row, placed.places.keys()
+        com = row["center_of_mass"]
         body = Body(
             own,
             str(mark_of(placed).get("name", placed.name)),
             mass=float(row["mass"]),
             pose=HERE,  # until all are placed
-            com=np.array(row["center_of_mass"], dtype=np.float64) if any(row["center_of_mass"]) else MIDDLE,
-            shapes=self._shapes(placed),
+            com=np.array(com, dtype=np.float64) if any(com) else MIDDLE,
+            shapes=[] if said.isdisjoint(_LOOKS) else self._shapes(placed),
             assembly=placed.assembly,
             line=placed.line,
         )
-        if any(name in placed.places for name in MOMENTS) or not body.mass:
+        if said.isdisjoint(MOMENTS):
+            body.inertia = None if body.mass else NOTHING
+        else:
             xx, yy, zz, xy, yz, zx = (float(row[name]) for name in MOMENTS)
-            said = any((xx, yy, zz, xy, yz, zx))
-            body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) if said else NOTHING
+            has_some = any((xx, yy, zz, xy, yz, zx))
+            body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) if has_some else NOTHING
             self._tell_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
-        body.extra = {
-            key: row[key] for key in ("definition", "geometry", "collision_geometry") if row[key] not in (None, "")
-        }
+        kept = ((key, row[key]) for key in (*_LOOKS, "collision_geometry") if key in said)
+        body.extra = {key: value for key, value in kept if value not in (None, "")}
         if not row["active"]:
             body.extra["active"] = False
         body.active = bool(row["active"]) and self._is_on(placed.assembly)
@@ -141,7 +145,7 @@ class _Builder:
     def _shapes(self, placed: Placed) -> list[Shape]:
         collides = bool(placed.row["collision_geometry"])
         shapes = []
-        for key in ("definition", "geometry"):
+        for key in _LOOKS:
             try:
                 groups = files_of(placed.row[key])
             except ValueError as error:
