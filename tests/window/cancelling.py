@@ -39,8 +39,16 @@ def on():
 
 def modal():
     """The operators that wait for events."""
-    found = [each for each in getattr(window(), "modal_operators", ()) if each is not None]  # None: its class has gone
-    return [each.bl_idname for each in found if "KNUCKLE" in each.bl_idname]
+    names = map(called, getattr(window(), "modal_operators", ()))
+    return [name for name in names if "KNUCKLE" in name]
+
+
+def called(operator):
+    """Its name; nothing where its class has gone, which one Blender tells by None and another by an error."""
+    try:
+        return getattr(operator, "bl_idname", "")
+    except ValueError:
+        return ""
 
 
 def begin(name):
