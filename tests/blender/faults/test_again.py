@@ -26,7 +26,8 @@ needs_glibc = pytest.mark.skipif(
 
 
 def rounds(which: str, times: int) -> Any:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}  # it keeps what it sees
+    # what measures coverage would keep all that it has seen
+    own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     env = {**own, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("again.py")), which, str(times)],
