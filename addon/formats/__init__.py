@@ -14,7 +14,7 @@ import numpy as np
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, xmdi
-from .documents import Document, mechanism_of
+from .documents import AnyDocument, mechanism_of
 from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .kinds import (
     FORMATS,
@@ -87,7 +87,7 @@ def loads_again(data: bytes, path: str = "") -> Mechanism:
     return mechanism_of(data, path, lambda: _document_in(data, path))
 
 
-def _document_in(data: bytes, path: str) -> Document:
+def _document_in(data: bytes, path: str) -> AnyDocument:
     """What a file's bytes hold."""
     with no_garbage_hunts():
         opened = open_xml(data, path, TEXTS)

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from ..model.records import Mechanism, Motion
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .documents import Document
+from .documents import AnyDocument
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours
 from .xml import line_of
 
@@ -24,7 +24,7 @@ class Format:
     label: str
     extensions: tuple[str, ...]
     detect: Callable[[Opened], bool]
-    read: Callable[[Opened], Document]
+    read: Callable[[Opened], AnyDocument]
     dump: Callable[[Mechanism, str, Report], str]
     texts: tuple[str, ...] = field(default=())  # elements that hold only text, where a bare < can be repaired
     names_meshes: bool = True  # False: it has no shapes that are in files of their own
@@ -95,6 +95,7 @@ def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | 
 
 
 def row_of(format: str) -> Format:
+    """The row of a format of models. FormatError where there is none of this name."""
     if format not in FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
         raise FormatError(f"there is no model format '{format}'", remedy=f"Give one of: {known}.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
 _Key = tuple[bytes, str]
-_all: list[Lately[Any]] = []
+_all: WeakSet[Lately[Any]] = WeakSet()
 
 
 class Lately(Generic[T]):
@@ -19,7 +19,7 @@ class Lately(Generic[T]):
     def __init__(self, most: int) -> None:
         self.most = most
         self._kept: OrderedDict[_Key, tuple[int, T]] = OrderedDict()
-        _all.append(self)
+        _all.add(self)
 
     def get(self, data: bytes, path: str) -> T | None:
         """What was made of a document; None where it was not read lately."""
@@ -31,15 +31,15 @@ class Lately(Generic[T]):
 
     def keep(self, data: bytes, path: str, made: T) -> None:
         """Keep what was made of a document, as long as there is room."""
-        if len(data) > self.most:
+        if not self.has_room(data):
             return
         self._kept[_key(data, path)] = len(data), made
         while sum(size for size, _made in self._kept.values()) > self.most:
             self._kept.popitem(last=False)
 
-    def __iter__(self) -> Iterator[T]:
-        """All that is kept."""
-        return (made for _size, made in self._kept.values())
+    def has_room(self, data: bytes) -> bool:
+        """Whether a document would be kept."""
+        return len(data) <= self.most
 
     def clear(self) -> None:
         """Keep nothing."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from lxml import etree
 
 from ..model.report import FormatError
-from .documents import Document, once
+from .documents import AnyDocument, prepared
 from .xml import Span, Spans
 
 _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
@@ -31,7 +31,7 @@ class Layout:
         return self._spans[self._number[element]]
 
 
-class XmlDocument(Document, Protocol):
+class XmlDocument(AnyDocument, Protocol):
     """A document of one of the formats that are XML."""
 
     root: etree._Element
@@ -39,7 +39,7 @@ class XmlDocument(Document, Protocol):
 
 def edits_of(document: XmlDocument) -> Edits:
     """Edits of a document, none yet. FormatError where its tags cannot be followed."""
-    return Edits(once(document, "layout", lambda: Layout(document.text, document.root)))
+    return Edits(prepared(document, "layout", lambda: Layout(document.text, document.root)))
 
 
 @dataclass

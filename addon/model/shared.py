@@ -41,4 +41,4 @@ class Shared(dict[str, Any]):
         return dict(self)  # which holds nothing that can be changed
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
-        return dict, (dict(self),)
+        return Shared, (dict(self),)  # many records have it there as well

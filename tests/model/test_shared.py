@@ -53,11 +53,19 @@ def test_a_shared_dictionary_is_not_changed(how: str) -> None:
 
 def test_copies_of_a_shared_dictionary_can_be_changed() -> None:
     values = Shared({"a": 1})
-    copies = [values.copy(), copy.copy(values), copy.deepcopy(values), pickle.loads(pickle.dumps(values)), values | {}]
+    copies = [values.copy(), copy.copy(values), copy.deepcopy(values), values | {}]
     for each in copies:
         each["a"] = 2
         assert type(each) is dict
     assert values == {"a": 1}
+
+
+def test_a_shared_dictionary_that_was_pickled_is_shared_again() -> None:
+    values = Shared({"a": 1})
+    one, other = pickle.loads(pickle.dumps([values, values]))
+    assert one is other and one == values
+    with pytest.raises(TypeError, match="shared by many"):
+        one["a"] = 2
 
 
 def test_bodies_that_say_the_same_share_it_and_no_more() -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 import bpy
 import numpy as np
 
-from ...formats import loads
+from ...formats import loads_again
+from ...formats.documents import MOST
+from ...formats.lately import Lately
 from ...model.behaviours import Behaviours, Engine
 from ...model.gait import Gait, gait_of
 from ...model.records import Array, Body, Joint, Mechanism
@@ -21,7 +23,8 @@ from ..properties import control_property
 from ..records import read_dofs, unflat
 from .keys import LINEAR, key_bone_paths, key_servos
 
-_behaviours: dict[str, Behaviours | None] = {}
+#: The behaviours of documents, in a list, which is empty where there are none. They are only looked at.
+_behaviours: Lately[list[Behaviours]] = Lately(MOST)
 
 
 def put_gait(
@@ -103,12 +106,13 @@ def document_behaviours(rig: bpy.types.Object) -> Behaviours | None:
     data = document_bytes(rig)
     if data is None:
         return None
-    key = hashlib.sha1(data, usedforsecurity=False).hexdigest()
-    if key not in _behaviours:
-        if len(_behaviours) > 32:
-            _behaviours.clear()
-        _behaviours[key] = loads(data, settings(rig).path).behaviours
-    return _behaviours[key]
+    path = settings(rig).path
+    found = _behaviours.get(data, path)
+    if found is None:
+        behaviours = loads_again(data, path).behaviours
+        found = [] if behaviours is None else [behaviours]
+        _behaviours.keep(data, path, found)
+    return found[0] if found else None
 
 
 def seconds_since_start(scene: bpy.types.Scene, frames: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...model.records import Mechanism
 from ...model.report import Report
-from ..documents import once
+from ..documents import prepared
 from ..jsonedits import Edits, same
 from ..jsontext import Node
 from . import write
@@ -34,7 +34,7 @@ class _Patch:
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.report, self.dialect = document, report, document.dialect
         placed = {body for body, piece in document.joints if piece == PLACEMENT}
-        before, self.before = once(document, "rows", lambda: _lowered(document, placed))
+        before, self.before = prepared(document, "rows", lambda: _lowered(document, placed))
         now = Lowering(mechanism, self.dialect, placed=placed)
         self.now = now.lowered(before)
         self.lowering = now

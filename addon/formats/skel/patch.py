@@ -12,7 +12,7 @@ import numpy as np
 from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
-from ..documents import once
+from ..documents import prepared
 from ..xmledits import edits_of
 from .changes import Changes
 from .document import Document, Skeleton
@@ -49,7 +49,7 @@ class _Patch:
             item.id: item for skeleton in document.skeletons for item in (*skeleton.joints, *skeleton.implied)
         }
         self.home = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
-        self.before, known = once(document, "plan", self._planned)
+        self.before, known = prepared(document, "plan", self._planned)
         said = Report()
         self.now = Plan.of(mechanism, said, self._standing(mechanism), self.before)
         report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]

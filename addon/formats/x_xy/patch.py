@@ -11,7 +11,7 @@ from lxml import etree
 
 from ...model.records import Array, Mechanism
 from ...model.report import Report
-from ..documents import once
+from ..documents import prepared
 from ..xml import escape_attribute
 from ..xmledits import Edits, edits_of
 from . import geometry, notes
@@ -46,7 +46,7 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
     edits have no place in the old one."""
     said = Report()
-    before, made = once(document, "rows", lambda: _rows_before(document.mechanism))
+    before, made = prepared(document, "rows", lambda: _rows_before(document.mechanism))
     memory = dict(made)
     now, then = rebased(mechanism, document.mechanism)
     after = rows_of(now, said, then, memory)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +14,16 @@ from addon import formats
 from addon.blender import forgetting
 from addon.blender.animation import apply, origins, take
 from addon.blender.build import build
+from addon.blender.extract import extract
+from addon.blender.model_parts import rig_of
+from addon.formats import documents
 from tests.bench.mechanisms import star
 
 ROWS = "time [s],Hinge 1,Hinge 2,Nobody\n0,0.1,0.2,0.3\n0.5,0.12345678901234,0.2,0.3\n"
 
 
 @pytest.fixture
-def rig() -> Iterator[bpy.types.Object]:
+def rig(blank: bpy.types.Context) -> Iterator[bpy.types.Object]:
     forgetting.forget()
     made = build(formats.loads(star(3).encode(), "model"), bpy.context)
     yield made
@@ -71,3 +76,26 @@ def test_two_documents_of_one_name_are_two(rig: bpy.types.Object, tmp_path: Path
         path.write_text(text, encoding="utf-8")
         apply(formats.load_motion(path), rig)
         assert formats.dumps_motions(take(rig)[0], "csv") == text
+
+
+def test_another_file_forgets_the_documents_of_models(rig: bpy.types.Object) -> None:
+    extract(rig)
+    kept = [weakref.ref(each) for each in _kept_documents()]
+    assert kept
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    gc.collect()
+    assert not _kept_documents() and all(each() is None for each in kept)
+
+
+def test_a_document_that_the_user_edits_is_read_anew(rig: bpy.types.Object) -> None:
+    """And undone again: what is written is what the Text says at that time."""
+    before = formats.dumps(extract(rig))[0]
+    text = rig_of(rig.all_objects[0]).data.knuckle.document
+    text.from_string(before.replace("</Bodies>", "</Bodies><!-- mine -->"))
+    assert "<!-- mine -->" in formats.dumps(extract(rig))[0]
+    text.from_string(before)
+    assert formats.dumps(extract(rig))[0] == before
+
+
+def _kept_documents() -> list[documents.AnyDocument]:
+    return [document for _size, (document, _copy) in documents._lately._kept.values()]
