@@ -79,27 +79,28 @@ def load(path: str | os.PathLike[str]) -> Mechanism:
 
 def loads(data: bytes, path: str = "") -> Mechanism:
     """Read a model from a file's bytes; ``path`` is for messages and the model's name."""
-    return _document_in(data, path).mechanism
+    return _read(data, path)[0]
 
 
 def loads_again(data: bytes, path: str = "") -> Mechanism:
     """The same of what is read and written again and again: its document is kept for a while (see ``documents``)."""
-    return mechanism_of(data, path, lambda: _document_in(data, path))
+    return mechanism_of(data, path, lambda: _read(data, path))
 
 
-def _document_in(data: bytes, path: str) -> AnyDocument:
-    """What a file's bytes hold."""
+def _read(data: bytes, path: str) -> tuple[Mechanism, AnyDocument | None]:
+    """The mechanism in a file's bytes, and the document that it stands in, of a format that tells."""
     with no_garbage_hunts():
         opened = open_xml(data, path, TEXTS)
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
         if row is None:
             raise refusal(opened, "model")
         with np.errstate(all="ignore"):
-            document = row.read(opened)
-        refuse_overflows(document.mechanism, path)
-        tell_negative_masses(document.mechanism)
-        document.mechanism.source.encoding = opened.encoding
-        return document
+            document = None if row.read is None else row.read(opened)
+            mechanism = row.load(opened) if document is None else document.mechanism
+        refuse_overflows(mechanism, path)
+        tell_negative_masses(mechanism)
+        mechanism.source.encoding = opened.encoding
+        return mechanism, document
 
 
 def save(

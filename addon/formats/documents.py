@@ -32,15 +32,16 @@ T = TypeVar("T")
 _lately: Lately[tuple[AnyDocument, bytes]] = Lately(MOST)
 
 
-def mechanism_of(data: bytes, path: str, read: Callable[[], AnyDocument]) -> Mechanism:
-    """A mechanism of one's own of a document, which is read where it was not lately, and then kept."""
+def mechanism_of(data: bytes, path: str, read: Callable[[], tuple[Mechanism, AnyDocument | None]]) -> Mechanism:
+    """A mechanism of one's own of a document, which is read where it was not lately, and then kept. ``read`` gives the
+    two; no document where that cannot be kept."""
     kept = _lately.get(data, path)
     with no_garbage_hunts():
         if kept is None:
-            document = read()
-            if not _lately.has_room(data):
-                return document.mechanism
-            kept = document, pickle.dumps(document.mechanism, pickle.HIGHEST_PROTOCOL)
+            mechanism, document = read()
+            if document is None or not _lately.has_room(data):
+                return mechanism
+            kept = document, pickle.dumps(mechanism, pickle.HIGHEST_PROTOCOL)
             _lately.keep(data, path, kept)
         mechanism = cast(Mechanism, pickle.loads(kept[1]))
     remember(mechanism.source, kept[0])

@@ -17,17 +17,19 @@ from .xml import line_of
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of model file. ``read`` gives its document, with the mechanism in it, ``dump`` the text for a mechanism, a
-    file extension (with its dot; it may decide on a dialect) and a report to add to."""
+    """A kind of model file. ``dump`` gives the text for a mechanism, a file extension (with its dot; it may decide
+    on a dialect) and a report to add to. ``read`` gives the document with the mechanism in it that ``load`` gives:
+    where there is one, it is kept from one edit and export to the next."""
 
     id: str
     label: str
     extensions: tuple[str, ...]
     detect: Callable[[Opened], bool]
-    read: Callable[[Opened], AnyDocument]
+    load: Callable[[Opened], Mechanism]
     dump: Callable[[Mechanism, str, Report], str]
     texts: tuple[str, ...] = field(default=())  # elements that hold only text, where a bare < can be repaired
     names_meshes: bool = True  # False: it has no shapes that are in files of their own
+    read: Callable[[Opened], AnyDocument] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,15 @@ FORMATS: dict[str, Format] = {
         "Juice",
         (".jm", ".jm3", ".jpm", ".xml"),
         juice.detect,
-        juice.read_opened,
+        juice.load,
         juice.dump,
         juice.TEXTS,
         names_meshes=False,
+        read=juice.read_opened,
     ),
-    "skel": Format("skel", "SKEL (DART)", (".skel",), skel.detect, skel.read_opened, skel.dump),
-    "x_xy": Format("x_xy", "x_xy (ring)", (".xml",), x_xy.detect, x_xy.read_opened, x_xy.dump),
-    "shift": Format("shift", "Shift", (".json",), shift.detect, shift.read_opened, shift.dump),
+    "skel": Format("skel", "SKEL (DART)", (".skel",), skel.detect, skel.load, skel.dump, read=skel.read_opened),
+    "x_xy": Format("x_xy", "x_xy (ring)", (".xml",), x_xy.detect, x_xy.load, x_xy.dump, read=x_xy.read_opened),
+    "shift": Format("shift", "Shift", (".json",), shift.detect, shift.load, shift.dump, read=shift.read_opened),
 }
 MOTION_FORMATS: dict[str, MotionFormat] = {
     "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), xmdi.detect, xmdi.load, xmdi.dump),

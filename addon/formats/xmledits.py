@@ -19,7 +19,6 @@ class Layout:
     """Where the elements of a document stand. FormatError where its tags cannot be followed."""
 
     def __init__(self, text: str, root: etree._Element) -> None:
-        self.text = text
         self.elements = list(root.iter())  # held, so that their identity holds
         self._spans = Spans(text)
         if len(self._spans) != len(self.elements):
@@ -39,21 +38,24 @@ class XmlDocument(AnyDocument, Protocol):
 
 def edits_of(document: XmlDocument) -> Edits:
     """Edits of a document, none yet. FormatError where its tags cannot be followed."""
-    return Edits(prepared(document, "layout", lambda: Layout(document.text, document.root)))
+    layout = prepared(document, "layout", lambda: Layout(document.text, document.root))
+    return Edits(document.text, document.root, layout)
 
 
 @dataclass
 class Edits:
     """Changes to a document, collected and then made in one pass. They must not overlap."""
 
-    layout: Layout
+    text: str
+    root: etree._Element
+    layout: Layout = field(default=None, repr=False)  # type: ignore[assignment]  # made where nobody has it yet
     changes: list[tuple[int, int, str]] = field(default_factory=list)
     _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with what goes inside
     _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text that goes inside
     _attributes: dict[etree._Element, dict[str, str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.text = self.layout.text
+        self.layout = self.layout or Layout(self.text, self.root)
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
 
     def span(self, element: etree._Element) -> Span:

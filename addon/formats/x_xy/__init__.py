@@ -11,7 +11,7 @@ from .read import Document, read
 from .table import ROOT
 from .write import new_document
 
-__all__ = ["detect", "dump", "read_opened"]
+__all__ = ["detect", "dump", "load", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
@@ -22,6 +22,11 @@ def detect(opened: Opened) -> bool:
 def read_opened(opened: Opened) -> Document:
     """The document in a file. FormatError for what cannot be read."""
     return read(opened.text, opened.path, opened.report, opened.root)
+
+
+def load(opened: Opened) -> Mechanism:
+    """The mechanism of a document. FormatError for what cannot be read."""
+    return read_opened(opened).mechanism
 
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:

@@ -14,7 +14,7 @@ from ...model.report import Report
 from .. import alignment
 from ..tokens import respelt
 from ..xml import escape_attribute
-from ..xmledits import Edits, Layout
+from ..xmledits import Edits
 from .plan import MotionPlan, ServoPlan, planned
 from .read import FRAME_SECONDS, Document, MotionText, ServoText
 
@@ -48,7 +48,7 @@ class _Patch:
             self.waiting.append(lambda edits, new=new: _insert_motion(edits, self.document, new))
         if not self.waiting:
             return self.document.text
-        edits = Edits(Layout(self.document.sound, self.document.root))
+        edits = Edits(self.document.sound, self.document.root)
         for change in self.waiting:
             change(edits)
         return edits.result()
