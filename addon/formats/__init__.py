@@ -27,7 +27,7 @@ from .kinds import (
     refusal,
     row_of,
 )
-from .mesh_boxes import complete_masses, lacks_masses
+from .mesh_boxes import boxed, complete_masses, lacks_masses
 from .mesh_copies import IS_WRITTEN, copy_meshes, unmarked
 from .opened import Opened, open_xml
 from .overflows import refuse_overflows, refuse_wild_inertia, tell_negative_masses
@@ -128,7 +128,7 @@ def save(
     report = Report()
     row = row_of(format_id(mechanism, name, format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
-    written = _for(row, mechanism)
+    written = _for(row, mechanism, report, mesh_folders, ignore_unit)
     with no_garbage_hunts(), all_or_nothing():
         if with_meshes and row.names_meshes:
             written = copy_meshes(written, name, report, mesh_folders)
@@ -168,11 +168,16 @@ def dumps(
     row = row_of(format_id(mechanism, "", format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
     with no_garbage_hunts():
-        return row.dump(_for(row, mechanism), "", report), report
+        return row.dump(_for(row, mechanism, report, mesh_folders, ignore_unit), "", report), report
 
 
-def _for(row: Format, mechanism: Mechanism) -> Mechanism:
-    """A model as another format is to have it: without what was chosen for the one that it came from."""
+def _for(
+    row: Format, mechanism: Mechanism, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
+) -> Mechanism:
+    """A model as a format is to have it: without what was chosen for another one that it came from, and without meshes
+    where the format has none."""
+    if not row.names_meshes:
+        mechanism = boxed(mechanism, report, mesh_folders, ignore_unit)
     if row.id == mechanism.source.format or mechanism.source.format != "juice":
         return mechanism
     return juice.as_at_source(mechanism)

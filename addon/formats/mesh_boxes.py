@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..model.records import Array, Body, Mechanism
+from ..model.records import Array, Body, Mechanism, Shape
 from ..model.report import Report
 from .collada import read_collada
 from .files import check_size, read_bytes
+from .losses import Losses
 from .mesh_files import MeshTrouble, as_trouble, find_mesh, library_at_hand
 from .mesh_points import obj_points, ply_points
 from .ply import head_of
@@ -19,6 +21,8 @@ from .skel.mass import DERIVED, complete
 
 #: The kinds of mesh files that are read, by the ends of their names.
 KINDS = (".obj", ".stl", ".ply", ".dae")
+#: The least edge of a box that stands for a mesh, as a share of its largest.
+_THINNEST = 1e-3
 
 
 def kind_of(path: Path) -> str:
@@ -39,6 +43,12 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
     """Edges (3,) of the box around a mesh file's polygons along its own axes, in its own numbers (Collada: in metres
     where its unit is not ignored), rounded to single precision as DART and Blender keep them. MeshTrouble where it
     cannot be read."""
+    low, high = mesh_bounds(path, ignore_unit)
+    return np.asarray(high - low)
+
+
+def mesh_bounds(path: Path, ignore_unit: bool = True) -> Array:
+    """The least and the greatest coordinates (2, 3) of the same."""
     kind = kind_of(path)
     if kind == ".dae":
         surfaces = read_collada(path, ignore_unit)
@@ -50,7 +60,7 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
         low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise MeshTrouble("this mesh has coordinates that are too large for single precision", path=str(path))
-    return np.asarray(high - low)
+    return np.stack([low, high])
 
 
 def _bounds(path: Path, kind: str) -> Array:
@@ -121,20 +131,73 @@ def _is_collada(body: Body) -> bool:
     return any((shape.mesh or "").lower().endswith(".dae") for shape in body.shapes)
 
 
+def boxed(mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ignore_unit: bool = True) -> Mechanism:
+    """The same mechanism for a format that names no mesh files: in the place of each mesh that is found stands the box
+    that holds it. The mechanism itself where it names none."""
+    if not any(_names_mesh(shape) for body in mechanism.bodies for shape in body.shapes):
+        return mechanism
+    boxes, losses = _Boxes(mechanism.source.path, tuple(folders), ignore_unit), Losses()
+    bodies = []
+    for body in mechanism.bodies:
+        shapes = [boxes.boxed(shape) if _names_mesh(shape) else shape for shape in body.shapes]
+        if any(now is not before for now, before in zip(shapes, body.shapes, strict=True)):
+            losses.add("approximated-shape", "a mesh is written as the box that holds it", body.name)
+        bodies.append(replace(body, shapes=shapes))
+    losses.tell(report)
+    for trouble in boxes.troubles:
+        report.warn("box-without-mesh", f"how large a mesh is is not known: {trouble}")
+    return replace(mechanism, bodies=bodies)
+
+
+def _names_mesh(shape: Shape) -> bool:
+    return shape.type == "mesh" and bool(shape.mesh)
+
+
 class _Boxes:
     """The boxes of a model's meshes, each file read once."""
 
     def __init__(self, model: str, folders: Sequence[str], ignore_unit: bool) -> None:
         self._model, self._folders, self._ignore_unit = model, folders, ignore_unit
-        self._boxes: dict[str, Array | None] = {}
+        self._bounds: dict[tuple[str, ...], Array | None] = {}
         self.troubles: list[MeshTrouble] = []
 
     def box(self, name: str) -> Array | None:
         """Edges (3,) of a mesh's box; None where it is missing or unreadable."""
-        if name not in self._boxes:
+        found = self._of(name)
+        return None if found is None else np.asarray(found[1] - found[0])
+
+    def boxed(self, shape: Shape) -> Shape:
+        """The box that holds a mesh as it is drawn, in its colour; the shape itself where the mesh is missing. What is
+        flat gets some thickness, for a box has moments of inertia."""
+        found = self._of(str(shape.mesh), _includes(shape))
+        if found is None:
+            return shape
+        scale = np.array([shape.size.get(axis, 1.0) for axis in "xyz"])
+        edges = np.abs(scale) * (found[1] - found[0])
+        edges = np.maximum(edges, _THINNEST * edges.max())
+        middle = np.eye(4)
+        middle[:3, 3] = _plain(scale * found.mean(axis=0))
+        size = dict(zip("xyz", _plain(edges), strict=True))
+        return Shape("box", size, shape.pose @ middle, shape.visual, shape.collision, shape.color)
+
+    def _of(self, name: str, include: tuple[str, ...] = ()) -> Array | None:
+        """The least and the greatest coordinates (2, 3) of a mesh; None where it is missing or unreadable."""
+        if (name, *include) not in self._bounds:
             try:
-                self._boxes[name] = mesh_box(find_mesh(name, self._model, (), self._folders), self._ignore_unit)
+                path = find_mesh(name, self._model, include, self._folders)
+                self._bounds[name, *include] = mesh_bounds(path, self._ignore_unit)
             except MeshTrouble as trouble:
-                self._boxes[name] = None
+                self._bounds[name, *include] = None
                 self.troubles.append(trouble)
-        return self._boxes[name]
+        return self._bounds[name, *include]
+
+
+def _plain(numbers: Array) -> list[float]:
+    """Numbers without the digits that single precision does not have."""
+    return [float(f"{number:.7g}") for number in numbers.tolist()]
+
+
+def _includes(shape: Shape) -> tuple[str, ...]:
+    """The folders that a model names for its meshes."""
+    named = shape.extra.get("include")
+    return tuple(str(each) for each in named) if isinstance(named, (list, tuple)) else ()

@@ -96,7 +96,10 @@ def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.ty
 def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive: str | None, report: Report) -> None:
     """Have a model do what the job says, over the scene's range; its own drive where ``drive`` is None."""
     if job.motion is not None:
+        end = scene.frame_end
         report.extend(key_motion(rig, job.motion, scene))
+        if job.seconds is not None:
+            scene.frame_end = end  # as long as was asked for, not as long as the motion
     set_inputs(rig, job.inputs, report)
     if drive is not None:
         settings(rig).drive = drive
