@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from addon.formats.mesh_boxes import boxed
 from addon.model.kinematics import spanning_tree
 from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from addon.model.report import Report
 
 Coordinates = Mapping[str, Array]
 
@@ -149,6 +151,7 @@ def compare(one: Mechanism, other: Mechanism, seed: int = 1) -> Stand:
     """Pose a mechanism and what became of it alike. Loops are cut where the spanning tree of the first cuts them, and
     what hangs on a joint that was lost stands where it was designed, in both."""
     pairs, size, random = paired(one, other), size_of(one), np.random.default_rng(seed)
+    boxes = boxed(one, Report())
     values: dict[str, Array] = {}
     others: dict[str, Array] = {}
     joints: list[Joint] = []
@@ -178,11 +181,11 @@ def compare(one: Mechanism, other: Mechanism, seed: int = 1) -> Stand:
         mine, found = standing(one, joints, roots, my_values), standing(other, kept, theirs, their_values)
         worst = 0.0
         for own, body in pairs.bodies.items():
-            laid = _laid(one, own, body)
+            laid = _laid(one, boxes, own, body)
             worst = max(worst, apart(mine[own] @ laid, found[body.id], size))
         errors.append(worst)
     designed = max(
-        (apart(body.pose @ _laid(one, body.id, pairs.bodies[body.id]), pairs.bodies[body.id].pose, size)
+        (apart(body.pose @ _laid(one, boxes, body.id, pairs.bodies[body.id]), pairs.bodies[body.id].pose, size)
          for body in one.bodies if body.id in pairs.bodies),
         default=0.0,
     )  # fmt: skip
@@ -231,11 +234,11 @@ def _logarithm(matrix: Array) -> Array:
     return twice * (angle / length) if length else np.zeros(3)
 
 
-def _laid(mechanism: Mechanism, own: str, there: Body) -> Array:
-    """Where on a body the frame of its counterpart lies: on its own frame, on one of its shapes or, unturned, on its
-    centre of mass, as Juice has it; whichever is nearest."""
-    body = next(body for body in mechanism.bodies if body.id == own)
+def _laid(mechanism: Mechanism, boxes: Mechanism, own: str, there: Body) -> Array:
+    """Where on a body the frame of its counterpart lies: on its own frame, on one of its shapes or the box about that
+    or, unturned, on its centre of mass, as Juice has it; whichever is nearest."""
+    body, box = (next(body for body in each.bodies if body.id == own) for each in (mechanism, boxes))
     centre = np.eye(4)
     centre[:3, 3] = body.com
-    places = [np.eye(4), centre, *(shape.pose for shape in body.shapes)]
+    places = [np.eye(4), centre, *(shape.pose for shape in (*body.shapes, *box.shapes))]
     return min(places, key=lambda place: apart(body.pose @ place, there.pose, 1.0))

@@ -508,7 +508,7 @@ def test_what_juice_cannot_hold_is_approximated_or_left_out_and_told() -> None:
     assert (again.joints[1].dofs[0].lower, again.joints[1].dofs[0].upper) == (0.0, 0.0)
     assert {entry.code for entry in report.entries} == {
         "approximated-shape", "dropped-shape", "moved-com", "dropped-inertia", "approximated-joint", "dropped-joint",
-        "dropped-joint-property", "joint-to-world", "moved-frame", "approximated-servo",
+        "dropped-joint-property", "joint-to-world", "moved-frame", "approximated-servo", "box-without-mesh",
     }  # fmt: skip
 
 

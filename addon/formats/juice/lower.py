@@ -94,7 +94,7 @@ def _shape(shape: Shape, name: str, losses: Losses) -> Shape | None:
         losses.add("approximated-shape", "a cone is written as a cylinder", name)
         return replace(shape, type="cylinder")
     if {"x", "y", "z"} <= size.keys():
-        what = "mesh, which is taken for 1 along each edge" if shape.mesh else shape.type
+        what = "mesh, which is taken for 1 along each edge before its scale" if shape.mesh else shape.type
         losses.add("approximated-shape", f"a shape is written as its bounding box: {what}", name)
         return replace(shape, type="box", size={axis: size[axis] for axis in "xyz"})
     if shape.type != "none":

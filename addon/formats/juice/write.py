@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ...model.behaviours import Behaviours
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import FormatError, Report
-from .closed import drawn_closed
 from .gait_write import Writer, turned
 from .lower import lowered
 from .markup import Node, fields, object_node, text_of
@@ -53,8 +52,6 @@ def frame_of(joint: Joint, pose_of: Mapping[str, Array], report: Report) -> Arra
 
 def new_document(mechanism: Mechanism, report: Report) -> str:
     """The text of a Juice file (.jm) with everything of a mechanism that Juice can hold."""
-    if mechanism.source.format != "juice":
-        mechanism = drawn_closed(mechanism, report)
     plan = Plan.of(mechanism, report)
     rows: dict[str, list[Row]] = {table.tag: [] for table in CONTAINERS.values()}
     rows[BODY.tag] = [body_row(body, plan.body_number) for body in plan.bodies]
