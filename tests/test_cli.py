@@ -469,6 +469,18 @@ def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path,
 
 
 @pytest.mark.usefixtures("coarse")
+def test_a_film_of_a_motion_is_as_long_as_was_asked_for(blank: Any) -> None:
+    from addon.blender.jobs import RenderJob, film_length
+
+    model = Path("sample_models/humanoid/humanoid.skel")
+    motion = Path("sample_models/humanoid/squat.xmdi")  # of several seconds
+    short, still, whole = (
+        film_length(model, RenderJob({"fps": 10}, seconds, "KEYS", each))
+        for seconds, each in ((0.5, motion), (0.5, None), (None, motion))
+    )
+    assert short == still < 10 < whole
+
+
 def test_render_with_a_stage_words_and_pictures_beside_it(
     blank: Any, walker: Path, tmp_path: Path, capsys: Any
 ) -> None:
