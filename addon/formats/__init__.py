@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
-from . import juice, motion_csv, xmdi
+from . import juice, motion_csv, webots, xmdi
 from .documents import AnyDocument, mechanism_of
 from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .kinds import (
@@ -259,6 +259,8 @@ def dumps_motions(
             text = xmdi.dump(several, report, xmdi_tags)
         else:
             text = MOTION_FORMATS[format].dump(several, report)
+    if format != webots.FORMAT:
+        webots.tell_of_pose_names(several, report)
     source = _document(several, format, report)
     if source.text and text == source.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")

@@ -402,3 +402,17 @@ def test_real_files_come_back_byte_for_byte(path: Path | None, tmp_path: Path) -
     assert (tmp_path / "again.motion").read_bytes() == path.read_bytes()
     new = Motion(motions[0].name, motions[0].trajectories)
     assert same(read(formats.dumps_motions(new, "webots")), new)
+
+
+@pytest.mark.parametrize("target", ["csv", "xmdi"])
+def test_names_of_poses_that_go_nowhere_are_told(target: str) -> None:
+    plain = "#WEBOTS_MOTION,V1.0,Hip\n0,Pose1,0\n80,Pose2,1\n"
+    named = plain.replace("Pose2", "Crouch").replace("Pose1", "Stand")
+    for text, count in ((plain, 0), (named, 1)):
+        report = Report()
+        formats.dumps_motions(formats.loads_motions(text.encode(), "a.motion")[0], target, report)
+        told = [entry.message for entry in report.entries if entry.code == "pose-names"]
+        assert told == ["names of poses are not written ('Stand' and 1 more)"] * count
+    report = Report()
+    formats.dumps_motions(formats.loads_motions(named.encode(), "a.motion")[0], "webots", report)
+    assert not any(entry.code == "pose-names" for entry in report.entries)

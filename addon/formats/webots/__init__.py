@@ -13,6 +13,7 @@ the motor keeps its last target: here the key before it is held.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from ...model.records import Motion, Source
@@ -24,9 +25,11 @@ from .patch import patched
 from .read import Document, parse, trajectories_of
 from .write import new_document, only
 
-__all__ = ["detect", "dump", "load"]
+__all__ = ["detect", "dump", "load", "tell_of_pose_names"]
 
 FORMAT = "webots"
+#: The name in the line of a pose.
+_POSE_NAME = re.compile(r"^[\d:]+,([^,\r\n]*)", re.MULTILINE)
 
 
 def detect(opened: Opened) -> bool:
@@ -60,6 +63,20 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(motion, report)
     return patched(document, motion, report)
+
+
+def tell_of_pose_names(motions: Sequence[Motion], report: Report) -> None:
+    """For another format: report the names of poses in .motion files, which nothing else has. Those that merely count
+    the poses say nothing."""
+    for motion in motions:
+        if motion.source is None or motion.source.format != FORMAT:
+            continue
+        names = _POSE_NAME.findall(motion.source.text)
+        own = [name for number, name in enumerate(names, 1) if name and name != f"Pose{number}"]
+        if own:
+            more = f" and {len(own) - 1} more" if len(own) > 1 else ""
+            told = f"names of poses are not written ({own[0]!r}{more})"
+            report.warn("pose-names", told, where=f"motion {motion.name!r}")
 
 
 def _tell_of_uncommanded(document: Document, motion: Motion, report: Report) -> None:
