@@ -6,7 +6,9 @@ takes many at once: an empty keeps its constraint, which without its two bodies 
 
 The order matters. In Blender's simulation, constraints and bodies point at each other, and neither looks whether the
 other is still there when it is freed: Blender crashes, later and elsewhere. Constraints that have lost their objects
-are taken out cleanly when the simulation is built anew; after that, bodies are free to go.
+are taken out cleanly when the simulation is built anew; after that, bodies are free to go. So whenever the simulation
+is built anew here, no constraint of the world holds anything meanwhile, and a scene that is back at its first frame is
+treated so too (``rest``): what the user deletes there, or takes back, meets an empty simulation.
 
 The user deletes in any order, and what is hidden or cannot be selected stays behind; a script removes what it likes.
 ``part_with_lost`` is what makes that safe before Blender takes another step:
@@ -49,18 +51,8 @@ _held: dict[int, frozenset[int]] = {}
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
     """Take objects out of a scene's world, bodies with the rigid body that they had in it. A world that is switched off
     runs meanwhile; its cache, if it is baked, is freed."""
-    others = _others_of(scene.rigidbody_world, bodies, empties)
-    try:
-        _strip(scene, bodies, empties, [*others])
-    finally:
-        for empty, (one, two) in others.items():
-            empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two
-
-
-def _strip(scene: bpy.types.Scene, bodies: Objects, empties: Objects, others: Objects) -> None:
-    """The same; what else holds the bodies, ``others``, holds nothing after."""
     world = scene.rigidbody_world
-    for empty in [*empties, *others]:
+    for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
     _busy.add(scene.session_uid)  # these constraints have to stay where they are
@@ -70,7 +62,7 @@ def _strip(scene: bpy.types.Scene, bodies: Objects, empties: Objects, others: Ob
             bpy.ops.ptcache.free_bake()
     world.enabled = True
     try:
-        rebuild_simulation(scene)
+        rest(scene)
     finally:
         world.enabled = enabled
         _busy.discard(scene.session_uid)
@@ -83,19 +75,20 @@ def _strip(scene: bpy.types.Scene, bodies: Objects, empties: Objects, others: Ob
             bpy.ops.rigidbody.objects_remove()
 
 
-Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
+def rest(scene: bpy.types.Scene, more: Objects = ()) -> bool:
+    """Have a scene's simulation let go of all constraints, whose they may be, and of ``more`` that are not in its world
+    now. The next run makes them anew at its second frame; until then any body may be deleted. False where Blender does
+    not: see ``rebuild_simulation``."""
+    with _holding_nothing(scene.rigidbody_world, more):
+        done = rebuild_simulation(scene)
+    if done:
+        _simulated.discard(scene.session_uid)
+    return done
 
 
-def _others_of(world: bpy.types.RigidBodyWorld, bodies: Objects, empties: Objects) -> dict[bpy.types.Object, Ends]:
-    """What else in a world holds bodies: constraints that a user made, or that have lost what we knew of them, with
-    their ends. The simulation has to let go of them too."""
-    going, known = set(bodies), set(empties)
-    found = {}
-    for empty in _members(world.constraints):
-        held = empty.rigid_body_constraint
-        if held is not None and empty not in known and not going.isdisjoint((held.object1, held.object2)):
-            found[empty] = held.object1, held.object2
-    return found
+def is_at_work(scene: bpy.types.Scene) -> bool:
+    """Whether a scene's simulation may have constraints: Blender took a step with it since it last let go of them."""
+    return scene.session_uid in _simulated
 
 
 def part_with_lost(scene: bpy.types.Scene) -> bool:
@@ -115,8 +108,7 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
         return False
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
     if uid in _simulated:
-        with _let_go(world, _taken_out(vanished)):
-            rebuild_simulation(scene)
+        rest(scene, _taken_out(vanished))
         rewind_simulation(scene)
         _spent.update(empty.session_uid for empty in widows if empty not in motors)
     _set_aside(motors)
@@ -130,27 +122,27 @@ def _taken_out(vanished: Collection[int]) -> list[bpy.types.Object]:
 
 
 @contextmanager
-def _let_go(world: bpy.types.RigidBodyWorld, empties: Objects) -> Iterator[None]:
-    """Within it constraints that were taken out of a world are in it, and hold nothing: as its simulation is built
-    anew, Blender frees what these had in it."""
-    if not empties:
-        yield
-        return
-    kept, ends = world.constraints, {}
-    folder = bpy.data.collections.new("Knuckle Workshop")
-    if kept is not None:
-        folder.children.link(kept)
+def _holding_nothing(world: bpy.types.RigidBodyWorld, more: Objects) -> Iterator[None]:
+    """Within it no constraint of a world holds anything, and what was taken out of it, ``more``, is in it too: as its
+    simulation is built anew, Blender frees what these had in it."""
+    kept, folder = world.constraints, None
+    empties = [obj for obj in [*_members(kept), *more] if obj.rigid_body_constraint is not None]
+    ends = {empty: (empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2) for empty in empties}
     for empty in empties:
-        held = empty.rigid_body_constraint
-        ends[empty] = held.object1, held.object2
-        held.object1 = held.object2 = None
-        folder.objects.link(empty)
-    world.constraints = folder
+        empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
+    if more:
+        folder = bpy.data.collections.new("Knuckle Workshop")
+        if kept is not None:
+            folder.children.link(kept)
+        for empty in more:
+            folder.objects.link(empty)
+        world.constraints = folder
     try:
         yield
     finally:
-        world.constraints = kept
-        bpy.data.collections.remove(folder)
+        if folder is not None:
+            world.constraints = kept
+            bpy.data.collections.remove(folder)
         for empty, (one, two) in ends.items():
             empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two
 

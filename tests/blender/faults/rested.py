@@ -1,0 +1,57 @@
+"""Deletes bodies by hand, where no run is going on, edits what is left, takes it all back and opens another file, again
+and again: ``rested.py FOLDER played|edited ROUNDS``. Blender crashes where its simulation still has what was deleted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bpy
+
+import addon
+from tests.blender.faults.harms import delete
+from tests.blender.ui.small import models, put
+
+
+def press(operator: str, name: str) -> None:
+    """An operator of ours, with one object selected."""
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.data.objects[name].select_set(True)
+    bpy.context.view_layer.objects.active = bpy.data.objects[name]
+    getattr(bpy.ops.knuckle, operator)()
+    bpy.ops.ed.undo_push(message=operator)
+
+
+def once(model: Path, played: bool) -> None:
+    """Two models; physics has them in its simulation since it was played, or since the other was edited."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    for _ in range(2):
+        bpy.ops.import_scene.mechanism(filepath=str(model), physics=True)
+    models()[0].data.knuckle.drive = "LIMP"
+    bpy.ops.ed.undo_push(message="imported")
+    if played:
+        for frame in (1, 2, 3, 4, 1):
+            bpy.context.scene.frame_set(frame)
+        bpy.ops.ed.undo_push(message="played")
+    else:
+        press("move_joint", "Left Joint")
+    delete("Left Flap.001")()
+    bpy.ops.ed.undo_push(message="deleted")
+    press("create_twin", "Right Slide.001")
+    press("move_joint", "Right Joint.001")
+    bpy.ops.export_scene.mechanism(filepath=str(model.with_name("out.jm")), format="juice")
+    for _ in range(3):
+        bpy.ops.ed.undo()
+
+
+def main(folder: Path, how: str, rounds: int) -> None:
+    """As often as is said."""
+    addon.register()
+    model = put(folder / "flapper.jm")
+    for _ in range(rounds):
+        once(model, how == "played")
+    print("DONE", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
