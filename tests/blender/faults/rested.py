@@ -1,5 +1,5 @@
-"""Deletes bodies by hand, where no run is going on, edits what is left, takes it all back and opens another file, again
-and again: ``rested.py FOLDER played|edited ROUNDS``. Blender crashes where its simulation still has what was deleted."""
+"""Deletes bodies by hand, where no run is going on, edits what is left, takes it back and opens another file, again
+and again: ``rested.py FOLDER played|edited ROUNDS``. Blender crashes where its simulation has what was deleted."""
 
 from __future__ import annotations
 

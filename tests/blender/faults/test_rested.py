@@ -1,5 +1,5 @@
-"""What is deleted by hand while no run is going on meets a simulation without constraints: Blender lives, whatever comes
-after. Without that, 5.0 crashed in the first round."""
+"""What is deleted by hand while no run is going on meets a simulation without constraints: Blender lives, whatever
+comes after. Without that, 5.0 crashed in the first round."""
 
 from __future__ import annotations
 
