@@ -75,6 +75,8 @@ class Linkage:
         ``order`` of their ids. ``start`` is a closed position. Empty where nothing can move.
 
         A joint drives if the loops answer to the others' coordinates in as many ways without it."""
+        if not self.joints:
+            return []
         slope = self._liveliest(self.system.vector(start))
         ways, left = _rank(slope), np.ones(slope.shape[1], dtype=bool)
         found = []

@@ -203,7 +203,7 @@ class LoopSystem:
         gap = inverse(claimed) @ actual
         shift = shift - crosses(gap[:, :3, 3]) @ turn
         turn = vector_rates(vectors_of(gap)) @ turn
-        return np.concatenate([turn, shift / self.length], axis=1).reshape(-1, len(at)) * self.scales
+        return np.concatenate([turn, shift / self.length], axis=1).reshape(6 * len(self.chords), len(at)) * self.scales
 
     def chord_motions(self, at: Array) -> list[tuple[Joint, Array]]:
         """Each chord with what the tree makes of its motion: its child's frame seen from its parent's, (4, 4)."""

@@ -9,7 +9,8 @@ import pytest
 
 from addon.model.followers import Follower, driver_order, linkages
 from addon.model.kinematics import spanning_tree
-from addon.model.loops import joint_initial
+from addon.model.loops import LoopSystem, joint_initial
+from addon.model.records import Body, Joint, Mechanism
 from tests.blender.loops import crank_rocker
 
 
@@ -42,3 +43,13 @@ def test_a_stop_that_holds_a_loop_is_found_in_few_steps(monkeypatch: pytest.Monk
     assert found.stop == ("D", up)
     assert found.positions[driver][0] == pytest.approx(begun + 0.62, abs=3e-5)
     assert len(steps) <= 7
+
+
+def test_a_loop_of_welds_alone_has_no_drivers_and_none_that_follow() -> None:
+    frame = Mechanism("frame", bodies=[Body(name, name) for name in "abc"])
+    for one, other in ("ab", "bc", "ca"):
+        frame.joints.append(Joint(one + other, one + other, "weld", one, other, np.eye(4), np.eye(4)))
+    tree = spanning_tree(frame)
+    assert len(tree.loop_joints) == 1
+    assert [linkage.drivers({}, ["ab", "bc"]) for linkage in linkages(frame, tree)] == [[]]
+    assert LoopSystem(frame, tree).slope(np.zeros(0)).shape == (6, 0)
