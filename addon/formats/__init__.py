@@ -14,6 +14,7 @@ import numpy as np
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, webots, xmdi
+from .beyond import tell_beyond
 from .documents import AnyDocument, lent_mechanism, mechanism_of
 from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .kinds import (
@@ -183,6 +184,7 @@ def _for(
 ) -> Mechanism:
     """A model as a format is to have it: without what was chosen for another one that it came from, and without meshes
     where the format has none."""
+    tell_beyond(mechanism, row.id, report)
     if not row.names_meshes:
         mechanism = boxed(mechanism, report, mesh_folders, ignore_unit)
     if row.id == mechanism.source.format or mechanism.source.format != "juice":

@@ -1,0 +1,44 @@
+"""What only one format can say is told when a model goes to another."""
+
+from __future__ import annotations
+
+import pytest
+
+from addon import formats
+
+SKEL = """<skel version="1.0"><world name="w"><skeleton name="s">
+<body name="a"><inertia><mass>1</mass></inertia></body><body name="b"><inertia><mass>1</mass></inertia></body>
+<joint type="weld" name="j0"><parent>world</parent><child>a</child></joint>
+<joint type="revolute" name="j1"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>
+<dof local_index="0"><velocity lower="-2" upper="3"/><acceleration upper="9"/></dof></joint>
+</skeleton></world></skel>"""
+X_XY = """<x_xy model="m"><worldbody>
+<body name="a" joint="rz" pos_min="-1 0 0" pos_max="1 0 0"><geom type="box" mass="1" dim="1 1 1" edge_color="red"/>
+<body name="b" joint="rx" pos="0 0 1"><geom type="box" mass="1" dim="1 1 1"/></body></body></worldbody></x_xy>"""
+
+
+def told(text: str, format: str) -> list[str]:
+    mechanism = formats.loads(text.encode(), "model")
+    assert mechanism.source.format in {"skel", "x_xy"}
+    return [entry.message for entry in formats.dumps(mechanism, format)[1].entries]
+
+
+@pytest.mark.parametrize("format", ["juice", "x_xy", "shift"])
+def test_limits_of_speeds_that_only_skel_has_are_told(format: str) -> None:
+    found = told(SKEL, format)
+    assert "limits of a coordinate's velocity are not written ('j1')" in found
+    assert "limits of a coordinate's acceleration are not written ('j1')" in found
+    assert not any("coordinate's force" in message for message in found)
+
+
+@pytest.mark.parametrize("format", ["juice", "skel", "shift"])
+def test_ranges_and_edges_that_only_x_xy_has_are_told_once(format: str) -> None:
+    found = told(X_XY, format)
+    assert sum(message.startswith("pos_min and pos_max") and message.endswith("('a')") for message in found) == 1
+    assert "colours of edges are not written ('a')" in found
+
+
+@pytest.mark.parametrize("text", [SKEL, X_XY])
+def test_nothing_of_it_is_told_where_it_is_written(text: str) -> None:
+    mechanism = formats.loads(text.encode(), "model")
+    assert not any("not written" in message for message in told(text, mechanism.source.format))
