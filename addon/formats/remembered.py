@@ -12,8 +12,8 @@ _documents: dict[int, tuple[weakref.ref[Source], str, Any]] = {}
 
 def remember(source: Source, document: Any) -> None:
     """Keep a document until its source is gone. It must not change with what was made of it."""
-    key = id(source)
-    _documents[key] = weakref.ref(source, lambda _: _documents.pop(key, None)), source.text, document
+    key, documents = id(source), _documents  # as Python ends, the module's own name may be gone before a source is
+    documents[key] = weakref.ref(source, lambda _: documents.pop(key, None)), source.text, document
 
 
 def recall(source: Source) -> Any:

@@ -42,3 +42,17 @@ def test_ranges_and_edges_that_only_x_xy_has_are_told_once(format: str) -> None:
 def test_nothing_of_it_is_told_where_it_is_written(text: str) -> None:
     mechanism = formats.loads(text.encode(), "model")
     assert not any("not written" in message for message in told(text, mechanism.source.format))
+
+
+FREE = """<skel version="1.0"><world name="w"><skeleton name="s">
+<body name="a"><inertia><mass>1</mass></inertia></body>
+<joint type="free" name="j0"><parent>world</parent><child>a</child>{}</joint></skeleton></world></skel>"""
+
+
+def test_a_joint_that_holds_nothing_is_none_in_juice_and_where_it_began_is_told() -> None:
+    found = [message for message in told(FREE.format(""), "juice") if "'j0'" in message]
+    assert found == ["a free joint is not written: bodies of Juice are free without one ('j0')"]
+    start = "<init_pos>0 0 0 1 2 3</init_pos><init_vel>0 0 1 0 0 0</init_vel>"
+    found = told(FREE.format(start), "juice")
+    assert "a joint's position is not written ('j0')" in found
+    assert "a joint's velocity is not written ('j0')" in found

@@ -118,6 +118,10 @@ def _joint(joint: Joint, losses: Losses) -> Joint | None:
     elif len(kinds) > 1 and set(kinds) == {"rotation"}:
         losses.add("approximated-joint", f"a joint is written as a ball joint: {joint.type}", joint.name)
         made = replace(joint, type="ball", dofs=[Dof("ball", gain=joint.dofs[0].gain)])
+    elif kinds == ["free"]:
+        losses.add("dropped-joint", "a free joint is not written: bodies of Juice are free without one", joint.name)
+        _tell_dof(joint, losses)
+        return None
     else:
         losses.add("dropped-joint", f"a joint cannot be written: {joint.type}", joint.name)
         return None
@@ -131,6 +135,9 @@ def _tell_dof(joint: Joint, losses: Losses) -> None:
     for dof in joint.dofs:
         for attribute in ("damping", "friction", "stiffness", "armature", "position", "velocity"):
             if abs(float(getattr(dof, attribute))) > _NOTHING:
+                losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint.name)
+        for attribute, start in (("position", dof.start), ("velocity", dof.start_rates)):
+            if np.abs(start).max(initial=0.0) > _NOTHING:
                 losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint.name)
         if dof.kind == "ball" and (dof.lower is not None or dof.upper is not None):
             losses.add("dropped-limit", "a ball joint's limits are not written", joint.name)
