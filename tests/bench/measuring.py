@@ -15,7 +15,6 @@ import addon
 from addon import formats
 from addon.blender.build import BuildOptions, build
 from addon.blender.model_parts import rig_in
-from addon.formats import lately
 
 Work = Callable[[], object]
 
@@ -25,7 +24,6 @@ def fresh() -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     if not addon.is_registered():
         addon.register()
-    lately.forget()
     gc.collect()
 
 

@@ -32,7 +32,7 @@ def _of(name: str, path: Path, size: int, floor: float) -> Iterator[Row]:
     made: list[bpy.types.Collection] = []
     out = path.with_name("out" + path.suffix)
     read = seconds(lambda: formats.load(path))
-    took = seconds(lambda: made.append(build(formats.lend(path), bpy.context, BuildOptions())))
+    took = seconds(lambda: made.append(build(formats.load(path), bpy.context, BuildOptions())))
     saved = seconds(lambda: formats.save(extract(made[0]), out))
     assert out.read_bytes() == path.read_bytes(), "what was not edited is written as it was"
     yield Row(f"chain in {name}, read", size, "links", read, growth_bar=GROWTH)

@@ -37,7 +37,7 @@ def _with_gait(size: int, folder: Path) -> Row:
     path.write_text(star(size), encoding="utf-8")
     options = BuildOptions(gait_seconds=(KEYS - 1) / 60.0)
     ours, floor, parse = in_turn(
-        lambda: build(formats.lend(path), bpy.context, options),
+        lambda: build(formats.load(path), bpy.context, options),
         lambda: floor_import(size, KEYS),
         lambda: formats.load(path),
         times=rounds(size),
@@ -50,7 +50,7 @@ def _of_formats(size: int, folder: Path) -> Iterator[Row]:
     files = written(folder, size)
     frames = {name: len(formats.load(path).frames) for name, path in files.items()}
     counts = sorted(set(frames.values()))
-    works = [lambda path=path: build(formats.lend(path), bpy.context, BuildOptions()) for path in files.values()]
+    works = [lambda path=path: build(formats.load(path), bpy.context, BuildOptions()) for path in files.values()]
     floors = [lambda count=count: floor_import(size, 0, count) for count in counts]
     took = in_turn(*works, *floors, lambda: formats.load(files["juice"]), times=rounds(size))
     floor = dict(zip(counts, took[len(works) :], strict=False))

@@ -30,7 +30,7 @@ before = peak()
 {work}
 print("MB", peak() - before)
 """
-_BUILD = "build(formats.lend({!r}), bpy.context, BuildOptions())"
+_BUILD = "build(formats.load({!r}), bpy.context, BuildOptions())"
 
 
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:

@@ -24,7 +24,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
         path = written(folder, size, only=["juice"])["juice"]
 
         def imported(path: Path = path) -> None:
-            build(formats.lend(path), bpy.context, BuildOptions())
+            build(formats.load(path), bpy.context, BuildOptions())
 
         fresh()
         first, _second, third = (seconds(imported) for _ in range(3))
