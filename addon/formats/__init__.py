@@ -15,7 +15,7 @@ from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
 from . import juice, motion_csv, webots, xmdi
 from .beyond import tell_beyond
-from .documents import AnyDocument, lent_mechanism, mechanism_of
+from .documents import AnyDocument, mechanism_of
 from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .kinds import (
     FORMATS,
@@ -44,7 +44,6 @@ __all__ = [
     "encoded",
     "format_id",
     "is_motion",
-    "lend",
     "load",
     "load_motion",
     "load_motions",
@@ -87,12 +86,6 @@ def loads(data: bytes, path: str = "") -> Mechanism:
 def loads_again(data: bytes, path: str = "") -> Mechanism:
     """The same of what is read and written again and again: its document is kept for a while (see ``documents``)."""
     return mechanism_of(data, path, lambda: _read(data, path))
-
-
-def lend(path: str | os.PathLike[str]) -> Mechanism:
-    """The same of a file that is only looked at, as an import does: nothing but the report may be changed."""
-    data, name = read_bytes(path), os.fspath(path)
-    return lent_mechanism(data, name, lambda: _read(data, name))
 
 
 def _read(data: bytes, path: str) -> tuple[Mechanism, AnyDocument | None]:

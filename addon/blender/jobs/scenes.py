@@ -42,7 +42,7 @@ def load_into(
     scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0, mesh_folders: Sequence[str] = ()
 ) -> tuple[bpy.types.Object, Report]:
     """Import a model file: its armature and its report. ``mesh_folders``: more of them than the preferences have."""
-    mechanism = formats.lend(path)
+    mechanism = formats.load(path)
     options = BuildOptions(gait_seconds=gait_seconds, mesh_folders=all_mesh_folders(mesh_folders))
     collection = build(mechanism, bpy.context, options)
     rig = rig_in(collection)

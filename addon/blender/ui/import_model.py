@@ -72,7 +72,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
     def _import(self, context: bpy.types.Context, path: str) -> bpy.types.Object | None:
         """One file's model; None, and its message, where the file is bad."""
         try:
-            mechanism = formats.lend(bpy.path.abspath(path))
+            mechanism = formats.load(bpy.path.abspath(path))
             leave_modes(context)
             with seen_in_local_views(context):
                 rig = rig_in(build(mechanism, context, self._options()))
