@@ -30,16 +30,22 @@ def numbered(name: str, taken: Collection[str]) -> str:
 
 def copy_part(obj: bpy.types.Object, name: str, own_id: str) -> bpy.types.Object:
     """A copy of a body's object or a joint's, where that stands, in the same collections. It is nobody's twin."""
-    made = obj.copy()
-    for folder in obj.users_collection:
-        if folder.objects.get(made.name) is None:
-            folder.objects.link(made)
+    made = _copy_beside(obj)
     made.name = name
     record = record_of(made)
     record.copy_of = record.copy_of or record.source_id
     record.source_name, record.source_id, record.built_name, record.twin = name, own_id, made.name, ""
     if record.role == "JOINT":
         _without_physics(record.joint)
+    return made
+
+
+def _copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
+    """A copy of an object in the same collections; into that of the world Blender puts some itself."""
+    made = obj.copy()
+    for folder in obj.users_collection:
+        if folder.objects.get(made.name) is None:
+            folder.objects.link(made)
     return made
 
 
@@ -57,9 +63,7 @@ def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object, local: Array | No
     for child in obj.children:
         if record_of(child).role != "SHAPE":
             continue
-        part = child.copy()
-        for folder in child.users_collection:
-            folder.objects.link(part)
+        part = _copy_beside(child)
         part.parent = made
         number = record_of(child).source_id.rpartition("/")[2]
         record_of(part).source_id = f"{record_of(made).source_id}/{number}"

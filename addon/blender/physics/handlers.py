@@ -22,7 +22,15 @@ from .servo import ServoRun
 from .simulation import build_physics, is_whole
 from .standstill import Standstill
 from .starting import Beginning, evaluate_at, evaluate_first
-from .stripping import dismiss_unlisted, forget_simulations, is_at_work, note_simulated, part_with_lost, rest
+from .stripping import (
+    dismiss_unlisted,
+    forget_simulations,
+    is_at_work,
+    is_resting,
+    note_simulated,
+    part_with_lost,
+    rest,
+)
 from .world import first_frame, follow_scene, reset_cache
 
 #: All by the scene's ``session_uid``, which a new name does not change.
@@ -50,7 +58,7 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     for rig in rigs_in(scene):
         follow_body_keys(rig)
     world = scene.rigidbody_world
-    if world is None or not world.enabled or uid in _busy:
+    if world is None or not world.enabled or _is_internal(scene):
         return
     _look_after(scene)
     frame = scene.frame_current
@@ -151,6 +159,11 @@ def _may_rest(
     return bool(driven) or not any(body and body.type == "ACTIVE" and not body.kinematic for body in bodies)
 
 
+def _is_internal(scene: bpy.types.Scene) -> bool:
+    """Whether the present frame is one that something here goes to for its own ends."""
+    return scene.session_uid in _busy or is_resting(scene)
+
+
 def _at_peace(scene: bpy.types.Scene, work: Callable[[], bool]) -> bool:
     """Do what goes to other frames of a scene, with nothing else being done at these; returns what it does."""
     _busy.add(scene.session_uid)
@@ -203,7 +216,7 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     second, once Blender has built its simulation: poses and joints are let go."""
     if _release():
         live_loops.before_frame(scene)  # what drives loops goes on now
-    if scene.session_uid in _busy:
+    if _is_internal(scene):
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):

@@ -55,7 +55,6 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
-    _busy.add(scene.session_uid)  # these constraints have to stay where they are
     enabled = world.enabled
     if world.point_cache.is_baked:  # of what is no more after this
         with bpy.context.temp_override(scene=scene, point_cache=world.point_cache):
@@ -65,7 +64,6 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
         rest(scene)
     finally:
         world.enabled = enabled
-        _busy.discard(scene.session_uid)
     _unlink(empties, world.constraints)
     _unlink(bodies, world.collection)
     _held[scene.session_uid] = _uids(world.constraints)
@@ -78,12 +76,28 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
 def rest(scene: bpy.types.Scene, more: Objects = ()) -> bool:
     """Have a scene's simulation let go of all constraints, whose they may be, and of ``more`` that are not in its world
     now. The next run makes them anew at its second frame; until then any body may be deleted. False where Blender does
-    not: see ``rebuild_simulation``."""
-    with _holding_nothing(scene.rigidbody_world, more):
+    not: see ``rebuild_simulation``. Nobody does anything at the frames that this goes to: see ``is_resting``."""
+    with _undisturbed(scene), _holding_nothing(scene.rigidbody_world, more):
         done = rebuild_simulation(scene)
     if done:
         _simulated.discard(scene.session_uid)
     return done
+
+
+@contextmanager
+def _undisturbed(scene: bpy.types.Scene) -> Iterator[None]:
+    """Within it the frames that a scene goes to are nobody's."""
+    _busy.add(scene.session_uid)
+    try:
+        yield
+    finally:
+        _busy.discard(scene.session_uid)
+
+
+def is_resting(scene: bpy.types.Scene) -> bool:
+    """Whether a scene's simulation is being emptied: the frames that it goes to are nobody's, and its constraints have
+    to stay where they are."""
+    return scene.session_uid in _busy
 
 
 def is_at_work(scene: bpy.types.Scene) -> bool:
@@ -95,7 +109,7 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
     """Take constraints of models out of a scene's world whose bodies were deleted, and the parts of deleted bodies'
     shapes. Whether there were any, or constraints were deleted themselves: the run is over then."""
     world, uid = scene.rigidbody_world, scene.session_uid
-    if uid in _busy:
+    if is_resting(scene):
         return False
     vanished = _held.get(uid, frozenset()) - _uids(world.constraints)
     widows = [empty for empty in _members(world.constraints) if _is_widow(empty)]
@@ -109,7 +123,8 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
     if uid in _simulated:
         rest(scene, _taken_out(vanished))
-        rewind_simulation(scene)
+        with _undisturbed(scene):
+            rewind_simulation(scene)
         _spent.update(empty.session_uid for empty in widows if empty not in motors)
     _set_aside(motors)
     return True
