@@ -1,53 +1,67 @@
-"""What a model has that only the format it came from can say: another one writes it nowhere, and the report tells."""
+"""What only some formats can say, besides what all records have: others write it nowhere, and the report tells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from ..model.records import Mechanism
+from ..model.records import Dof, Mechanism
 from ..model.report import Report
 from .losses import Losses
 
-#: By format and by the name in a record's ``extra``: what is lost, and the words for it.
-_WORDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "skel": {
-        "soft": ("dropped-soft", "what makes a shape soft is not written"),
-        **{
-            f"{what}/@{end}": ("dropped-limit", f"limits of a coordinate's {what} are not written")
-            for what in ("velocity", "acceleration", "force")
-            for end in ("lower", "upper")
-        },
+
+class _Lost(NamedTuple):
+    """What the report says of a name in a record's ``extra``, and which formats write it (x_xy in its comments)."""
+
+    code: str
+    message: str
+    written: tuple[str, ...]
+
+
+_SKEL, _X_XY = ("skel", "x_xy"), ("x_xy",)
+_WORDS = {
+    "soft": _Lost("dropped-soft", "what makes a shape soft is not written", _SKEL),
+    **{
+        f"{what}/@{end}": _Lost("dropped-limit", f"limits of a coordinate's {what} are not written", _SKEL)
+        for what in ("velocity", "acceleration", "force")
+        for end in ("lower", "upper")
     },
-    "x_xy": {
-        **dict.fromkeys(
-            ("pos_min", "pos_max"),
-            ("dropped-range", "pos_min and pos_max, between which a body's place is drawn by lot, are not written"),
-        ),
-        "edge_color": ("dropped-color", "colours of edges are not written"),
+    **{
+        f"{what}/@initial": _Lost("dropped-start", f"the {what} that a coordinate begins with is not written", _SKEL)
+        for what in ("acceleration", "force")
     },
+    **{
+        name: _Lost(
+            "dropped-range", "pos_min and pos_max, between which a body's place is drawn by lot, are not written", _X_XY
+        )
+        for name in ("pos_min", "pos_max")
+    },
+    "edge_color": _Lost("dropped-color", "colours of edges are not written", _X_XY),
 }
 
 
 def tell_beyond(mechanism: Mechanism, format: str, report: Report) -> None:
-    """Tell what of a mechanism is not written, as its own format alone has it. Nothing for that format."""
-    source = mechanism.source.format
-    words = _WORDS.get(source, {})
-    if source == format or not words:
-        return
+    """Tell what of a mechanism a format does not write of what only others can say, once for each body and joint."""
     losses = Losses()
-    for name, extra in _extras(mechanism):
-        for code, message in dict.fromkeys(words[key] for key in extra if key in words):
-            losses.add(code, message, name)
+    for name, said in _said(mechanism):
+        for lost in dict.fromkeys(_WORDS[key] for key in said if key in _WORDS):
+            if format not in lost.written:
+                losses.add(lost.code, lost.message, name)
     losses.tell(report)
 
 
-def _extras(mechanism: Mechanism) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Whose it is, and what is there."""
+def _said(mechanism: Mechanism) -> Iterator[tuple[str, list[str]]]:
+    """Whose it is, and the names of what is said."""
     for body in mechanism.bodies:
-        yield body.name, body.extra
-        for shape in body.shapes:
-            yield body.name, shape.extra
+        yield body.name, [*body.extra, *(key for shape in body.shapes for key in shape.extra)]
     for joint in mechanism.joints:
-        for dof in joint.dofs:
-            yield joint.name, dof.extra
+        dofs = [dof for block in joint.dofs for dof in (block, *block.parts)]
+        yield joint.name, [key for dof in dofs for key, value in dof.extra.items() if _is_limit(dof, key, value)]
+
+
+def _is_limit(dof: Dof, key: str, value: Any) -> bool:
+    """Whether it says something: infinity bounds nothing, and a force that is the same both ways is the servo's."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return not (key.startswith("force/@") and isinstance(value, float) and abs(value) == dof.max_force)

@@ -23,12 +23,27 @@ def told(text: str, format: str) -> list[str]:
     return [entry.message for entry in formats.dumps(mechanism, format)[1].entries]
 
 
-@pytest.mark.parametrize("format", ["juice", "x_xy", "shift"])
+@pytest.mark.parametrize("format", ["juice", "shift"])
 def test_limits_of_speeds_that_only_skel_has_are_told(format: str) -> None:
     found = told(SKEL, format)
     assert "limits of a coordinate's velocity are not written ('j1')" in found
     assert "limits of a coordinate's acceleration are not written ('j1')" in found
     assert not any("coordinate's force" in message for message in found)
+
+
+def test_limits_that_x_xy_keeps_in_its_comments_are_told_when_they_go_on_from_there() -> None:
+    assert not any("coordinate's" in message for message in told(SKEL, "x_xy"))
+    between = formats.dumps(formats.loads(SKEL.encode(), "model"), "x_xy")[0]
+    assert "limits of a coordinate's velocity are not written ('j1')" in told(between, "juice")
+    back = formats.dumps(formats.loads(between.encode(), "model"), "skel")[0]
+    again = formats.loads(back.encode(), "model")
+    assert next(joint for joint in again.joints if joint.name == "j1").dofs[0].extra["velocity/@upper"] == 3.0
+
+
+@pytest.mark.parametrize("limits", ['<velocity lower="-inf" upper="inf"/>', '<force lower="-7" upper="7"/>'])
+def test_limits_that_bound_nothing_or_are_the_servos_force_are_no_loss(limits: str) -> None:
+    text = SKEL.replace('<velocity lower="-2" upper="3"/><acceleration upper="9"/>', limits)
+    assert not any("limits" in message for message in told(text, "juice"))
 
 
 @pytest.mark.parametrize("format", ["juice", "skel", "shift"])

@@ -25,11 +25,9 @@ from .starting import Beginning, evaluate_at, evaluate_first
 from .stripping import (
     dismiss_unlisted,
     forget_simulations,
-    is_at_work,
     is_resting,
     note_simulated,
     part_with_lost,
-    rest,
 )
 from .world import first_frame, follow_scene, reset_cache
 
@@ -74,8 +72,6 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     runs.come_to(simulated, frame, start)
     rigs = _led[uid] = _driven(simulated)
     if frame <= start:
-        if _may_rest(scene, simulated, rigs):
-            _at_peace(scene, lambda: progress.rest_after(scene, rest))
         for rig in rigs:
             _begin(scene, rig)
         if _at_peace(scene, lambda: dismiss_unlisted(scene, rigs)):
@@ -144,19 +140,6 @@ def _look_after(scene: bpy.types.Scene) -> None:
     if not world.point_cache.is_baked and _at_peace(scene, lambda: part_with_lost(scene)):
         runs.forget(frames=False)  # they command motors that are gone
     _sizes[scene.session_uid] = _size(world)
-
-
-def _may_rest(
-    scene: bpy.types.Scene, simulated: Sequence[bpy.types.Object], driven: Sequence[bpy.types.Object]
-) -> bool:
-    """Whether nothing is lost if the scene's simulation is built anew, at its first frame: it is not about to go on,
-    and what it had is dropped anyway or moved bones alone."""
-    if not simulated or not is_at_work(scene) or bpy.app.is_job_running("RENDER"):
-        return False
-    if any(window.screen.is_animation_playing for window in bpy.context.window_manager.windows):
-        return False
-    bodies = (obj.rigid_body for obj in scene.rigidbody_world.collection.objects)
-    return bool(driven) or not any(body and body.type == "ACTIVE" and not body.kinematic for body in bodies)
 
 
 def _is_internal(scene: bpy.types.Scene) -> bool:

@@ -8,7 +8,7 @@ read, is emptied when it is old, and what is shown is compared with what the run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -128,23 +128,6 @@ def replay(scene: bpy.types.Scene, frame: int) -> bool:
         scene.frame_current = frame
     _read.append(scene)
     return True
-
-
-def rest_after(scene: bpy.types.Scene, let_go: Callable[[bpy.types.Scene], bool]) -> bool:
-    """At the first frame, where Blender reads no cache: have its simulation ``let_go`` of all. What the run did can
-    still be shown; nothing goes on from there."""
-    run = _progress.get(scene.session_uid)
-    protected = run is not None and run.has_frames and not scene.rigidbody_world.point_cache.is_baked
-    if protected:
-        _protect(scene, True)
-    try:
-        done = let_go(scene)
-    finally:
-        if protected:
-            _protect(scene, False)
-    if run is not None:
-        run.is_broken = True
-    return done
 
 
 def release() -> None:

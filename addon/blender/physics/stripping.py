@@ -7,8 +7,8 @@ takes many at once: an empty keeps its constraint, which without its two bodies 
 The order matters. In Blender's simulation, constraints and bodies point at each other, and neither looks whether the
 other is still there when it is freed: Blender crashes, later and elsewhere. Constraints that have lost their objects
 are taken out cleanly when the simulation is built anew; after that, bodies are free to go. So whenever the simulation
-is built anew here, no constraint of the world holds anything meanwhile, and a scene that is back at its first frame is
-treated so too (``rest``): what the user deletes there, or takes back, meets an empty simulation.
+is built anew here, no constraint of the world holds anything meanwhile, whose it may be (``rest``): what is deleted or
+taken back before the next run meets an empty simulation.
 
 The user deletes in any order, and what is hidden or cannot be selected stays behind; a script removes what it likes.
 ``part_with_lost`` is what makes that safe before Blender takes another step:
@@ -73,23 +73,17 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
             bpy.ops.rigidbody.objects_remove()
 
 
-def rest(scene: bpy.types.Scene, more: Objects = ()) -> bool:
+def rest(scene: bpy.types.Scene, more: Objects = (), rewind: bool = False) -> None:
     """Have a scene's simulation let go of all constraints, whose they may be, and of ``more`` that are not in its world
-    now. The next run makes them anew at its second frame; until then any body may be deleted. False where Blender does
-    not: see ``rebuild_simulation``. Nobody does anything at the frames that this goes to: see ``is_resting``."""
-    with _undisturbed(scene), _holding_nothing(scene.rigidbody_world, more):
-        done = rebuild_simulation(scene)
-    if done:
-        _simulated.discard(scene.session_uid)
-    return done
-
-
-@contextmanager
-def _undisturbed(scene: bpy.types.Scene) -> Iterator[None]:
-    """Within it the frames that a scene goes to are nobody's."""
+    now. The next run makes them anew at its second frame; until then any body may be deleted. ``rewind``: nothing
+    goes on before that. Nobody does anything at the frames that this goes to: see ``is_resting``."""
     _busy.add(scene.session_uid)
     try:
-        yield
+        with _holding_nothing(scene.rigidbody_world, more):
+            if rebuild_simulation(scene):
+                _simulated.discard(scene.session_uid)
+            if rewind:
+                rewind_simulation(scene)
     finally:
         _busy.discard(scene.session_uid)
 
@@ -98,11 +92,6 @@ def is_resting(scene: bpy.types.Scene) -> bool:
     """Whether a scene's simulation is being emptied: the frames that it goes to are nobody's, and its constraints have
     to stay where they are."""
     return scene.session_uid in _busy
-
-
-def is_at_work(scene: bpy.types.Scene) -> bool:
-    """Whether a scene's simulation may have constraints: Blender took a step with it since it last let go of them."""
-    return scene.session_uid in _simulated
 
 
 def part_with_lost(scene: bpy.types.Scene) -> bool:
@@ -122,9 +111,7 @@ def part_with_lost(scene: bpy.types.Scene) -> bool:
         return False
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
     if uid in _simulated:
-        rest(scene, _taken_out(vanished))
-        with _undisturbed(scene):
-            rewind_simulation(scene)
+        rest(scene, _taken_out(vanished), rewind=True)
         _spent.update(empty.session_uid for empty in widows if empty not in motors)
     _set_aside(motors)
     return True
@@ -142,24 +129,30 @@ def _holding_nothing(world: bpy.types.RigidBodyWorld, more: Objects) -> Iterator
     simulation is built anew, Blender frees what these had in it."""
     kept, folder = world.constraints, None
     empties = [obj for obj in [*_members(kept), *more] if obj.rigid_body_constraint is not None]
-    ends = {empty: (empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2) for empty in empties}
+    ends = {}
     for empty in empties:
-        empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
-    if more:
-        folder = bpy.data.collections.new("Knuckle Workshop")
-        if kept is not None:
-            folder.children.link(kept)
-        for empty in more:
-            folder.objects.link(empty)
-        world.constraints = folder
+        held = empty.rigid_body_constraint
+        ends[empty.session_uid] = [-1 if end is None else end.session_uid for end in (held.object1, held.object2)]
     try:
+        for empty in empties:
+            empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
+        if more:
+            folder = bpy.data.collections.new("Knuckle Workshop")
+            if kept is not None:
+                folder.children.link(kept)
+            for empty in more:
+                folder.objects.link(empty)
+            world.constraints = folder
         yield
     finally:
         if folder is not None:
             world.constraints = kept
             bpy.data.collections.remove(folder)
-        for empty, (one, two) in ends.items():
-            empty.rigid_body_constraint.object1, empty.rigid_body_constraint.object2 = one, two
+        there = {obj.session_uid: obj for obj in bpy.data.objects}  # scripts of the user run as frames change
+        for empty, (one, two) in ((there[uid], pair) for uid, pair in ends.items() if uid in there):
+            if empty.rigid_body_constraint is not None:
+                empty.rigid_body_constraint.object1 = there.get(one)
+                empty.rigid_body_constraint.object2 = there.get(two)
 
 
 def _set_aside(motors: Objects) -> None:
@@ -219,9 +212,8 @@ def _has_lost(empty: bpy.types.Object) -> bool:
 
 def forget_simulations() -> None:
     """Another file was opened."""
-    _simulated.clear()
-    _spent.clear()
-    _held.clear()
+    for each in (_simulated, _spent, _held, _busy):
+        each.clear()
 
 
 def is_orphan(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:

@@ -284,8 +284,9 @@ def reset_cache(scene: bpy.types.Scene) -> None:
 def rebuild_simulation(scene: bpy.types.Scene) -> bool:
     """Have Blender build its simulation anew from what is in the world now: it does so at the second frame of a run.
 
-    False where it does not: the world is switched off. Of a baked one the cache stays."""
-    if not scene.rigidbody_world.enabled:
+    False where it does not: the world is switched off or baked."""
+    world = scene.rigidbody_world
+    if not world.enabled or world.point_cache.is_baked:
         return False
     before = scene.frame_current, scene.frame_subframe
     reset_cache(scene)

@@ -1,5 +1,5 @@
-"""Deletes bodies by hand, where no run is going on, edits what is left, takes it back and opens another file, again
-and again: ``rested.py FOLDER played|edited ROUNDS``. Blender crashes where its simulation has what was deleted."""
+"""Edits a model, deletes a body of another by hand, edits what is left, takes it back and opens another file, again and
+again: ``rested.py FOLDER DRIVE ROUNDS``. Blender crashes where its simulation has what was deleted."""
 
 from __future__ import annotations
 
@@ -22,19 +22,15 @@ def press(operator: str, name: str) -> None:
     bpy.ops.ed.undo_push(message=operator)
 
 
-def once(model: Path, played: bool) -> None:
-    """Two models; physics has them in its simulation since it was played, or since the other was edited."""
+def once(model: Path, drive: str) -> None:
+    """Two models that were never played: the edit of the one must not leave the other in a simulation."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     for _ in range(2):
         bpy.ops.import_scene.mechanism(filepath=str(model), physics=True)
-    models()[0].data.knuckle.drive = "LIMP"
+    for rig in models():
+        rig.data.knuckle.drive = drive
     bpy.ops.ed.undo_push(message="imported")
-    if played:
-        for frame in (1, 2, 3, 4, 1):
-            bpy.context.scene.frame_set(frame)
-        bpy.ops.ed.undo_push(message="played")
-    else:
-        press("move_joint", "Left Joint")
+    press("move_joint", "Left Joint")
     delete("Left Flap.001")()
     bpy.ops.ed.undo_push(message="deleted")
     press("create_twin", "Right Slide.001")
@@ -44,12 +40,12 @@ def once(model: Path, played: bool) -> None:
         bpy.ops.ed.undo()
 
 
-def main(folder: Path, how: str, rounds: int) -> None:
+def main(folder: Path, drive: str, rounds: int) -> None:
     """As often as is said."""
     addon.register()
     model = put(folder / "flapper.jm")
     for _ in range(rounds):
-        once(model, how == "played")
+        once(model, drive)
     print("DONE", file=sys.stderr, flush=True)
 
 

@@ -72,20 +72,6 @@ def test_played_on_from_a_frame_of_the_run_it_goes_on_as_it_would_have(blank: An
     assert note() == ""
 
 
-def test_back_at_the_first_frame_the_run_is_over_and_can_still_be_shown(blank: Any) -> None:
-    rig = moving()
-    seen = run(rig, 1, 30)
-    shown(rig, 1)
-    for frame in (30, 12, 30):
-        assert off(shown(rig, frame), seen[frame]) < 1e-6
-        assert note() == ""
-    blank.scene.frame_set(31)
-    assert note().startswith("Bake first")
-    again = run(rig, 1, 31)
-    assert max(off(again[frame], seen[frame]) for frame in seen) < 1e-6
-    assert note() == ""
-
-
 def test_ahead_of_the_run_it_says_what_to_do(blank: Any) -> None:
     rig = moving()
     seen = run(rig, 1, 20)
