@@ -32,13 +32,15 @@ from contextlib import contextmanager
 
 import bpy
 
-from ..access import record_of
+from ..access import record_of, settings
 from ..datablocks import linked_objects
 from ..model_parts import parts
 from ..workshop import Objects, at_work, workshop
+from . import progress, runs
 from .flywheel import is_lost_flywheel
+from .homes import simulated_in
 from .motors import motor_lists, strike_off, unlisted
-from .world import rebuild_simulation, rewind_simulation
+from .world import first_frame, rebuild_simulation, rewind_simulation
 
 #: Scenes and empties by their ``session_uid``, which they keep until another file is opened.
 _simulated: set[int] = set()
@@ -64,6 +66,8 @@ def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> 
         rest(scene)
     finally:
         world.enabled = enabled
+    if scene.frame_current > first_frame(scene):
+        _break_off(scene)
     _unlink(empties, world.constraints)
     _unlink(bodies, world.collection)
     _held[scene.session_uid] = _uids(world.constraints)
@@ -121,6 +125,15 @@ def _taken_out(vanished: Collection[int]) -> list[bpy.types.Object]:
     """Of the constraints that are no longer in a world: those that are there yet, with both their bodies."""
     found = [obj for obj in bpy.data.objects if obj.session_uid in vanished] if vanished else []
     return [obj for obj in found if obj.rigid_body_constraint is not None and not _has_lost(obj)]
+
+
+def _break_off(scene: bpy.types.Scene) -> None:
+    """In the middle of a run the simulation was emptied: that is over, and bodies follow their bones until the next."""
+    progress.end(scene)
+    for rig in simulated_in(scene):
+        runs.lose(rig)
+        if settings(rig).drive != "KEYS":
+            runs.hold(rig)
 
 
 @contextmanager
