@@ -22,13 +22,7 @@ from .servo import ServoRun
 from .simulation import build_physics, is_whole
 from .standstill import Standstill
 from .starting import Beginning, evaluate_at, evaluate_first
-from .stripping import (
-    dismiss_unlisted,
-    forget_simulations,
-    is_resting,
-    note_simulated,
-    part_with_lost,
-)
+from .stripping import dismiss_unlisted, forget_simulations, is_resting, note_simulated, part_with_lost
 from .world import first_frame, follow_scene, reset_cache
 
 #: All by the scene's ``session_uid``, which a new name does not change.
