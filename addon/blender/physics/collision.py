@@ -36,24 +36,34 @@ def put_collision(
         if child not in linked:
             world.collection.objects.link(child)
         part: Any = child.rigid_body
-        for name, value in _shaped(primitive_type(shapes[record_of(child).shape].type)).items():
+        for name, value in _shaped(child, primitive_type(shapes[record_of(child).shape].type)).items():
             setattr(part, name, value)
         # as a part it needs neither; left behind by its body it would fall and be in the way, unseen
         part.type, part.collision_collections = "PASSIVE", [False] * 20
     kind = "COMPOUND" if parts_of else own_collision_type(record)
     if kind is None or not (parts_of or _has_extent(obj)):
         # Blender draws its round shapes about the object
-        values = _shaped("CONVEX_HULL" if _has_extent(obj) else "SPHERE")
+        values = _shaped(obj, "CONVEX_HULL" if _has_extent(obj) else "SPHERE")
         return values | {"collision_collections": [False] * 20}
     if any(obj.rigid_body.collision_collections):
-        return _shaped(kind)
-    return _shaped(kind) | {"collision_collections": [True] + [False] * 19}
+        return _shaped(obj, kind)
+    return _shaped(obj, kind) | {"collision_collections": [True] + [False] * 19}
 
 
-def _shaped(kind: str) -> dict[str, Any]:
+def _shaped(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
     # Without a margin boxes, hulls and cylinders of 2 cm, 20 cm and 2 m alike rest within 1e-5 of their size. With one,
     # hulls float by it (Blender's 4 cm throws those of 2 cm about), and cylinders shake more
-    return {"collision_shape": kind, "use_margin": True, "collision_margin": 0.0}
+    values: dict[str, Any] = {"collision_shape": kind, "use_margin": True, "collision_margin": 0.0}
+    if not _is_modified(obj):
+        # The same points: but those of the other sources may be freed by another thread while Blender, as it builds
+        # its simulation, reads them (it does not wait for them: crashes of 5.2, where its scene is not the shown one)
+        values["mesh_source"] = "BASE"
+    return values
+
+
+def _is_modified(obj: bpy.types.Object) -> bool:
+    """Whether Blender shows anything else than the mesh of an object."""
+    return bool(obj.modifiers) or cast(bpy.types.Mesh, obj.data).shape_keys is not None
 
 
 def _has_extent(obj: bpy.types.Object) -> bool:

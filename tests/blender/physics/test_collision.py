@@ -73,16 +73,21 @@ def test_bodies_of_two_skeletons_collide(blank: Any) -> None:
     assert {key: way[2] for key, way in ways.items()} == pytest.approx({"a": -1, "b": -1, "c": 0}, abs=0.1)
 
 
-def test_they_land_on_a_floor_of_the_users(blank: Any) -> None:
+def put_floor(blank: Any, height: float) -> None:
+    """A floor of the user's, its top 1 above."""
     import bpy
 
-    rig = limp(skel(OVERLAPPING, gravity=G), self_collide=False)
     mesh = bpy.data.meshes.new("Floor")
     mesh.from_pydata([(x, y, z) for x in (-9, 9) for y in (-9, 9) for z in (-1, 1)], [], [(0, 1, 3, 2), (4, 6, 7, 5)])
     floor = bpy.data.objects.new("Floor", mesh)
     blank.scene.collection.objects.link(floor)
     blank.scene.rigidbody_world.collection.objects.link(floor)
-    floor.rigid_body.type, floor.rigid_body.collision_shape, floor.location.z = "PASSIVE", "BOX", 2.0
+    floor.rigid_body.type, floor.rigid_body.collision_shape, floor.location.z = "PASSIVE", "BOX", height
+
+
+def test_they_land_on_a_floor_of_the_users(blank: Any) -> None:
+    rig = limp(skel(OVERLAPPING, gravity=G), self_collide=False)
+    put_floor(blank, 2.0)
     heights = {key: 5 + way[2] for key, way in moved(rig, 90).items()}
     assert heights == pytest.approx({"a": 3.5, "b": 3.5, "c": 3.5}, abs=0.06)
 
@@ -205,3 +210,22 @@ def test_a_body_that_its_file_lets_through_touches_nothing(blank: Any, apart: bo
     assert heights[0] == pytest.approx(0.5, abs=0.01) and heights[1] < -3.0
     told = [line.message for line in settings(rig).report if line.code == "weightless"]
     assert len(told) == 1 and "'b1'" in told[0] and "'b0'" not in told[0]
+
+
+@pytest.mark.parametrize("modified", [False, True])
+def test_a_body_rests_on_what_its_modifiers_make_of_it(blank: Any, modified: bool) -> None:
+    """Blender reads other sources than the mesh itself without waiting until they are evaluated: they are for those
+    that need them."""
+    from addon.blender.physics.simulation import build_physics
+
+    rig = put(skel(skeleton("one", ("a", 0.0, 4.0)), gravity=G), "small.skel", physics=False)
+    (box,) = objects_of(rig, "BODY").values()
+    if modified:
+        lower = box.modifiers.new("Lower", "DISPLACE")
+        lower.direction, lower.strength, lower.mid_level = "Z", -0.25, 0.0
+    build_physics(blank.scene, rig)
+    rig.data.knuckle.drive = "LIMP"
+    put_floor(blank, 2.0)
+    assert box.rigid_body.mesh_source == ("DEFORM" if modified else "BASE")
+    box.rigid_body.collision_shape = "CONVEX_HULL"
+    assert moved(rig, 60)["a"][2] == pytest.approx(-0.25 if modified else -0.5, abs=0.02)
