@@ -38,6 +38,12 @@ _WORDS = {
         for name in ("pos_min", "pos_max")
     },
     "edge_color": _Lost("dropped-color", "colours of edges are not written", _X_XY),
+    **{
+        f"@actuator {kind}": _Lost(
+            "dropped-actuator", f"that a joint's actuator is '{kind}' is not written", ("skel", "x_xy", "shift")
+        )
+        for kind in ("acceleration", "velocity", "locked", "mimic")
+    },
 }
 
 
@@ -57,7 +63,8 @@ def _said(mechanism: Mechanism) -> Iterator[tuple[str, list[str]]]:
         yield body.name, [*body.extra, *(key for shape in body.shapes for key in shape.extra)]
     for joint in mechanism.joints:
         dofs = [dof for block in joint.dofs for dof in (block, *block.parts)]
-        yield joint.name, [key for dof in dofs for key, value in dof.extra.items() if _is_limit(dof, key, value)]
+        said = [key for dof in dofs for key, value in dof.extra.items() if _is_limit(dof, key, value)]
+        yield joint.name, [*said, *(f"@actuator {dof.actuator}" for dof in dofs)]
 
 
 def _is_limit(dof: Dof, key: str, value: Any) -> bool:

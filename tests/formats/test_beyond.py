@@ -40,6 +40,18 @@ def test_limits_that_x_xy_keeps_in_its_comments_are_told_when_they_go_on_from_th
     assert next(joint for joint in again.joints if joint.name == "j1").dofs[0].extra["velocity/@upper"] == 3.0
 
 
+@pytest.mark.parametrize("kind", ["velocity", "locked"])
+def test_an_actuator_that_no_servo_is_is_told_by_juice_and_kept_by_the_others(kind: str) -> None:
+    text = SKEL.replace('name="j1">', f'name="j1" actuator="{kind}">')
+    assert f"that a joint's actuator is '{kind}' is not written ('j1')" in told(text, "juice")
+    for format in ("x_xy", "shift"):
+        assert not any("actuator" in message and "not written" in message for message in told(text, format))
+        between = formats.dumps(formats.loads(text.encode(), "model"), format)[0]
+        joints = {joint.name: joint for joint in formats.loads(between.encode(), "model").joints}
+        assert joints["j1"].dofs[0].actuator == kind
+    assert not any("actuator" in message for message in told(SKEL, "juice")), "a force is what a servo gives"
+
+
 @pytest.mark.parametrize("limits", ['<velocity lower="-inf" upper="inf"/>', '<force lower="-7" upper="7"/>'])
 def test_limits_that_bound_nothing_or_are_the_servos_force_are_no_loss(limits: str) -> None:
     text = SKEL.replace('<velocity lower="-2" upper="3"/><acceleration upper="9"/>', limits)

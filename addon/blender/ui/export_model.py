@@ -127,7 +127,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         bodies = counted(len(mechanism.bodies), "body", "bodies")
         joints = counted(len(mechanism.joints), "joint")
         edits = sum(entry.code in {"added", "deleted"} for entry in report.entries)
-        changes = f", {edits} of them added or deleted" if edits else ""
+        changes = f"; {counted(edits, 'part')} added or deleted" if edits else ""
         tell(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
         return {"FINISHED"}
 

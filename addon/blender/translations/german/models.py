@@ -55,7 +55,9 @@ WORDS: dict[str, str] = {
     "The collection whose model is written; empty for the active model": (
         "Die Sammlung, deren Modell geschrieben wird; leer: das aktive Modell"
     ),
-    ", {} of them added or deleted": ", davon {} hinzugefügt oder gelöscht",
+    "; {} added or deleted": "; {} hinzugefügt oder gelöscht",
+    "1 part": "1 Teil",
+    "{} parts": "{} Teile",
     "Exported {}: {}, {}{}": "{} exportiert: {}, {}{}",
     "There is no collection {}": "Es gibt keine Sammlung {}",
     "Collection {} holds {} mechanisms: a file holds one": (
