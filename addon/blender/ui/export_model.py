@@ -127,8 +127,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         bodies = counted(len(mechanism.bodies), "body", "bodies")
         joints = counted(len(mechanism.joints), "joint")
         edits = sum(entry.code in {"added", "deleted"} for entry in report.entries)
-        changed = "1 part" if edits == 1 else f"{edits} parts"
-        changes = f"; {changed} added or deleted" if edits else ""
+        changes = f"; added or deleted: {edits}" if edits else ""
         tell(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
         return {"FINISHED"}
 

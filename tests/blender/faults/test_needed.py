@@ -168,7 +168,7 @@ def test_a_deleted_frame_that_something_is_at_is_kept_and_told(blank: Any, tmp_p
     capsys.readouterr()
     assert exported(tmp_path / "again.json") == path.read_bytes()
     said = capsys.readouterr().out
-    assert "added or deleted" not in said
+    assert "added or deleted:" not in said
     assert bpy.ops.knuckle.check_model() == {"FINISHED"}
     rows = [row.code for row in rig.data.knuckle.findings]
     assert bpy.ops.knuckle.fix_finding(index=rows.index("frame-kept")) == {"FINISHED"}

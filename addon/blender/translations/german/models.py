@@ -55,9 +55,7 @@ WORDS: dict[str, str] = {
     "The collection whose model is written; empty for the active model": (
         "Die Sammlung, deren Modell geschrieben wird; leer: das aktive Modell"
     ),
-    "; {} added or deleted": "; {} hinzugefügt oder gelöscht",
-    "1 part": "1 Teil",
-    "{} parts": "{} Teile",
+    "; added or deleted: {}": "; hinzugefügt oder gelöscht: {}",
     "Exported {}: {}, {}{}": "{} exportiert: {}, {}{}",
     "There is no collection {}": "Es gibt keine Sammlung {}",
     "Collection {} holds {} mechanisms: a file holds one": (
