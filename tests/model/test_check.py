@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from addon.model.check import by_need, check, check_servo
 from addon.model.records import Motion, Trajectory
+from addon.model.stops import slack
 
 
 def line(*keys: tuple[float, float], held: list[bool] | None = None) -> Trajectory:
@@ -67,6 +68,7 @@ def test_a_single_key_has_a_place_and_no_speed() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6))
+@example(2680)  # ends 2e-6 beyond its stop
 def test_excesses_are_those_that_a_fine_sampling_sees(seed: int) -> None:
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 12))
@@ -86,7 +88,8 @@ def test_excesses_are_those_that_a_fine_sampling_sees(seed: int) -> None:
     near = np.zeros(len(at), dtype=bool)
     for each in found.outside:
         near |= (np.abs(at - each.start) < 1e-6) | (np.abs(at - each.end) < 1e-6)
-    assert (inside == (over > 0))[~near & (np.abs(over) > 1e-6)].all()
+    clear = np.abs(over) > max(slack(lower), slack(upper))  # what is nearer is on the stop
+    assert (inside == (over > 0))[~near & clear].all()
     straight = ~track.holds()[:-1]
     slopes = np.abs(np.diff(track.values) / np.diff(times))[straight]
     assert found.velocity == pytest.approx(max(slopes, default=0.0))
