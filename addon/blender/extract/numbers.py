@@ -16,6 +16,10 @@ from ..records import flat, unflat
 #: Two rotations of Blender's whose matrices differ by no more are the same rotation.
 _SAME_TURN = 1e-6
 _DIGITS = 9  # tell all 32-bit numbers apart
+#: How far (rad) the angle of a turn is off after it went through Blender's matrices and quaternions.
+_SAME_ANGLE = 1e-6
+#: The cosine and the sine of no, one, two and three quarters of a turn.
+_QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 def same(now: object, before: object) -> bool:
@@ -65,16 +69,48 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
     design = obj.matrix_basis if design is None else design
     place, turn, size = design.decompose()
     pose = np.eye(4)
-    pose[:3, :3] = _rotation(turn)
+    pose[:3, :3] = now = _rotation(turn)
     pose[:3, 3] = [plain(x) for x in place[:]]
     scale = np.array([plain(x) for x in size[:]])
-    if exact is not None:
+    if exact is None:
+        pose[:3, :3] = _turned(np.eye(3), now)
+    else:
         place, turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
-        if np.abs(pose[:3, :3] - _rotation(turn)).max() <= _SAME_TURN:
-            pose[:3, :3] = exact[:3, :3]
+        is_same = np.abs(now - _rotation(turn)).max() <= _SAME_TURN
+        pose[:3, :3] = exact[:3, :3] if is_same else _turned(exact[:3, :3], now)
         kept = [same(float(x), float(y)) for x, y in zip(design.translation[:], place[:], strict=True)]
         pose[:3, 3] = np.where(kept, exact[:3, 3], pose[:3, 3])
     return pose, scale
+
+
+def _turned(before: Array, now: Array) -> Array:
+    """A rotation (3, 3) of which 32 bits are known, in full where it is an earlier one turned about an axis of the
+    model or of its own, as people turn things: by the angle with the fewest digits."""
+    for turn, is_own in ((now @ before.T, False), (before.T @ now, True)):
+        axis = int(np.diag(turn).argmax())
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        if max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * _SAME_TURN:  # both are off
+            continue
+        angle = _plain_turn(math.atan2(turn[j, i] - turn[i, j], turn[i, i] + turn[j, j]))
+        quarters = angle / (0.5 * math.pi)
+        whole = round(quarters) if abs(quarters - round(quarters)) < 1e-15 else None
+        cos, sin = (math.cos(angle), math.sin(angle)) if whole is None else _QUARTERS[whole % 4]
+        exact = np.eye(3)
+        exact[i, i], exact[i, j], exact[j, i], exact[j, j] = cos, -sin, sin, cos
+        return before @ exact if is_own else exact @ before
+    return now
+
+
+def _plain_turn(angle: float) -> float:
+    """The angle (rad) with the fewest digits, in degrees or in radians, that 32 bits of a rotation cannot tell from
+    this one."""
+    told = []
+    for unit in (math.radians(1.0), 1.0):
+        texts = (f"{angle / unit:.{digits}g}" for digits in range(1, _DIGITS + 1))
+        short = next((text for text in texts if abs(float(text) * unit - angle) <= _SAME_ANGLE), None)
+        if short is not None:
+            told.append((len(short), float(short) * unit))
+    return min(told)[1] if told else angle
 
 
 def _rotation(turn: Quaternion) -> Array:

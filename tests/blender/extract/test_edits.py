@@ -424,3 +424,42 @@ def test_a_stop_in_plain_radians_is_written_so(blank: Any) -> None:
     assert "<upper>0.9</upper>" in out(rig)[0]
     empty.knuckle.joint.dofs[0].upper = math.radians(40)
     assert f"<upper>{math.radians(40)!r}</upper>" in out(rig)[0]
+
+
+def about(axis: int, angle: float) -> Array:
+    """A rotation (3, 3) about a main axis."""
+    turn, i, j = np.eye(3), (axis + 1) % 3, (axis + 2) % 3
+    turn[i, i] = turn[j, j] = math.cos(angle)
+    turn[j, i] = math.sin(angle)
+    turn[i, j] = -turn[j, i]
+    return turn
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("angle", [0.2, math.radians(20), math.radians(-135), math.radians(90), math.pi, -1e-4])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("before", ["0 0 0", "0.3 -0.7 1.1"])
+def test_a_body_turned_by_a_plain_angle_is_turned_by_it_to_the_last_digit(
+    blank: Any, axis: int, angle: float, own: bool, before: str
+) -> None:
+    """As R Y 20 does, or R Y Y 20: Blender's own rotations are of 32 bits."""
+    from mathutils import Matrix, Quaternion
+
+    rig = put(skel(BOX).replace("1 2 3 0 0 0", f"1 2 3 {before}"))
+    was = out(rig)[1].bodies[0].pose[:3, :3]
+    box, turn = objects_of(rig, "BODY")["s/b"], Quaternion([0.0, 0.0, 1.0][2 - axis :] + [0.0] * (2 - axis), angle)
+    box.rotation_quaternion = box.rotation_quaternion @ turn if own else turn @ box.rotation_quaternion
+    wanted = was @ about(axis, angle) if own else about(axis, angle) @ was
+    assert np.abs(np.array(Matrix(wanted.tolist()) - box.matrix_basis.to_3x3())).max() < 1e-6, "turned as meant"
+    assert out(rig)[1].bodies[0].pose[:3, :3] == pytest.approx(wanted, abs=4e-16)
+
+
+def test_a_body_turned_somehow_is_turned_as_blender_has_it(blank: Any) -> None:
+    from mathutils import Euler
+
+    rig = put(skel(BOX))
+    box = objects_of(rig, "BODY")["s/b"]
+    box.rotation_quaternion = Euler((0.2, 0.3, 0.4)).to_quaternion()
+    found = out(rig)[1].bodies[0].pose[:3, :3]
+    assert found == pytest.approx(np.array(box.matrix_basis.to_3x3()), abs=3e-7)
+    assert found @ found.T == pytest.approx(np.eye(3), abs=1e-15)
