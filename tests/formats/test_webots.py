@@ -219,7 +219,7 @@ def test_attributes_are_left_out_and_told() -> None:
     attributes = {"speed": "2", "author": "me", "interpolation": "constant"}
     again = read(formats.dumps_motions(Motion("m", [held], attributes), "webots", report))
     assert same_keys(again.trajectories[0], held)
-    assert [(entry.severity, entry.code) for entry in report.entries] == [("warning", "attributes")]
+    assert [(entry.severity, entry.code) for entry in report.entries] == [("info", "attributes")]
     assert report.entries[0].message.endswith("left out: author, speed")
 
 

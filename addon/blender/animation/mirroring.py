@@ -90,6 +90,9 @@ def mirror_keys(
     drawn = "1 curve" if moved == 1 else f"{moved} curves"
     told = f"{turned} mirrored, {drawn} written"
     mirror.report.info("mirrored", told)
+    own = places_of(rig, None, roots=True)
+    for bone in dict.fromkeys(own[place] for place in curves_at(rig, action, own.keys() - places.keys())):
+        mirror.report.warn("mirror-path", f"The path of {bone!r} is as it was: paths of roots are not mirrored")
     return mirror.report
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from ...model.keys import Keys, Span, led_back, repeated, turned_round
 from ...model.motions import Seam, span_between, speed_for
+from ..access import armature_of, bone_record
+from ..channels import bone_path
 from .actions import fit_strips
 from .curves import (
     Place,
@@ -30,6 +32,8 @@ from .curves import (
 Curves = dict[Place, bpy.types.FCurve]
 
 _GAP = "choose a longer gap"
+#: From how far on (rad) a path that ends in another direction turns.
+_TURNED = np.radians(5.0)
 
 
 def loop_keys(
@@ -44,15 +48,20 @@ def loop_keys(
 
     ``blend`` (frames) is how much of the end is led to the first values, ``gap`` (frames) the time between the last key
     and the next round where it does not end as it begins; see ``model.motions.looped``. The quaternions of balls never
-    climb: they begin anew."""
+    climb: they begin anew. Where all bones are meant, the paths of the roots come along, each round from where the one
+    before ended, but for ``turning_paths``."""
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
-    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0)
+    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0, along := _along(rig, bones))
     if seam == "blend":
-        keys = {place: led_back(own, span, blend) for place, own in keys.items()}
-    made = {
-        place: repeated(own, span, rounds, climbs=seam == "climb" and _adds_up(place)) for place, own in keys.items()
-    }
+        keys = {place: own if place in along else led_back(own, span, blend) for place, own in keys.items()}
+    made = {}
+    for place, own in keys.items():
+        if place in along:
+            path = repeated(own, _standing(span), rounds, climbs=True)
+            made[place] = path.taken(slice(0, -1)) if span.gap > 0.0 and len(path) > 1 else path
+        else:
+            made[place] = repeated(own, span, rounds, climbs=seam == "climb" and _adds_up(place))
     _write(rig, curves, made, "choose a longer gap or fewer rounds")
     return span
 
@@ -67,12 +76,13 @@ def loop_endlessly(
     """Repeat the motion without end, before and after, by Blender's Cycles modifier on every curve with more than one
     key. All get a key where the round begins and where it ends, so that they repeat together. Otherwise as
     ``loop_keys``."""
-    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0)
-    made = {
-        place: led_back(own, span, blend) if seam == "blend" else span.closed(own)
-        for place, own in keys.items()
-        if len(own) > 1
-    }
+    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0, along := _along(rig, bones))
+    made = {}
+    for place, own in keys.items():
+        if place in along and len(own) > 1:
+            made[place] = _standing(span).closed(own)
+        elif len(own) > 1:
+            made[place] = led_back(own, span, blend) if seam == "blend" else span.closed(own)
     for place in made:
         see_room(curves[place])
     see_apart(made.values(), _GAP)
@@ -81,14 +91,51 @@ def loop_endlessly(
     _write(rig, curves, made, _GAP)
     for place in made:
         cycles = add_cycles(curves[place])
-        cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET" if seam == "climb" and _adds_up(place) else "REPEAT"
+        climbs = place in along or (seam == "climb" and _adds_up(place))
+        cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET" if climbs else "REPEAT"
     return span
+
+
+def turning_paths(rig: bpy.types.Object) -> list[str]:
+    """The bones of roots whose paths do not end in the direction in which they begin. Repeated curve by curve such a
+    path would go on in the wrong one: loops leave it as it is."""
+    every = posing_curves(rig, action_of(rig), places_of(rig, None, roots=True))
+    out = []
+    for bone in (bone.name for bone in armature_of(rig).bones if bone_record(bone).root):
+        curves = [every.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
+        keys = [None if curve is None else curve.keyframe_points for curve in curves]
+        first, last = (
+            np.array([usual if own is None else own[end].co[1] for own, usual in zip(keys, (1, 0, 0, 0), strict=True)])
+            for end in (0, -1)
+        )
+        lengths = float(np.linalg.norm(first) * np.linalg.norm(last))
+        if lengths > 0.0 and abs(float(first @ last)) / lengths < np.cos(0.5 * _TURNED):
+            out.append(bone)
+    return out
+
+
+def _paths(rig: bpy.types.Object) -> set[Place]:
+    """Where the curves of roots' paths may be that can be looped."""
+    turning = set(turning_paths(rig))
+    every = places_of(rig, None, roots=True)
+    return {place for place, bone in every.items() if bone not in turning} - places_of(rig).keys()
+
+
+def _along(rig: bpy.types.Object, bones: Collection[str] | None) -> set[Place]:
+    """Where the curves may be by which roots go on and on."""
+    return set() if bones is not None else {place for place in _paths(rig) if place[0].endswith("location")}
+
+
+def _standing(span: Span) -> Span:
+    """A round in which what goes on waits during the gap."""
+    return Span(span.first, span.last + span.gap)
 
 
 def stop_looping(rig: bpy.types.Object, bones: Collection[str] | None = None) -> int:
     """Take the Cycles modifiers away again: from how many curves."""
     action = action_of(rig)
-    count = sum(drop_cycles(curve) for curve in posing_curves(rig, action, places_of(rig, bones)).values())
+    places = places_of(rig, bones, roots=bones is None)
+    count = sum(drop_cycles(curve) for curve in posing_curves(rig, action, places).values())
     _changed(rig)
     return count
 
@@ -159,12 +206,18 @@ def _changed(rig: bpy.types.Object) -> None:
     action.update_tag()
 
 
-def _round(rig: bpy.types.Object, bones: Collection[str] | None, gap: float) -> tuple[Curves, dict[Place, Keys], Span]:
-    """The curves that are meant, their keys, and the range of the whole motion as a round."""
+def _round(
+    rig: bpy.types.Object, bones: Collection[str] | None, gap: float, along: Collection[Place] = ()
+) -> tuple[Curves, dict[Place, Keys], Span]:
+    """The curves that are meant, their keys, and the range of the whole motion as a round. With those of the paths
+    ``along`` which roots go on, and of how they turn there."""
     every = _keyed(rig, None)
     meant = every if bones is None else _keyed(rig, bones)
+    if along:
+        every = meant = meant | posing_curves(rig, action_of(rig), _paths(rig))
     keys = {place: read_keys(curve) for place, curve in meant.items()}
-    return meant, keys, span_between(_times(every.values()), keys.values(), gap)
+    judged = [own for place, own in keys.items() if place not in along]
+    return meant, keys, span_between(_times(every.values()), judged, gap)
 
 
 def _times(curves: Iterable[bpy.types.FCurve]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, cast
 
@@ -22,6 +23,7 @@ from ..animation.retime import (
     speed_to_last,
     speed_up,
     stop_looping,
+    turning_paths,
 )
 from .common import NeedsModel, Result, counted, model_in, say, tell
 from .selection import meant_bones
@@ -163,12 +165,19 @@ class KNUCKLE_OT_loop_motion(_Retimes):
         if self.way == "CYCLES":
             span = loop_endlessly(rig, seam, blend, gap, bones)
             say(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
+            self.tell_of_paths(rig, bones)
             return {"FINISHED"}
         span = loop_keys(rig, self.rounds, seam, blend, gap, bones)
         last = self.extend_range(context, rig)
         frames = self.frames_of(scene, span)
         say(self, {"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
+        self.tell_of_paths(rig, bones)
         return {"FINISHED"}
+
+    def tell_of_paths(self, rig: bpy.types.Object, bones: Collection[str] | None) -> None:
+        """Warn of what was not looped."""
+        for bone in turning_paths(rig) if bones is None else ():
+            say(self, {"WARNING"}, f"The path of {bone!r} ends in another direction than it begins: it is not looped")
 
     @staticmethod
     def frames_of(scene: bpy.types.Scene, span: Span) -> float:

@@ -78,7 +78,7 @@ def dofs_of(placed: Placed, type_: str, reader: Reader) -> list[Dof]:
     for dof in numbers:
         if dof.lower is not None and dof.upper is not None and dof.lower > dof.upper:
             reader.note(
-                "info", "crossed-limits", f"{placed.label}: a lower limit is above its upper one", placed.element
+                "warning", "crossed-limits", f"{placed.label}: a lower limit is above its upper one", placed.element
             )
     if type_ in _BLOCKS:
         return [_block(row, type_, numbers)]

@@ -84,7 +84,7 @@ def tell_of_attributes(motion: Motion, what: str, report: Report) -> None:
     """Report the attributes that a format without any leaves out; whether values are held stands in the keys."""
     names = ", ".join(sorted(motion.attributes.keys() - {INTERPOLATION}))
     if names:
-        report.warn("attributes", f"{what} has no attributes; left out: {names}", where=f"motion {motion.name!r}")
+        report.info("attributes", f"{what} has no attributes; left out: {names}", where=f"motion {motion.name!r}")
 
 
 def only(motions: Sequence[Motion], what: str) -> Motion:

@@ -400,3 +400,73 @@ def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_model
             wanted = flip @ moved_by @ flip
             assert now[twin][:3, :3] == pytest.approx(wanted[:3, :3], abs=1e-3), (name, key_, time)
             assert np.abs(now[twin][:3, 3] - wanted[:3, 3]).max() < 2e-2 * size, (name, key_, time)
+
+
+def walked(rig: Any, turn: float = 0.0) -> Any:
+    """A servo that ends where it began, while the root goes 2 along Y and ``turn`` about Z: its bone."""
+    keyed(rig, 11, KEYS)
+    root = next(bone for bone in rig.pose.bones if bone.bone.knuckle.root)
+    for frame, share in ((1, 0.0), (31, 1.0)):
+        root.location = (0.0, 2.0 * share, 0.0)
+        root.rotation_quaternion = (math.cos(turn * share / 2), 0.0, 0.0, math.sin(turn * share / 2))
+        root.keyframe_insert("location", frame=frame)
+        root.keyframe_insert("rotation_quaternion", frame=frame)
+    for curve in (curve for curve in curves_of(rig) if f'"{root.name}"' in curve.data_path):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+    return root
+
+
+def places(rig: Any, root: Any, frames: list[int]) -> list[float]:
+    import bpy
+
+    out = []
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        out.append(root.location[1])
+    return out
+
+
+@pytest.mark.parametrize("way", ["KEYS", "CYCLES"])
+@pytest.mark.parametrize("seam", ["REPEAT", "BLEND", "CLIMB"])
+def test_a_looped_walk_goes_on_from_where_it_ended(rig: Any, way: str, seam: str) -> None:
+    import bpy
+
+    root = walked(rig)
+    first = places(rig, root, [1, 11, 16, 31])
+    assert bpy.ops.knuckle.loop_motion(way=way, seam=seam, rounds=3) == {"FINISHED"}
+    assert places(rig, root, [1, 11, 16, 31]) == pytest.approx(first, abs=1e-5)
+    assert places(rig, root, [41, 46, 61]) == pytest.approx([2.0 + x for x in first[1:]], abs=1e-5)
+    assert places(rig, root, [71, 76, 91]) == pytest.approx([4.0 + x for x in first[1:]], abs=1e-5)
+    if way == "CYCLES":
+        assert bpy.ops.knuckle.stop_looping() == {"FINISHED"}
+        assert places(rig, root, [91]) == pytest.approx([2.0], abs=1e-5)
+
+
+def test_a_path_waits_while_servos_go_back(rig: Any) -> None:
+    import bpy
+
+    root = walked(rig)
+    keyed(rig, 12, OPEN)
+    assert bpy.ops.knuckle.loop_motion(way="KEYS", seam="REPEAT", rounds=2) == {"FINISHED"}
+    assert rig.animation_data.action.frame_range[1] == 62, "no key ends the last round"
+    assert places(rig, root, [31, 32, 62]) == pytest.approx([2.0, 2.0, 4.0], abs=1e-4)
+
+
+def test_a_path_that_turns_stays_and_is_told(rig: Any, capsys: Any) -> None:
+    import bpy
+
+    root = walked(rig, turn=math.radians(40))
+    assert bpy.ops.knuckle.loop_motion(way="KEYS", rounds=2) == {"FINISHED"}
+    assert "ends in another direction than it begins: it is not looped" in capsys.readouterr().out
+    assert places(rig, root, [31, 46, 61]) == pytest.approx([2.0] * 3, abs=1e-5)
+    assert bpy.ops.knuckle.mirror_motion() == {"FINISHED"}
+    assert "paths of roots are not mirrored" in capsys.readouterr().out
+
+
+def test_only_selected_servos_leave_the_path_alone(rig: Any) -> None:
+    from addon.blender.animation.retime import loop_keys
+
+    root = walked(rig)
+    loop_keys(rig, 2, bones={bone_of(rig, 11).name})
+    assert places(rig, root, [61]) == pytest.approx([2.0], abs=1e-5)

@@ -320,6 +320,12 @@ WORDS: dict[str, str] = {
     "No servo is selected: select bones in pose mode, or joints, or switch off Only Selected": (
         "Kein Servo ist ausgewählt: Knochen im Posenmodus oder Gelenke auswählen, oder Nur Ausgewählte abschalten"
     ),
+    "The path of {} ends in another direction than it begins: it is not looped": (
+        "Die Bahn von {} endet in anderer Richtung, als sie beginnt: sie wird nicht wiederholt"
+    ),
+    "The path of {} is as it was: paths of roots are not mirrored": (
+        "Die Bahn von {} ist, wie sie war: Bahnen von Wurzeln werden nicht gespiegelt"
+    ),
     "Repeats every {} frames": "Wiederholt sich alle {} Frames",
     "No Action called {} keys a servo of {}": "Keine Action namens {} keyt einen Servo von {}",
     "{} has no servo called {}": "{} hat keinen Servo namens {}",
