@@ -76,6 +76,12 @@ def servo_names(rig: bpy.types.Object) -> dict[str, tuple[str, ...]]:
     )
 
 
+def names_as_built(rig: bpy.types.Object) -> dict[str, tuple[str, ...]]:
+    """The names that they had in the model's file."""
+    records = [record_of(empty) for empty in parts(rig, "JOINT")]
+    return names_of((record.source_id, record.source_name, record.joint.dofs) for record in records)
+
+
 def servo_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
     """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id."""
     chains = joint_bones(rig)

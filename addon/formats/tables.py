@@ -161,6 +161,12 @@ def is_table(text: str) -> bool:
     return bool(words) and all(DECIMAL.fullmatch(word.replace(",", ".")) for word in words)
 
 
+def is_column(text: str) -> bool:
+    """Whether a text is a table of one column: its second line is a number."""
+    lines = text[:_AT_ONCE].strip().splitlines()
+    return len(lines) > 1 and not lines[0].startswith("<") and bool(DECIMAL.fullmatch(lines[1].strip()))
+
+
 def header(text: str) -> tuple[Line, str]:
     """The first line that is neither blank nor a comment, and what parts its cells: of the delimiters that which stands
     in it most often outside of quotes; "" where none does."""

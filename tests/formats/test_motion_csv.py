@@ -390,3 +390,9 @@ def test_a_name_that_the_encoding_lacks_turns_the_file_to_utf_8(tmp_path: Path) 
 def test_a_damaged_document_is_read_or_refused(document: tuple[str, str], data: st.DataObject) -> None:
     text = mangled(data, document[0])
     is_refused_or_read(lambda: formats.loads_motions(text.encode("utf-8", "replace"), "walk.csv"))
+
+
+@pytest.mark.parametrize("text", ["shoulder\n0\n1\n", "\nservo 1\r\n-0.5\r\n", '"a b"\n1e3\n'])
+def test_a_table_of_one_column_is_told_to_lack_its_times(text: str) -> None:
+    with pytest.raises(formats.FormatError, match="no column of times"):
+        formats.loads_motions(text.encode(), "a.csv")

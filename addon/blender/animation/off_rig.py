@@ -15,7 +15,7 @@ from ...model.stops import beyond as beyond_stops
 from ...model.stops import put_within
 from ...model.thinning import kept_keys
 from ..access import settings
-from ..channels import Channel, servo_channels
+from ..channels import Channel, names_as_built, servo_channels
 from ..compat import action_curves, is_muted
 from ..model_parts import require_rig
 from .actions import active_action
@@ -28,7 +28,7 @@ from .origins import origins_of
 from .restored import block_tracks, single_track
 from .sampling import pose_values
 from .stops import stops_of
-from .telling import Teller, name_of
+from .telling import Teller, name_of, some
 from .units import Units
 
 #: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
@@ -93,11 +93,18 @@ class _Taking:
         self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not is_muted(curve)}
         self.origins = origins_of(self.action, self.report)
         self.channels = [channel for own in servo_channels(rig).values() for channel in own]
+        self._tell_of_muted(curves or ())
         self.alone = Alone(rig, follows_keys(rig) if options.by_keys is None else options.by_keys)
         self.clock = Clock.of(scene, self._start())
         self.sampled: list[Channel] = []
         self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
         self.in_time = True  # whether the keys that came from files stand where they were put
+
+    def _tell_of_muted(self, curves: Iterable[bpy.types.FCurve]) -> None:
+        off = {(curve.data_path, curve.array_index) for curve in curves if is_muted(curve)}
+        silent = [channel.name for channel in self.channels if off and not off.isdisjoint(channel.curves())]
+        if silent:
+            self.report.warn("muted", f"Their curves are muted and count for nothing: {some(silent)}")
 
     # ---------------------------------------------------------------- range
 
@@ -328,12 +335,23 @@ class _Taking:
         options = self.options
         teller = Teller(self.origins, self.clock, options.units, options.format, self.report)
         trajectories = teller.trajectories(tracks, self._cut, options.servos != "SELECTED", self.in_time)
+        self._tell_of_renamed(tracks, trajectories)
         name, attributes = name_of(self.rig, self.action)
         motion = Motion(options.name if options.name is not None else name, trajectories, attributes)
         if teller.main is None or options.first is not None:
             return motion
         read = teller.main.motion
         return replace(motion, source=read.source, index=read.index, count=read.count, as_read=read.as_read)
+
+    def _tell_of_renamed(self, tracks: Iterable[Channel], told: Iterable[Trajectory]) -> None:
+        """Motions keep the names that their file has, also where joints were renamed meanwhile."""
+        names = {each.name for each in told}
+        before = names_as_built(self.rig)
+        pairs = [(before[channel.joint][channel.number], channel.name) for channel in tracks]
+        stale = [f"{new!r} is {old!r} there" for old, new in pairs if old != new and old in names and new not in names]
+        if stale:
+            listed = ", ".join(stale[:5]) + (", …" if len(stale) > 5 else "")
+            self.report.warn("renamed-since", f"Renamed servos go out under the names of the motion's file: {listed}")
 
 
 def follows_keys(rig: bpy.types.Object) -> bool:

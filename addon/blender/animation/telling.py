@@ -65,7 +65,7 @@ class Teller:
         if idle and not in_time:
             self.report.warn(
                 "left-over-times",
-                f"Keys were moved, but not those of the servos that move nothing here: {_some(idle)}",
+                f"Keys were moved, but not those of the servos that move nothing here: {some(idle)}",
             )
         return [placed[place] for place in sorted(placed)] + others
 
@@ -129,7 +129,8 @@ def _in_units(values: Array, size: float) -> Array:
     return out
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
     return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 

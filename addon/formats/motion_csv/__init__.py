@@ -68,5 +68,5 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
 def refuse_other_tables(data: bytes, path: str) -> None:
     """FormatError where a file is a table, but of something else than motion."""
     text, _ = decode(data, Report())
-    if "\0" not in text and tables.is_table(text) and not tables.begins(text):
+    if "\0" not in text and (tables.is_table(text) or tables.is_column(text)) and not tables.begins(text):
         parse(text, path, Report())

@@ -577,3 +577,24 @@ def test_the_frame_and_the_action_are_put_back(rig: Any, tmp_path: Path) -> None
     scene().frame_set(13)
     exported(tmp_path / "a.xmdi", servos="ALL")
     assert scene().frame_current == 13
+
+
+def test_a_servo_that_was_renamed_since_is_told(rig: Any, tmp_path: Path, capsys: Any) -> None:
+    """Motions keep the names of their file; the model's file has the new one."""
+    imported(put_xmdi(tmp_path / "in.xmdi", wave()))
+    exported(tmp_path / "before.csv")
+    assert "Renamed servos" not in capsys.readouterr().out
+    bone_of(rig, 21).name = "Schulter"
+    assert [each.name for each in exported(tmp_path / "out.csv").trajectories] == ["Shoulder"]
+    assert "under the names of the motion's file: 'Schulter' is 'Shoulder' there" in capsys.readouterr().out
+
+
+def test_servos_whose_curves_are_muted_are_named(rig: Any, tmp_path: Path, capsys: Any) -> None:
+    both = Motion("Both", [wave().trajectories[0], wave(servo="Elbow").trajectories[0]])
+    imported(put_xmdi(tmp_path / "in.xmdi", both))
+    exported(tmp_path / "before.csv")
+    assert "muted" not in capsys.readouterr().out
+    bone = bone_of(rig, 22).name
+    next(curve for curve in curves_of(rig) if f'"{bone}"' in curve.data_path).mute = True
+    assert "Elbow" not in [each.name for each in exported(tmp_path / "out.csv").trajectories]
+    assert "Their curves are muted and count for nothing: 'Elbow'" in capsys.readouterr().out

@@ -326,6 +326,10 @@ WORDS: dict[str, str] = {
     "The path of {} is as it was: paths of roots are not mirrored": (
         "Die Bahn von {} ist, wie sie war: Bahnen von Wurzeln werden nicht gespiegelt"
     ),
+    "Renamed servos go out under the names of the motion's file: {}": (
+        "Umbenannte Servos gehen unter den Namen der Bewegungsdatei hinaus: {}"
+    ),
+    "Their curves are muted and count for nothing: {}": "Ihre Kurven sind stumm und zählen nicht: {}",
     "Repeats every {} frames": "Wiederholt sich alle {} Frames",
     "No Action called {} keys a servo of {}": "Keine Action namens {} keyt einen Servo von {}",
     "{} has no servo called {}": "{} hat keinen Servo namens {}",
