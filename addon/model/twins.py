@@ -153,7 +153,8 @@ def retyped_twin(
 
 def _own_axis(image: Array, axis: Array) -> Array:
     """An axis' mirror image, or the axis itself where that lies along it."""
-    return axis if abs(abs(float(image @ axis)) - 1.0) < 1e-9 else image
+    along = min(np.abs(image - axis).max(), np.abs(image + axis).max())
+    return axis if along < 1e-7 else image
 
 
 def _sides(joint: Joint) -> tuple[tuple[str | None, Array], tuple[str | None, Array]]:
