@@ -280,8 +280,9 @@ def repeated(keys: Keys, span: Span, rounds: int, climbs: bool = False) -> Keys:
     return out.taken(slice(0, -1)) if span.gap > 0.0 else out
 
 
-def turned_round(keys: Keys, span: Span, later: float) -> Keys:
-    """Keys, those over ``span``, later by a time; what comes to lie beyond the end of the round begins it."""
+def turned_round(keys: Keys, span: Span, later: float, climbs: bool = False) -> Keys:
+    """Keys, those over ``span``, later by a time; what comes to lie beyond the end of the round begins it.
+    ``climbs``: a round ends where the next begins, so that what begins it lies lower by what the round rises."""
     if len(keys) < 2 or span.period <= 0.0:
         return keys
     later = later % span.period
@@ -289,7 +290,7 @@ def turned_round(keys: Keys, span: Span, later: float) -> Keys:
         return keys
     one, cut = span.closed(keys), span.first + span.period - later
     after, before = one.between(cut, span.first + span.period), one.between(span.first, cut)
-    return after.moved(later - span.period).then(before.moved(later))
+    return after.moved(later - span.period, -one.rise if climbs else 0.0).then(before.moved(later))
 
 
 def led_back(keys: Keys, span: Span, within: float) -> Keys:

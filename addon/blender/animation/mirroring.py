@@ -14,9 +14,11 @@ from ...model.mirror import JointMirror, Mirror, Part, is_plain, mirror_of
 from ...model.motions import span_between
 from ...model.records import Array
 from ...model.report import Report
+from ..access import armature_of
 from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, is_muted, new_curve
 from ..extract import extract
+from ..model_parts import root_bones
 from .actions import fit_strips
 from .curves import (
     NEAR,
@@ -33,6 +35,11 @@ from .curves import (
     write_course,
 )
 from .keys import group_starts
+from .paths import standing, turning_paths
+
+#: A path is mirrored about a plane through its root where that is not further off the model's than this share of the
+#: bones' extent: it moves the whole model by next to nothing.
+_OFF = 0.05
 
 #: Whose motion goes to their counterparts: of all, or only of those on the side from which, or to which, the
 #: plane's normal points (-X and +X as a rule).
@@ -52,15 +59,16 @@ def mirror_keys(
     ``side`` and ``bones`` (None: all) choose whose motion goes to their counterparts; all else stays. ``phase`` is by
     how much of a round what is mirrored comes later, wrapping at the end of the motion; a round takes ``period``
     frames, None: as long as the motion. ``normal`` (3,) chooses the direction of the plane, in the file's axes. A
-    servo that has no keys, or whose curve is muted, hands on where it is. ValueError, before anything is changed,
-    where nothing can be mirrored; the report tells how counterparts were found and what was left out."""
+    servo that has no keys, or whose curve is muted, hands on where it is. Where all go both ways, the paths of roots
+    are mirrored too. ValueError, before anything is changed, where nothing can be mirrored; the report tells how
+    counterparts were found and what was left out."""
     action = action_of(rig)
     mirror = mirror_of(extract(rig), normal)
     chosen = _chosen(rig, mirror, side, bones)
-    places = places_of(rig)
+    places = places_of(rig, None, roots=side == "both" and bones is None)
     every = curves_at(rig, action, places)
     curves = {place: curve for place, curve in every.items() if not is_muted(curve)}
-    if not curves:
+    if curves.keys().isdisjoint(places_of(rig)):
         raise ValueError(f"Action {action.name!r} keys none of the servos of {rig.name!r}")
     work = _Work(rig, {place: read_course(curve) for place, curve in curves.items()}, mirror.report)
     channels = servo_channels(rig)
@@ -68,6 +76,8 @@ def mirror_keys(
         work.mirror(mirror.joints[joint], channels)
     if not work.made:
         raise ValueError(f"None of the chosen servos of {rig.name!r} has a counterpart that could do what it does")
+    if side == "both" and bones is None:
+        work.mirror_paths(mirror, phase)
     if phase:
         work.delay(phase, period)
     made = {place: course for place, course in work.made.items() if course is not None}
@@ -90,9 +100,6 @@ def mirror_keys(
     drawn = "1 curve" if moved == 1 else f"{moved} curves"
     told = f"{turned} mirrored, {drawn} written"
     mirror.report.info("mirrored", told)
-    own = places_of(rig, None, roots=True)
-    for bone in dict.fromkeys(own[place] for place in curves_at(rig, action, own.keys() - places.keys())):
-        mirror.report.warn("mirror-path", f"The path of {bone!r} is as it was: paths of roots are not mirrored")
     return mirror.report
 
 
@@ -107,13 +114,14 @@ def _chosen(rig: bpy.types.Object, mirror: Mirror, side: Side, bones: Collection
 
 @dataclass
 class _Work:
-    """Courses as they are, and those that are made of them; None where a curve is to go. ``values`` are what channels
-    without keys are to be set to."""
+    """Courses as they are, and those that are made of them; None where a curve is to go; ``along`` those by which roots
+    go on and on. ``values`` are what channels without keys are to be set to."""
 
     rig: bpy.types.Object
     given: dict[Place, Course]
     report: Report
     made: dict[Place, Course | None] = field(default_factory=dict)
+    along: set[Place] = field(default_factory=set)
     values: dict[Place, tuple[str, str, float]] = field(default_factory=dict)
 
     def mirror(self, each: JointMirror, channels: dict[str, list[Channel]]) -> None:
@@ -143,24 +151,54 @@ class _Work:
             return
         into, out_of = block_turn(self.rig, source.bone), block_turn(self.rig, target.bone).T
         sense = 1.0 if source.against == target.against else -1.0
-        self._vector(source, target, "rotation_quaternion", sense * out_of @ part.matrix[:3, :3] @ into)
+        self._vector(source.bone, target.bone, "rotation_quaternion", sense * out_of @ part.matrix[:3, :3] @ into)
         if free:
-            self._vector(source, target, "location", out_of @ part.matrix[3:, 3:] @ into)
+            self._vector(source.bone, target.bone, "location", out_of @ part.matrix[3:, 3:] @ into)
 
-    def _vector(self, source: Channel, target: Channel, prop: str, matrix: Array) -> None:
-        """A location, or a quaternion, whose first number is the same in a mirror and whose others are a vector."""
+    def mirror_paths(self, mirror: Mirror, phase: float) -> None:
+        """Have the roots go where their mirror images would. What a root keys of where it goes is mirrored; one that
+        nothing keys stays where it was put."""
+        plane, roots, bones = mirror.sides.plane, root_bones(self.rig), armature_of(self.rig).bones
+        rests = {body: np.array(bones[bone].matrix_local, dtype=np.float64) for body, bone in roots.items()}
+        heads = np.array([bone.head_local for bone in bones], dtype=np.float64)
+        near = _OFF * float(np.ptp(heads, axis=0).max())
+        turning = set(turning_paths(self.rig)) if phase else set()
+        for body, bone in roots.items():
+            if not self._leaves_rest(bone):
+                continue
+            twin = mirror.sides.bodies.get(body, body)
+            if twin not in roots or abs(plane.height(rests[body][:3, 3]) + plane.height(rests[twin][:3, 3])) > near:
+                self.report.warn("mirror-path", f"The path of {bone!r} stays as it was: nothing mirrors its root")
+            elif bone in turning:
+                self.report.warn(
+                    "mirror-path",
+                    f"The path of {bone!r} ends in another direction than it begins: it stays as it was",
+                )
+            else:
+                turn = rests[twin][:3, :3].T @ plane.reflection[:3, :3] @ rests[body][:3, :3]
+                self._vector(bone, roots[twin], "rotation_quaternion", -turn)
+                self._vector(bone, roots[twin], "location", turn)
+                self.along |= {(bone_path(roots[twin], "location"), index) for index in range(3)}
+
+    def _leaves_rest(self, bone: str) -> bool:
+        """Whether keys move a root or turn it: its path is as a rule begun where it was built."""
+        moves = {(bone_path(bone, "location"), index) for index in range(3)}
+        turns = {(bone_path(bone, "rotation_quaternion"), index) for index in range(1, 4)}
+        return any(self.given[place].keys.values.any() for place in moves | turns if place in self.given)
+
+    def _vector(self, source: str, target: str, prop: str, matrix: Array) -> None:
+        """A bone's location, or its quaternion, whose first number is the same in a mirror and whose others are a
+        vector."""
         count = 4 if prop == "rotation_quaternion" else 3
-        here = np.array(getattr(self.rig.pose.bones[source.bone], prop))
-        places = [(bone_path(target.bone, prop), index) for index in range(count)]
-        if any((bone_path(source.bone, prop), index) in self.given for index in range(count)):
-            courses = [self._course(source.bone, prop, index) for index in range(count)]
+        here = np.array(getattr(self.rig.pose.bones[source], prop))
+        places = [(bone_path(target, prop), index) for index in range(count)]
+        if any((bone_path(source, prop), index) in self.given for index in range(count)):
+            courses = [self._course(source, prop, index) for index in range(count)]
             made: Sequence[Course | None] = [*courses[:-3], *_mixed(courses[-3:], matrix)]
         else:
             made = [None] * count
             image = [*here[:-3], *(matrix @ here[-3:])]
-            self.values |= {
-                place: (target.bone, prop, float(value)) for place, value in zip(places, image, strict=True)
-            }
+            self.values |= {place: (target, prop, float(value)) for place, value in zip(places, image, strict=True)}
         self.made |= dict(zip(places, made, strict=True))
 
     def _course(self, bone: str, prop: str, index: int) -> Course:
@@ -176,10 +214,14 @@ class _Work:
         """Let what was made come later by a share of a round."""
         made = {place: course for place, course in self.made.items() if course is not None}
         ends = [end for course in self.given.values() for end in (course.keys.first, course.keys.last)]
-        span = span_between(np.array(ends), [course.keys for course in made.values()], 1.0)
+        span = span_between(np.array(ends), [made[place].keys for place in made.keys() - self.along], 1.0)
         later = phase * (span.period if period is None else period)
         for place, course in made.items():
-            self.made[place] = course.with_keys(turned_round(course.keys, span, later))
+            if place in self.along:
+                keys = turned_round(course.keys, standing(span), later, climbs=True)
+            else:
+                keys = turned_round(course.keys, span, later)
+            self.made[place] = course.with_keys(keys)
 
     def pose(self) -> None:
         """Set the channels that nothing keys."""

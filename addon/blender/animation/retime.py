@@ -13,8 +13,6 @@ import numpy as np
 
 from ...model.keys import Keys, Span, led_back, repeated, turned_round
 from ...model.motions import Seam, span_between, speed_for
-from ..access import armature_of, bone_record
-from ..channels import bone_path
 from .actions import fit_strips
 from .curves import (
     Place,
@@ -28,12 +26,11 @@ from .curves import (
     see_room,
     write_keys,
 )
+from .paths import path_places, places_along, standing
 
 Curves = dict[Place, bpy.types.FCurve]
 
 _GAP = "choose a longer gap"
-#: From how far on (rad) a path that ends in another direction turns.
-_TURNED = np.radians(5.0)
 
 
 def loop_keys(
@@ -49,7 +46,7 @@ def loop_keys(
     ``blend`` (frames) is how much of the end is led to the first values, ``gap`` (frames) the time between the last key
     and the next round where it does not end as it begins; see ``model.motions.looped``. The quaternions of balls never
     climb: they begin anew. Where all bones are meant, the paths of the roots come along, each round from where the one
-    before ended, but for ``turning_paths``."""
+    before ended, but for ``paths.turning_paths``."""
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
     curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0, along := _along(rig, bones))
@@ -58,7 +55,7 @@ def loop_keys(
     made = {}
     for place, own in keys.items():
         if place in along:
-            path = repeated(own, _standing(span), rounds, climbs=True)
+            path = repeated(own, standing(span), rounds, climbs=True)
             made[place] = path.taken(slice(0, -1)) if span.gap > 0.0 and len(path) > 1 else path
         else:
             made[place] = repeated(own, span, rounds, climbs=seam == "climb" and _adds_up(place))
@@ -80,7 +77,7 @@ def loop_endlessly(
     made = {}
     for place, own in keys.items():
         if place in along and len(own) > 1:
-            made[place] = _standing(span).closed(own)
+            made[place] = standing(span).closed(own)
         elif len(own) > 1:
             made[place] = led_back(own, span, blend) if seam == "blend" else span.closed(own)
     for place in made:
@@ -96,39 +93,9 @@ def loop_endlessly(
     return span
 
 
-def turning_paths(rig: bpy.types.Object) -> list[str]:
-    """The bones of roots whose paths do not end in the direction in which they begin. Repeated curve by curve such a
-    path would go on in the wrong one: loops leave it as it is."""
-    every = posing_curves(rig, action_of(rig), places_of(rig, None, roots=True))
-    out = []
-    for bone in (bone.name for bone in armature_of(rig).bones if bone_record(bone).root):
-        curves = [every.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
-        keys = [None if curve is None else curve.keyframe_points for curve in curves]
-        first, last = (
-            np.array([usual if own is None else own[end].co[1] for own, usual in zip(keys, (1, 0, 0, 0), strict=True)])
-            for end in (0, -1)
-        )
-        lengths = float(np.linalg.norm(first) * np.linalg.norm(last))
-        if lengths > 0.0 and abs(float(first @ last)) / lengths < np.cos(0.5 * _TURNED):
-            out.append(bone)
-    return out
-
-
-def _paths(rig: bpy.types.Object) -> set[Place]:
-    """Where the curves of roots' paths may be that can be looped."""
-    turning = set(turning_paths(rig))
-    every = places_of(rig, None, roots=True)
-    return {place for place, bone in every.items() if bone not in turning} - places_of(rig).keys()
-
-
 def _along(rig: bpy.types.Object, bones: Collection[str] | None) -> set[Place]:
-    """Where the curves may be by which roots go on and on."""
-    return set() if bones is not None else {place for place in _paths(rig) if place[0].endswith("location")}
-
-
-def _standing(span: Span) -> Span:
-    """A round in which what goes on waits during the gap."""
-    return Span(span.first, span.last + span.gap)
+    """Where the curves may be by which roots go on and on, where all bones are meant."""
+    return set() if bones is not None else places_along(rig)
 
 
 def stop_looping(rig: bpy.types.Object, bones: Collection[str] | None = None) -> int:
@@ -148,13 +115,18 @@ def offset_keys(
     bones: Collection[str] | None = None,
 ) -> None:
     """Move the motion later by some frames, or earlier. ``wrap``: what leaves its range at one end comes in at the
-    other; where it does not end as it begins, it goes back within ``gap`` frames. Without ``wrap``, and where all bones
-    are meant, the paths of the roots come along."""
+    other; where it does not end as it begins, it goes back within ``gap`` frames. Where all bones are meant, the paths
+    of the roots come along; with ``wrap`` each round goes on from where the one before ended, but for
+    ``paths.turning_paths``."""
     if not wrap:
         _change(rig, bones, lambda keys: keys.moved(frames), "move it less far")
         return
-    curves, keys, span = _round(rig, bones, gap)
-    _write(rig, curves, {place: turned_round(own, span, frames) for place, own in keys.items()}, _GAP)
+    curves, keys, span = _round(rig, bones, gap, along := _along(rig, bones))
+    made = {
+        place: turned_round(own, standing(span) if place in along else span, frames, climbs=place in along)
+        for place, own in keys.items()
+    }
+    _write(rig, curves, made, _GAP)
 
 
 def speed_up(rig: bpy.types.Object, factor: float, about: float, bones: Collection[str] | None = None) -> None:
@@ -214,7 +186,7 @@ def _round(
     every = _keyed(rig, None)
     meant = every if bones is None else _keyed(rig, bones)
     if along:
-        every = meant = meant | posing_curves(rig, action_of(rig), _paths(rig))
+        every = meant = meant | posing_curves(rig, action_of(rig), path_places(rig))
     keys = {place: read_keys(curve) for place, curve in meant.items()}
     judged = [own for place, own in keys.items() if place not in along]
     return meant, keys, span_between(_times(every.values()), judged, gap)

@@ -15,6 +15,7 @@ from ...model.motions import Seam
 from ..animation.clock import Clock
 from ..animation.curves import action_of
 from ..animation.mirroring import Side, mirror_keys
+from ..animation.paths import turning_paths
 from ..animation.retime import (
     loop_endlessly,
     loop_keys,
@@ -23,7 +24,6 @@ from ..animation.retime import (
     speed_to_last,
     speed_up,
     stop_looping,
-    turning_paths,
 )
 from .common import NeedsModel, Result, counted, model_in, say, tell
 from .selection import meant_bones
@@ -165,19 +165,14 @@ class KNUCKLE_OT_loop_motion(_Retimes):
         if self.way == "CYCLES":
             span = loop_endlessly(rig, seam, blend, gap, bones)
             say(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
-            self.tell_of_paths(rig, bones)
+            _tell_of_paths(self, rig, bones)
             return {"FINISHED"}
         span = loop_keys(rig, self.rounds, seam, blend, gap, bones)
         last = self.extend_range(context, rig)
         frames = self.frames_of(scene, span)
         say(self, {"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
-        self.tell_of_paths(rig, bones)
+        _tell_of_paths(self, rig, bones)
         return {"FINISHED"}
-
-    def tell_of_paths(self, rig: bpy.types.Object, bones: Collection[str] | None) -> None:
-        """Warn of what was not looped."""
-        for bone in turning_paths(rig) if bones is None else ():
-            say(self, {"WARNING"}, f"The path of {bone!r} ends in another direction than it begins: it is not looped")
 
     @staticmethod
     def frames_of(scene: bpy.types.Scene, span: Span) -> float:
@@ -298,6 +293,8 @@ class KNUCKLE_OT_offset_motion(_Retimes):
         scene = context.scene
         frames = self.frames if self.unit == "FRAMES" else self.seconds * Clock.of(scene).rate
         offset_keys(rig, _keys_in(scene, frames), self.wrap, _keys_in(scene, self.gap), self.bones(context, rig))
+        if self.wrap:
+            _tell_of_paths(self, rig, self.bones(context, rig))
         self.extend_range(context, rig)
         say(self, {"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
         return {"FINISHED"}
@@ -350,6 +347,13 @@ class KNUCKLE_OT_scale_motion(_Retimes):
         self.extend_range(context, rig)
         say(self, {"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
         return {"FINISHED"}
+
+
+def _tell_of_paths(operator: bpy.types.Operator, rig: bpy.types.Object, bones: Collection[str] | None) -> None:
+    """Warn of what does not go on in rounds."""
+    for bone in turning_paths(rig) if bones is None else ():
+        why = f"The path of {bone!r} ends in another direction than it begins: it stays as it was"
+        say(operator, {"WARNING"}, why)
 
 
 CLASSES = (

@@ -320,11 +320,11 @@ WORDS: dict[str, str] = {
     "No servo is selected: select bones in pose mode, or joints, or switch off Only Selected": (
         "Kein Servo ist ausgewählt: Knochen im Posenmodus oder Gelenke auswählen, oder Nur Ausgewählte abschalten"
     ),
-    "The path of {} ends in another direction than it begins: it is not looped": (
-        "Die Bahn von {} endet in anderer Richtung, als sie beginnt: sie wird nicht wiederholt"
+    "The path of {} ends in another direction than it begins: it stays as it was": (
+        "Die Bahn von {} endet in anderer Richtung, als sie beginnt: sie bleibt, wie sie war"
     ),
-    "The path of {} is as it was: paths of roots are not mirrored": (
-        "Die Bahn von {} ist, wie sie war: Bahnen von Wurzeln werden nicht gespiegelt"
+    "The path of {} stays as it was: nothing mirrors its root": (
+        "Die Bahn von {} bleibt, wie sie war: nichts spiegelt ihre Wurzel"
     ),
     "Renamed servos go out under the names of the motion's file: {}": (
         "Umbenannte Servos gehen unter den Namen der Bewegungsdatei hinaus: {}"
