@@ -145,7 +145,7 @@ def boxed(mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ign
         bodies.append(replace(body, shapes=shapes))
     losses.tell(report)
     for trouble in boxes.troubles:
-        report.warn("box-without-mesh", f"how large a mesh is is not known: {trouble}")
+        report.warn("box-without-mesh", f"the size of a mesh is not known: {trouble}")
     return replace(mechanism, bodies=bodies)
 
 

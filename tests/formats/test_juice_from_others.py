@@ -48,7 +48,7 @@ def test_a_mesh_that_is_missing_is_told(tmp_path: Path) -> None:
     alone = tmp_path / "alone.json"
     alone.write_bytes(read_bytes(PUMPJACK))
     _, told = converted(formats.load(alone), tmp_path)
-    assert sum("how large a mesh is is not known" in line for line in told) >= 4
+    assert sum("the size of a mesh is not known" in line for line in told) >= 4
     assert any("taken for 1 along each edge" in line for line in told)
 
 

@@ -19,6 +19,7 @@ from mathutils import Matrix
 
 from ...model.records import Array
 from ...model.report import Report
+from ...model.sides import name_list
 from ..access import record_of, settings
 from ..boxes import box
 from ..listeners import quiet
@@ -182,19 +183,30 @@ def _put_flywheel(obj: bpy.types.Object, split: Split, there: Placed, kinematic:
 
 
 def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
-    """One warning for all bodies that are lighter than Blender's physics has any."""
+    """One warning for all bodies that are lighter than Blender's physics has any, and one for those without mass, which
+    are those of negative masses too."""
     light = [obj for obj in bodies if obj.rigid_body.type == "ACTIVE" and record_of(obj).mass < 0.999 * LEAST_MASS]
-    if not light:
-        return
-    names = ", ".join(repr(record_of(obj).source_name or obj.name) for obj in light[:_NAMED])
-    more = f" and {len(light) - _NAMED} more" if len(light) > _NAMED else ""
-    report.warn(
-        "mass-too-small",
-        f"Blender's physics has no mass below {LEAST_MASS:g}: {names}{more} would be lighter, and count as that. "
-        "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one "
-        "large factor: it then moves as it should",
-        where=light[0].name,
-    )
+    none = [obj for obj in light if record_of(obj).mass <= 0.0]
+    if none:
+        report.warn(
+            "mass-none",
+            f"Physics has no bodies without a mass above 0: {_named(none)} would be some, and count as {LEAST_MASS:g}. "
+            "Give them masses and use Build Physics again",
+            where=none[0].name,
+        )
+    light = [obj for obj in light if record_of(obj).mass > 0.0]
+    if light:
+        report.warn(
+            "mass-too-small",
+            f"Blender's physics has no mass below {LEAST_MASS:g}: {_named(light)} would be lighter, and count as that. "
+            "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one "
+            "large factor: it then moves as it should",
+            where=light[0].name,
+        )
+
+
+def _named(bodies: Sequence[bpy.types.Object]) -> str:
+    return name_list((record_of(obj).source_name or obj.name for obj in bodies), _NAMED)
 
 
 class Placed(NamedTuple):

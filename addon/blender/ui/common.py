@@ -186,7 +186,7 @@ def tell(operator: bpy.types.Operator, line: str, report: Report | None = None) 
     for entry in warnings[:_MOST_WARNINGS]:
         say(operator, {"WARNING"}, f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
     if len(warnings) > _MOST_WARNINGS:
-        say(operator, {"WARNING"}, f"… and {len(warnings) - _MOST_WARNINGS} warnings more")
+        say(operator, {"WARNING"}, f"… and {counted(len(warnings) - _MOST_WARNINGS, 'more warning')}")
     say(operator, {"WARNING" if warnings else "INFO"}, line)
 
 

@@ -75,6 +75,19 @@ def test_bodies_too_light_for_blender_are_told_once(blank: Any) -> None:
     assert [weight_of(obj) for obj in objects_of(rig, "BODY").values()] == pytest.approx([1e-3, 1e-3, 1.0])
 
 
+@pytest.mark.parametrize("mass", [0.0, -2.0])
+def test_bodies_without_mass_are_told_as_what_they_are(blank: Any, mass: float) -> None:
+    """They need one; multiplying it by a factor would not help."""
+    from addon.blender.physics.simulation import build_physics
+
+    mechanism = flying(1.0)
+    mechanism.bodies[0].mass, mechanism.bodies[1].mass = mass, 1e-4
+    rig = put_world(mechanism, "KEYS", 1)
+    told = {entry.code: entry.message for entry in build_physics(blank.scene, rig).entries}
+    assert "'link 0' would be some, and count as 0.001" in told["mass-none"]
+    assert "'link 1' would be lighter" in told["mass-too-small"] and "link 0" not in told["mass-too-small"]
+
+
 def test_a_light_body_is_not_made_heavier_by_a_flywheel(blank: Any) -> None:
     """One and a half grams in two parts would be two grams."""
     from addon.blender.physics.simulation import build_physics

@@ -34,7 +34,9 @@ WORDS: dict[str, str] = {
         "{} ist aus einer anderen Datei verknüpft: zuerst lokal machen (Objekt > Beziehungen > Lokal machen > Alles)"
     ),
     "Line {}: {}": "Zeile {}: {}",
-    "… and {} warnings more": "… und {} weitere Warnungen",
+    "… and {}": "… und {}",
+    "more warning": "weitere Warnung",
+    "more warnings": "weitere Warnungen",
     "body": "Körper",
     "bodies": "Körper",
     "joint": "Gelenk",

@@ -36,10 +36,12 @@ WORDS: dict[str, str] = {
     "Physics begins at frame {}: a run to frame {} has no frames": (
         "Die Physik beginnt in Frame {}: ein Lauf bis Frame {} hat keine Frames"
     ),
-    "Blender's physics has no mass below {}: {}{} would be lighter, and count as that. Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one large factor: it then moves as it should": (
-        "Blenders Physik kennt keine Masse unter {}: {}{} wäre leichter und zählt so viel. Alle Massen, Trägheitsmomente, Kräfte, Steifigkeiten, Dämpfungen und Reibungen des Modells mit einem großen Faktor malnehmen: dann bewegt es sich, wie es soll"
+    "Physics has no bodies without a mass above 0: {} would be some, and count as {}. Give them masses and use Build Physics again": (
+        "Die Physik kennt keine Körper ohne Masse über 0: {} wäre einer und zählt {}. Massen angeben und Physik aufbauen erneut benutzen"
     ),
-    " and {} more": " und {} weitere",
+    "Blender's physics has no mass below {}: {} would be lighter, and count as that. Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one large factor: it then moves as it should": (
+        "Blenders Physik kennt keine Masse unter {}: {} wäre leichter und zählt so viel. Alle Massen, Trägheitsmomente, Kräfte, Steifigkeiten, Dämpfungen und Reibungen des Modells mit einem großen Faktor malnehmen: dann bewegt es sich, wie es soll"
+    ),
     "Blender takes inertia from collision shapes: {} of {} bodies carry a hidden flywheel under physics that gives them the file's. What is left is {} of the largest moment at most": (
         "Blender nimmt die Trägheit aus Kollisionsformen: {} von {} Körpern tragen unter Physik ein verborgenes Schwungrad, das ihnen die der Datei gibt. Übrig bleibt höchstens {} des größten Moments"
     ),
