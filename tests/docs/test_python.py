@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import runpy
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,16 @@ DOCUMENTED = {
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder like ours, in which a page may add a format: it is gone afterwards."""
+    from addon import formats
+
     folder = folder_like_ours(tmp_path / "knuckle")
     monkeypatch.chdir(folder)
-    return folder
+    before = dict(formats.FORMATS)
+    yield folder
+    for name in formats.FORMATS.keys() - before.keys():
+        del formats.FORMATS[name]
 
 
 @pytest.mark.usefixtures("coarse")
@@ -87,18 +94,15 @@ def test_the_format_of_the_manual_goes_where_the_others_go(blank: Any, here: Pat
     for block in blocks(ROOT / "docs/developers/formats.md"):
         if block.language == "python":
             exec(block.code, space)  # noqa: S102 - our own page
-    try:
-        assert main(["convert", "out/pendulum.rods", "out/rods.jm"]) == 0
-        assert main(["convert", "sample_models/desk_lamp/desk_lamp.skel", "out/lamp.rods"]) == 0
-        assert "a joint cannot be written: universal" in capsys.readouterr().out
-        bpy.ops.wm.read_factory_settings(use_empty=True)
-        assert bpy.ops.import_scene.mechanism(filepath=str(here / "out/pendulum.rods")) == {"FINISHED"}
-        assert bpy.data.objects["lower hinge"].knuckle.role == "JOINT"
-        assert bpy.ops.wm.save_as_mainfile(filepath=str(here / "out/rods.blend")) == {"FINISHED"}
-        bpy.ops.wm.open_mainfile(filepath=str(here / "out/rods.blend"))
-        bpy.data.objects["upper"].name = "top"
-        formats.save(extract(bpy.data.collections["rods"]), "out/renamed.rods")
-        assert 'name="top" length="0.40"' in Path("out/renamed.rods").read_text(encoding="utf-8")
-    finally:
-        formats.FORMATS.pop("rods", None)
+    assert main(["convert", "out/pendulum.rods", "out/rods.jm"]) == 0
+    assert main(["convert", "sample_models/desk_lamp/desk_lamp.skel", "out/lamp.rods"]) == 0
+    assert "a joint cannot be written: universal" in capsys.readouterr().out
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    assert bpy.ops.import_scene.mechanism(filepath=str(here / "out/pendulum.rods")) == {"FINISHED"}
+    assert bpy.data.objects["lower hinge"].knuckle.role == "JOINT"
+    assert bpy.ops.wm.save_as_mainfile(filepath=str(here / "out/rods.blend")) == {"FINISHED"}
+    bpy.ops.wm.open_mainfile(filepath=str(here / "out/rods.blend"))
+    bpy.data.objects["upper"].name = "top"
+    formats.save(extract(bpy.data.collections["rods"]), "out/renamed.rods")
+    assert 'name="top" length="0.40"' in Path("out/renamed.rods").read_text(encoding="utf-8")
     assert formats.load("out/rods.jm").bodies[1].name == "lower"
