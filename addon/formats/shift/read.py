@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ...model.report import FormatError, Report
 from ..given import Given
@@ -80,7 +81,7 @@ class Reader:
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
-        self._breaks = array("q", (match.start() for match in re.finditer("\n", text)))
+        self._breaks = _breaks(text)
         self.unknown: Counter[str] = Counter()
 
     def line(self, node: Node) -> int:
@@ -114,26 +115,26 @@ class Reader:
         row = Given(table.defaults)
         places: dict[str, Path] = {}
         plain = node.plain()
-        for name, paths in table.paths:
+        known = table.keys.intersection(plain)
+        for field, paths in table.among(known):
             for path in paths:
-                value = plain.get(path[0], _ABSENT)
+                value = plain[path[0]]
                 for key in path[1:]:
                     value = value.get(key, _ABSENT) if type(value) is dict else _ABSENT
                 if value is not _ABSENT:
                     break
             else:
                 continue
-            places[name] = path
+            places[field.name] = path
             if value is None:
                 continue
-            kind = table[name].kind
-            if not kind.takes(value):
+            if not field.kind.takes(value):
                 place = node.get(*path)
                 assert place is not None
-                raise self.error(place, f"{_shown(value)} is not {kind.wanted}", f"Correct {name} here.")
-            row[name] = value
-        if not plain.keys() <= table.keys:
-            self.unknown.update(key for key in plain if key not in table.keys and key not in more)
+                raise self.error(place, f"{_shown(value)} is not {field.kind.wanted}", f"Correct {field.name} here.")
+            row[field.name] = value
+        if len(known) < len(plain):
+            self.unknown.update(key for key in plain if key not in known and key not in more)
         return Placed(table, node, row, places, assembly, self)
 
     def ends(self, node: Node) -> tuple[list[End], str]:
@@ -173,6 +174,17 @@ class Reader:
 
 
 _ABSENT = object()
+#: Characters of a text that are looked through at once.
+_PIECE = 1 << 20
+
+
+def _breaks(text: str) -> array[int]:
+    """Where the lines of a text end."""
+    found = array("q")
+    for start in range(0, len(text), _PIECE):
+        letters = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        found.frombytes((np.flatnonzero(letters == ord("\n")) + start).astype(np.int64).tobytes())
+    return found
 
 
 def _path_of(value: Any) -> tuple[str, ...] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 Row = dict[str, Any]
@@ -77,9 +77,16 @@ class Table:
         return {field.name: field.default for field in self.fields}
 
     @cached_property
-    def paths(self) -> tuple[tuple[str, tuple[Path, ...]], ...]:
-        """Every field's name, with the places at which it is read."""
-        return tuple((field.name, field.places) for field in self.fields)
+    def among(self) -> Callable[[frozenset[str]], tuple[tuple[Field, tuple[Path, ...]], ...]]:
+        """For the keys of an element that the table knows: the fields that may stand beneath them, with the places at
+        which each is read. Most elements of a document have one of a few sets of keys."""
+
+        @lru_cache(maxsize=256)
+        def among(keys: frozenset[str]) -> tuple[tuple[Field, tuple[Path, ...]], ...]:
+            found = ((field, tuple(path for path in field.places if path[0] in keys)) for field in self.fields)
+            return tuple((field, paths) for field, paths in found if paths)
+
+        return among
 
     @cached_property
     def keys(self) -> frozenset[str]:
