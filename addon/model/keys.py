@@ -75,6 +75,11 @@ class Keys:
         return float(self.times[-1, 1])
 
     @property
+    def moves(self) -> bool:
+        """Whether the value is ever another than at first."""
+        return bool(np.ptp(self.values) > 0.0)
+
+    @property
     def rise(self) -> float:
         """By how much the last value is above the first."""
         return float(self.values[-1, 1] - self.values[0, 1])

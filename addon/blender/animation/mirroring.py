@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -35,7 +35,7 @@ from .curves import (
     write_course,
 )
 from .keys import group_starts
-from .paths import standing, turning_paths
+from .paths import paths_in_rounds, places_of_path, standing, turned_otherwise, why_turned_otherwise
 
 #: A path is mirrored about a plane through its root where that is not further off the model's than this share of the
 #: bones' extent: it moves the whole model by next to nothing.
@@ -70,7 +70,8 @@ def mirror_keys(
     curves = {place: curve for place, curve in every.items() if not is_muted(curve)}
     if curves.keys().isdisjoint(places_of(rig)):
         raise ValueError(f"Action {action.name!r} keys none of the servos of {rig.name!r}")
-    work = _Work(rig, {place: read_course(curve) for place, curve in curves.items()}, mirror.report)
+    given = {place: read_course(curve) for place, curve in curves.items()}
+    work = _Work(rig, given, every.keys() - curves.keys(), mirror.report)
     channels = servo_channels(rig)
     for joint in chosen:
         work.mirror(mirror.joints[joint], channels)
@@ -114,14 +115,16 @@ def _chosen(rig: bpy.types.Object, mirror: Mirror, side: Side, bones: Collection
 
 @dataclass
 class _Work:
-    """Courses as they are, and those that are made of them; None where a curve is to go; ``along`` those by which roots
-    go on and on. ``values`` are what channels without keys are to be set to."""
+    """Courses as they are, and those that are made of them; None where a curve is to go; ``on`` those by which roots
+    go on and on. ``muted`` is where curves are muted, and ``values`` are what channels without keys are to be set
+    to."""
 
     rig: bpy.types.Object
     given: dict[Place, Course]
+    muted: Set[Place]
     report: Report
     made: dict[Place, Course | None] = field(default_factory=dict)
-    along: set[Place] = field(default_factory=set)
+    on: set[Place] = field(default_factory=set)
     values: dict[Place, tuple[str, str, float]] = field(default_factory=dict)
 
     def mirror(self, each: JointMirror, channels: dict[str, list[Channel]]) -> None:
@@ -149,6 +152,9 @@ class _Work:
         if free and source.against != target.against:
             self.report.warn("mirror-alone", f"Left as it is, its counterpart is hung up inversely: {source.name!r}")
             return
+        if self._is_mixed(source.bone, target.bone):
+            self.report.warn("mirror-muted", f"Left as it is, some of its curves are muted: {source.name!r}")
+            return
         into, out_of = block_turn(self.rig, source.bone), block_turn(self.rig, target.bone).T
         sense = 1.0 if source.against == target.against else -1.0
         self._vector(source.bone, target.bone, "rotation_quaternion", sense * out_of @ part.matrix[:3, :3] @ into)
@@ -156,35 +162,61 @@ class _Work:
             self._vector(source.bone, target.bone, "location", out_of @ part.matrix[3:, 3:] @ into)
 
     def mirror_paths(self, mirror: Mirror, phase: float) -> None:
-        """Have the roots go where their mirror images would. What a root keys of where it goes is mirrored; one that
-        nothing keys stays where it was put."""
+        """Have the roots go where their mirror images would, each with its twin or none. What a root keys of where it
+        goes is mirrored; one that nothing keys hands on where it was put."""
         plane, roots, bones = mirror.sides.plane, root_bones(self.rig), armature_of(self.rig).bones
         rests = {body: np.array(bones[bone].matrix_local, dtype=np.float64) for body, bone in roots.items()}
         heads = np.array([bone.head_local for bone in bones], dtype=np.float64)
         near = _OFF * float(np.ptp(heads, axis=0).max())
-        turning = set(turning_paths(self.rig)) if phase else set()
+        late = paths_in_rounds(self.rig, *self._range()).left if phase else {}
         for body, bone in roots.items():
-            if not self._leaves_rest(bone):
-                continue
             twin = mirror.sides.bodies.get(body, body)
+            other = roots.get(twin, bone)
+            if not (self._leaves_rest(bone) or self._leaves_rest(other)):
+                continue
             if twin not in roots or abs(plane.height(rests[body][:3, 3]) + plane.height(rests[twin][:3, 3])) > near:
                 self.report.warn("mirror-path", f"The path of {bone!r} stays as it was: nothing mirrors its root")
-            elif bone in turning:
-                self.report.warn(
-                    "mirror-path",
-                    f"The path of {bone!r} ends in another direction than it begins: it stays as it was",
-                )
+            elif why := self._why_stays(bone, other, late):
+                self.report.warn("mirror-path", why)
+            elif self._why_stays(other, bone, late):
+                self.report.warn("mirror-path", f"The path of {bone!r} stays as it was, as that of {other!r} does")
             else:
                 turn = rests[twin][:3, :3].T @ plane.reflection[:3, :3] @ rests[body][:3, :3]
-                self._vector(bone, roots[twin], "rotation_quaternion", -turn)
-                self._vector(bone, roots[twin], "location", turn)
-                self.along |= {(bone_path(roots[twin], "location"), index) for index in range(3)}
+                self._vector(bone, other, "rotation_quaternion", -turn)
+                self._vector(bone, other, "location", turn)
+                self.on |= {(bone_path(other, "location"), index) for index in range(3)}
+
+    def _why_stays(self, bone: str, other: str, late: Mapping[str, str]) -> str:
+        """What is said of a root whose path cannot be exchanged with that of another; ``late`` of those that cannot
+        come later."""
+        if turned_otherwise(self.rig, bone)[0]:
+            return why_turned_otherwise(bone)
+        if self._is_mixed(bone, other):
+            return f"The path of {bone!r} stays as it was: some of its curves are muted"
+        return late.get(bone, "")
+
+    def _is_mixed(self, *bones: str) -> bool:
+        """Whether of the locations of bones, or of how they turn, some curves are muted and others are not: what comes
+        of all of them would be written over the muted ones."""
+        places = [place for bone in bones for place in places_of_path(bone)]
+        return any(
+            not (self.muted.isdisjoint(own) or self.given.keys().isdisjoint(own))
+            for own in (
+                {place for place in places if place[0].endswith(prop)} for prop in ("location", "rotation_quaternion")
+            )
+        )
 
     def _leaves_rest(self, bone: str) -> bool:
         """Whether keys move a root or turn it: its path is as a rule begun where it was built."""
         moves = {(bone_path(bone, "location"), index) for index in range(3)}
         turns = {(bone_path(bone, "rotation_quaternion"), index) for index in range(1, 4)}
-        return any(self.given[place].keys.values.any() for place in moves | turns if place in self.given)
+        keyed = any(self.given[place].keys.values.any() for place in moves | turns if place in self.given)
+        return keyed or turned_otherwise(self.rig, bone)[1]
+
+    def _range(self) -> tuple[float, float]:
+        """The first and the last frame at which servos have keys."""
+        servos = [self.given[place].keys for place in self.given.keys() & places_of(self.rig).keys()]
+        return min(keys.first for keys in servos), max(keys.last for keys in servos)
 
     def _vector(self, source: str, target: str, prop: str, matrix: Array) -> None:
         """A bone's location, or its quaternion, whose first number is the same in a mirror and whose others are a
@@ -213,11 +245,10 @@ class _Work:
     def delay(self, phase: float, period: float | None) -> None:
         """Let what was made come later by a share of a round."""
         made = {place: course for place, course in self.made.items() if course is not None}
-        ends = [end for course in self.given.values() for end in (course.keys.first, course.keys.last)]
-        span = span_between(np.array(ends), [made[place].keys for place in made.keys() - self.along], 1.0)
+        span = span_between(np.array(self._range()), [made[place].keys for place in made.keys() - self.on], 1.0)
         later = phase * (span.period if period is None else period)
         for place, course in made.items():
-            if place in self.along:
+            if place in self.on:
                 keys = turned_round(course.keys, standing(span), later, climbs=True)
             else:
                 keys = turned_round(course.keys, span, later)

@@ -2,46 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 import bpy
 import numpy as np
 
-from ...model.keys import Span
+from ...model.keys import Keys, Span
 from ..channels import bone_path
 from ..model_parts import root_bones
-from .curves import Place, action_of, places_of, posing_curves
+from .curves import NEAR, Place, action_of, posing_curves, read_keys
 
 #: From how far on (rad) a path that ends in another direction turns.
 _TURNED = np.radians(5.0)
 
 
-def turning_paths(rig: bpy.types.Object) -> list[str]:
-    """The bones of roots whose paths do not end in the direction in which they begin. Repeated curve by curve such a
-    path would go on in the wrong one: what plays rounds leaves it as it is."""
-    every = posing_curves(rig, action_of(rig), places_of(rig, None, roots=True))
-    out = []
+@dataclass(frozen=True)
+class Paths:
+    """What becomes of the paths of roots in rounds: the ``curves`` that come along with those of the servos; where
+    those are by which roots go ``on`` and on, each round from where the one before ended; and what is said of the
+    paths that are ``left`` as they are, by the names of their bones."""
+
+    curves: dict[Place, bpy.types.FCurve] = field(default_factory=dict)
+    on: frozenset[Place] = frozenset()
+    left: Mapping[str, str] = field(default_factory=dict)
+
+
+def places_of_path(bone: str) -> list[Place]:
+    """Where the curves of a root's path may be."""
+    return [(bone_path(bone, "location"), index) for index in range(3)] + [
+        (bone_path(bone, "rotation_quaternion"), index) for index in range(4)
+    ]
+
+
+def paths_in_rounds(rig: bpy.types.Object, first: float, last: float) -> Paths:
+    """What becomes of the paths of the model's Action where its servos play rounds from one frame to another. Of roots
+    that stand still nothing is said."""
+    action = action_of(rig)
+    curves: dict[Place, bpy.types.FCurve] = {}
+    left: dict[str, str] = {}
     for bone in root_bones(rig).values():
-        curves = [every.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
-        keys = [None if curve is None else curve.keyframe_points for curve in curves]
-        first, last = (
-            np.array([usual if own is None else own[end].co[1] for own, usual in zip(keys, (1, 0, 0, 0), strict=True)])
-            for end in (0, -1)
-        )
-        lengths = float(np.linalg.norm(first) * np.linalg.norm(last))
-        if lengths > 0.0 and abs(float(first @ last)) / lengths < np.cos(0.5 * _TURNED):
-            out.append(bone)
-    return out
+        own = posing_curves(rig, action, places_of_path(bone))
+        keys = {place: read_keys(curve) for place, curve in own.items()}
+        moving = {place: each for place, each in keys.items() if each.moves}
+        if not (moving or turned_otherwise(rig, bone)[1]):
+            continue
+        if why := _why_left(rig, bone, keys, first, last):
+            left[bone] = why
+        else:
+            curves |= {place: own[place] for place in moving}
+    on = frozenset(place for place in curves if place[0].endswith("location"))
+    return Paths(curves, on, left)
 
 
-def path_places(rig: bpy.types.Object) -> set[Place]:
-    """Where the curves of those roots' paths may be that go on in rounds."""
-    turning = set(turning_paths(rig))
-    every = places_of(rig, None, roots=True)
-    return {place for place, bone in every.items() if bone not in turning} - places_of(rig).keys()
+def _why_left(rig: bpy.types.Object, bone: str, keys: Mapping[Place, Keys], first: float, last: float) -> str:
+    """What is said of a path that does not come along."""
+    if turned_otherwise(rig, bone)[1]:
+        return why_turned_otherwise(bone)
+    moving = [each for each in keys.values() if each.moves]
+    if min(each.first for each in moving) < first - NEAR or max(each.last for each in moving) > last + NEAR:
+        return f"The path of {bone!r} has keys before or after those of the servos: it stays as it was"
+    return _why_turned(bone, keys)
 
 
-def places_along(rig: bpy.types.Object) -> set[Place]:
-    """Where the curves of paths may be by which roots go on and on: each round from where the one before ended."""
-    return {place for place in path_places(rig) if place[0].endswith("location")}
+def _why_turned(bone: str, keys: Mapping[Place, Keys]) -> str:
+    """What is said of a path whose direction at the end is not the one at the beginning, or is told by other numbers.
+    Repeated curve by curve it would go on in the wrong one, or turn round where a round begins."""
+    own = [keys.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
+    first, last = (
+        np.array([usual if each is None else each.told[end] for each, usual in zip(own, (1, 0, 0, 0), strict=True)])
+        for end in (0, -1)
+    )
+    lengths = float(np.linalg.norm(first) * np.linalg.norm(last))
+    alike = float(first @ last) / lengths if lengths > 0.0 else 1.0
+    if alike >= np.cos(0.5 * _TURNED):
+        return ""
+    if alike <= -np.cos(0.5 * _TURNED):
+        return f"The path of {bone!r} turns all the way round: it stays as it was"
+    return f"The path of {bone!r} ends in another direction than it begins: it stays as it was"
+
+
+def turned_otherwise(rig: bpy.types.Object, bone: str) -> tuple[bool, bool]:
+    """Whether a root is turned by other numbers than those of a quaternion, and whether keys do so."""
+    pose = rig.pose.bones[bone]
+    if pose.rotation_mode == "QUATERNION":
+        return False, False
+    if pose.rotation_mode == "AXIS_ANGLE":
+        prop, count, is_turned = "rotation_axis_angle", 4, bool(pose.rotation_axis_angle[0])
+    else:
+        prop, count, is_turned = "rotation_euler", 3, any(pose.rotation_euler[:])
+    curves = posing_curves(rig, action_of(rig), [(bone_path(bone, prop), index) for index in range(count)])
+    moves = any(read_keys(curve).moves for curve in curves.values())
+    return is_turned or moves, moves
+
+
+def why_turned_otherwise(bone: str) -> str:
+    """What is said of such a root, whose path is left."""
+    return f"The path of {bone!r} stays as it was: its bone is not turned by quaternions"
 
 
 def standing(span: Span) -> Span:

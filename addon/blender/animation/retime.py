@@ -26,7 +26,7 @@ from .curves import (
     see_room,
     write_keys,
 )
-from .paths import path_places, places_along, standing
+from .paths import Paths, paths_in_rounds, standing
 
 Curves = dict[Place, bpy.types.FCurve]
 
@@ -46,15 +46,15 @@ def loop_keys(
     ``blend`` (frames) is how much of the end is led to the first values, ``gap`` (frames) the time between the last key
     and the next round where it does not end as it begins; see ``model.motions.looped``. The quaternions of balls never
     climb: they begin anew. Where all bones are meant, the paths of the roots come along, each round from where the one
-    before ended, but for ``paths.turning_paths``."""
+    before ended, but for those that ``left_paths`` tells."""
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
-    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0, along := _along(rig, bones))
+    curves, keys, span, on = _round(rig, bones, gap if seam == "repeat" else 0.0)
     if seam == "blend":
-        keys = {place: own if place in along else led_back(own, span, blend) for place, own in keys.items()}
+        keys = {place: own if place in on else led_back(own, span, blend) for place, own in keys.items()}
     made = {}
     for place, own in keys.items():
-        if place in along:
+        if place in on:
             path = repeated(own, standing(span), rounds, climbs=True)
             made[place] = path.taken(slice(0, -1)) if span.gap > 0.0 and len(path) > 1 else path
         else:
@@ -73,10 +73,10 @@ def loop_endlessly(
     """Repeat the motion without end, before and after, by Blender's Cycles modifier on every curve with more than one
     key. All get a key where the round begins and where it ends, so that they repeat together. Otherwise as
     ``loop_keys``."""
-    curves, keys, span = _round(rig, bones, gap if seam == "repeat" else 0.0, along := _along(rig, bones))
+    curves, keys, span, on = _round(rig, bones, gap if seam == "repeat" else 0.0)
     made = {}
     for place, own in keys.items():
-        if place in along and len(own) > 1:
+        if place in on and len(own) > 1:
             made[place] = standing(span).closed(own)
         elif len(own) > 1:
             made[place] = led_back(own, span, blend) if seam == "blend" else span.closed(own)
@@ -88,14 +88,9 @@ def loop_endlessly(
     _write(rig, curves, made, _GAP)
     for place in made:
         cycles = add_cycles(curves[place])
-        climbs = place in along or (seam == "climb" and _adds_up(place))
+        climbs = place in on or (seam == "climb" and _adds_up(place))
         cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET" if climbs else "REPEAT"
     return span
-
-
-def _along(rig: bpy.types.Object, bones: Collection[str] | None) -> set[Place]:
-    """Where the curves may be by which roots go on and on, where all bones are meant."""
-    return set() if bones is not None else places_along(rig)
 
 
 def stop_looping(rig: bpy.types.Object, bones: Collection[str] | None = None) -> int:
@@ -116,14 +111,14 @@ def offset_keys(
 ) -> None:
     """Move the motion later by some frames, or earlier. ``wrap``: what leaves its range at one end comes in at the
     other; where it does not end as it begins, it goes back within ``gap`` frames. Where all bones are meant, the paths
-    of the roots come along; with ``wrap`` each round goes on from where the one before ended, but for
-    ``paths.turning_paths``."""
+    of the roots come along; with ``wrap`` each round goes on from where the one before ended, but for those that
+    ``left_paths`` tells."""
     if not wrap:
         _change(rig, bones, lambda keys: keys.moved(frames), "move it less far")
         return
-    curves, keys, span = _round(rig, bones, gap, along := _along(rig, bones))
+    curves, keys, span, on = _round(rig, bones, gap)
     made = {
-        place: turned_round(own, standing(span) if place in along else span, frames, climbs=place in along)
+        place: turned_round(own, standing(span) if place in on else span, frames, climbs=place in on)
         for place, own in keys.items()
     }
     _write(rig, curves, made, _GAP)
@@ -178,18 +173,22 @@ def _changed(rig: bpy.types.Object) -> None:
     action.update_tag()
 
 
+def left_paths(rig: bpy.types.Object, bones: Collection[str] | None = None) -> list[str]:
+    """What there is to say of the paths of roots that would not come along in rounds, before they are made."""
+    return [] if bones is not None else list(paths_in_rounds(rig, *motion_range(rig)).left.values())
+
+
 def _round(
-    rig: bpy.types.Object, bones: Collection[str] | None, gap: float, along: Collection[Place] = ()
-) -> tuple[Curves, dict[Place, Keys], Span]:
-    """The curves that are meant, their keys, and the range of the whole motion as a round. With those of the paths
-    ``along`` which roots go on, and of how they turn there."""
-    every = _keyed(rig, None)
-    meant = every if bones is None else _keyed(rig, bones)
-    if along:
-        every = meant = meant | posing_curves(rig, action_of(rig), path_places(rig))
-    keys = {place: read_keys(curve) for place, curve in meant.items()}
-    judged = [own for place, own in keys.items() if place not in along]
-    return meant, keys, span_between(_times(every.values()), judged, gap)
+    rig: bpy.types.Object, bones: Collection[str] | None, gap: float
+) -> tuple[Curves, dict[Place, Keys], Span, Collection[Place]]:
+    """The curves that are meant, their keys, and the range of what all servos do as a round. Where all bones are meant
+    those of paths are with them, and where those are by which roots go on and on."""
+    meant = _keyed(rig, bones)
+    first, last = motion_range(rig)
+    paths = Paths() if bones is not None else paths_in_rounds(rig, first, last)
+    keys = {place: read_keys(curve) for place, curve in (meant | paths.curves).items()}
+    judged = [own for place, own in keys.items() if place not in paths.on]
+    return meant | paths.curves, keys, span_between(np.array([first, last]), judged, gap), paths.on
 
 
 def _times(curves: Iterable[bpy.types.FCurve]) -> np.ndarray:

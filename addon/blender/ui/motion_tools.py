@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, cast
 
@@ -15,8 +15,8 @@ from ...model.motions import Seam
 from ..animation.clock import Clock
 from ..animation.curves import action_of
 from ..animation.mirroring import Side, mirror_keys
-from ..animation.paths import turning_paths
 from ..animation.retime import (
+    left_paths,
     loop_endlessly,
     loop_keys,
     motion_range,
@@ -67,6 +67,11 @@ class _Retimes(NeedsModel):
         if options.extend:
             context.scene.frame_end = max(context.scene.frame_end, int(np.ceil(last - 1e-3)))
         return last
+
+    def tell_of_paths(self, left: Iterable[str]) -> None:
+        """Warn of what did not come along in rounds."""
+        for why in left:
+            say(self, {"WARNING"}, why)
 
     def bones(self, context: bpy.types.Context, rig: bpy.types.Object) -> set[str] | None:
         """The bones that are meant; None for all."""
@@ -162,16 +167,17 @@ class KNUCKLE_OT_loop_motion(_Retimes):
         bones, scene = self.bones(context, rig), context.scene
         seam = cast(Seam, self.seam.lower())
         blend, gap = _keys_in(scene, self.blend), _keys_in(scene, self.gap)
+        left = left_paths(rig, bones)
         if self.way == "CYCLES":
             span = loop_endlessly(rig, seam, blend, gap, bones)
             say(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
-            _tell_of_paths(self, rig, bones)
+            self.tell_of_paths(left)
             return {"FINISHED"}
         span = loop_keys(rig, self.rounds, seam, blend, gap, bones)
         last = self.extend_range(context, rig)
         frames = self.frames_of(scene, span)
         say(self, {"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
-        _tell_of_paths(self, rig, bones)
+        self.tell_of_paths(left)
         return {"FINISHED"}
 
     @staticmethod
@@ -292,9 +298,10 @@ class KNUCKLE_OT_offset_motion(_Retimes):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         scene = context.scene
         frames = self.frames if self.unit == "FRAMES" else self.seconds * Clock.of(scene).rate
-        offset_keys(rig, _keys_in(scene, frames), self.wrap, _keys_in(scene, self.gap), self.bones(context, rig))
-        if self.wrap:
-            _tell_of_paths(self, rig, self.bones(context, rig))
+        bones = self.bones(context, rig)
+        left = left_paths(rig, bones) if self.wrap else []
+        offset_keys(rig, _keys_in(scene, frames), self.wrap, _keys_in(scene, self.gap), bones)
+        self.tell_of_paths(left)
         self.extend_range(context, rig)
         say(self, {"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
         return {"FINISHED"}
@@ -347,13 +354,6 @@ class KNUCKLE_OT_scale_motion(_Retimes):
         self.extend_range(context, rig)
         say(self, {"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
         return {"FINISHED"}
-
-
-def _tell_of_paths(operator: bpy.types.Operator, rig: bpy.types.Object, bones: Collection[str] | None) -> None:
-    """Warn of what does not go on in rounds."""
-    for bone in turning_paths(rig) if bones is None else ():
-        why = f"The path of {bone!r} ends in another direction than it begins: it stays as it was"
-        say(operator, {"WARNING"}, why)
 
 
 CLASSES = (

@@ -9,71 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import body, bone_of, curves_of, joint, key, model, objects_of, put, world_of
+from tests.blender.animation.retimed import FLIP, KEYS, OPEN, course, curve_of, displacements, keyed, legged, looks
+from tests.blender.mechanisms import bone_of, curves_of, objects_of, put, world_of
 
-KEYS = [(1, 0.0), (9, 0.5), (21, -0.4), (31, 0.0)]
-OPEN = [(1, 0.0), (9, 0.5), (21, -0.4), (31, 0.2)]
 TYPES = ["FREE", "ALIGNED", "VECTOR", "AUTO", "AUTO_CLAMPED"]
-
-
-def legged(*more: str) -> str:
-    """A trunk with a hinged leg on either side, and a head that turns."""
-    return model(
-        *more,
-        body(1, (0, 0, 2)),
-        body(2, (-1, 0, 1)),
-        body(3, (1, 0, 1)),
-        body(4, (0, 1, 3)),
-        joint(11, 1, 2, (-1, 0, 2), (0, 90, 30), name="Left Hip"),
-        joint(12, 1, 3, (1, 0, 2), (0, 90, -30), name="Right Hip"),
-        joint(13, 1, 4, (0, 1, 2), name="Neck"),
-        joint(14, 1, 4, (0, 1, 2.5), name="Spare", tag="PrismaticJoint"),
-    )
 
 
 @pytest.fixture
 def rig(blank: Any) -> Any:
     return put(legged())
-
-
-def keyed(rig: Any, joint: int, keys: Any = KEYS, kind: str = "LINEAR", handles: str = "AUTO_CLAMPED") -> Any:
-    """A servo with keys of one kind; the curve."""
-    before = {(c.data_path, c.array_index) for c in curves_of(rig)}
-    key(rig, joint, keys, kind)
-    curve = next(c for c in curves_of(rig) if (c.data_path, c.array_index) not in before)
-    for number, point in enumerate(curve.keyframe_points):
-        point.interpolation = kind
-        point.handle_left_type = point.handle_right_type = handles
-        if handles == "FREE":
-            point.handle_left = point.co[0] - 3, point.co[1] - 0.1 * number
-            point.handle_right = point.co[0] + 4, point.co[1] + 0.2
-    curve.update()
-    return curve
-
-
-def curve_of(rig: Any, joint: int) -> Any:
-    bone = bone_of(rig, joint)
-    return next((c for c in curves_of(rig) if f'"{bone.name}"' in c.data_path), None)
-
-
-def course(curve: Any, frames: np.ndarray) -> np.ndarray:
-    return np.array([curve.evaluate(frame) for frame in frames])
-
-
-def looks(curve: Any) -> list[tuple[Any, ...]]:
-    """All that can be seen of a curve's keys."""
-    return [
-        (
-            tuple(p.co),
-            tuple(p.handle_left),
-            tuple(p.handle_right),
-            p.interpolation,
-            p.handle_left_type,
-            p.easing,
-            p.type,
-        )
-        for p in curve.keyframe_points
-    ]
 
 
 WITHIN = np.linspace(1, 31, 241)[:-1] + 0.03
@@ -274,13 +218,6 @@ def test_without_keys_it_is_said(rig: Any, what: str) -> None:
 # ---------------------------------------------------------------- mirrored
 
 
-def displacements(rig: Any, rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: world_of(obj) @ np.linalg.inv(rest[name]) for name, obj in objects_of(rig, "BODY").items()}
-
-
-FLIP = np.diag([-1.0, 1, 1, 1])
-
-
 @pytest.mark.parametrize("kind", ["LINEAR", "BEZIER"])
 def test_the_mirrored_motion_is_the_mirror_image(rig: Any, kind: str) -> None:
     import bpy
@@ -401,168 +338,3 @@ def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_model
             wanted = flip @ moved_by @ flip
             assert now[twin][:3, :3] == pytest.approx(wanted[:3, :3], abs=1e-3), (name, key_, time)
             assert np.abs(now[twin][:3, 3] - wanted[:3, 3]).max() < 2e-2 * size, (name, key_, time)
-
-
-def walked(rig: Any, turn: float = 0.0) -> Any:
-    """A servo that ends where it began, while the root goes 2 along Y and ``turn`` about Z: its bone."""
-    keyed(rig, 11, KEYS)
-    root = next(bone for bone in rig.pose.bones if bone.bone.knuckle.root)
-    for frame, share in ((1, 0.0), (31, 1.0)):
-        root.location = (0.0, 2.0 * share, 0.0)
-        root.rotation_quaternion = (math.cos(turn * share / 2), 0.0, 0.0, math.sin(turn * share / 2))
-        root.keyframe_insert("location", frame=frame)
-        root.keyframe_insert("rotation_quaternion", frame=frame)
-    for curve in (curve for curve in curves_of(rig) if f'"{root.name}"' in curve.data_path):
-        for point in curve.keyframe_points:
-            point.interpolation = "LINEAR"
-    return root
-
-
-def places(rig: Any, root: Any, frames: list[int]) -> list[float]:
-    import bpy
-
-    out = []
-    for frame in frames:
-        bpy.context.scene.frame_set(frame)
-        out.append(root.location[1])
-    return out
-
-
-@pytest.mark.parametrize("way", ["KEYS", "CYCLES"])
-@pytest.mark.parametrize("seam", ["REPEAT", "BLEND", "CLIMB"])
-def test_a_looped_walk_goes_on_from_where_it_ended(rig: Any, way: str, seam: str) -> None:
-    import bpy
-
-    root = walked(rig)
-    first = places(rig, root, [1, 11, 16, 31])
-    assert bpy.ops.knuckle.loop_motion(way=way, seam=seam, rounds=3) == {"FINISHED"}
-    assert places(rig, root, [1, 11, 16, 31]) == pytest.approx(first, abs=1e-5)
-    assert places(rig, root, [41, 46, 61]) == pytest.approx([2.0 + x for x in first[1:]], abs=1e-5)
-    assert places(rig, root, [71, 76, 91]) == pytest.approx([4.0 + x for x in first[1:]], abs=1e-5)
-    if way == "CYCLES":
-        assert bpy.ops.knuckle.stop_looping() == {"FINISHED"}
-        assert places(rig, root, [91]) == pytest.approx([2.0], abs=1e-5)
-
-
-def test_a_path_waits_while_servos_go_back(rig: Any) -> None:
-    import bpy
-
-    root = walked(rig)
-    keyed(rig, 12, OPEN)
-    assert bpy.ops.knuckle.loop_motion(way="KEYS", seam="REPEAT", rounds=2) == {"FINISHED"}
-    assert rig.animation_data.action.frame_range[1] == 62, "no key ends the last round"
-    assert places(rig, root, [31, 32, 62]) == pytest.approx([2.0, 2.0, 4.0], abs=1e-4)
-
-
-def test_a_path_that_turns_stays_and_is_told(rig: Any, capsys: Any) -> None:
-    import bpy
-
-    root = walked(rig, turn=math.radians(40))
-    assert bpy.ops.knuckle.loop_motion(way="KEYS", rounds=2) == {"FINISHED"}
-    assert "ends in another direction than it begins: it stays as it was" in capsys.readouterr().out
-    assert places(rig, root, [31, 46, 61]) == pytest.approx([2.0] * 3, abs=1e-5)
-    for act in (
-        lambda: bpy.ops.knuckle.offset_motion(frames=10, wrap=True),
-        lambda: bpy.ops.knuckle.mirror_motion(phase=0.5),
-    ):
-        assert act() == {"FINISHED"}
-        assert "ends in another direction than it begins: it stays as it was" in capsys.readouterr().out
-        assert places(rig, root, [1, 11, 31]) == pytest.approx([0.0, 2.0 / 3.0, 2.0], abs=1e-5)
-
-
-def test_only_selected_servos_leave_the_path_alone(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_keys
-
-    root = walked(rig)
-    loop_keys(rig, 2, bones={bone_of(rig, 11).name})
-    assert places(rig, root, [61]) == pytest.approx([2.0], abs=1e-5)
-
-
-def wander(rig: Any, root: Any, seed: int = 1) -> None:
-    """Keys of a path in all directions, with turns about all axes."""
-    rng = np.random.default_rng(seed)
-    for frame in (1, 8, 19, 31):
-        root.location = rng.uniform(-1.0, 1.0, 3)
-        root.rotation_quaternion = [1.0, *rng.uniform(-0.4, 0.4, 3)]
-        root.keyframe_insert("location", frame=frame)
-        root.keyframe_insert("rotation_quaternion", frame=frame)
-
-
-@pytest.mark.parametrize("only", [None, "location", "rotation_quaternion"])
-def test_the_mirrored_path_is_the_mirror_image(rig: Any, only: str | None) -> None:
-    """All bodies move as the mirror images of their counterparts, wherever the root goes; twice is as before."""
-    import bpy
-
-    scene = bpy.context.scene
-    rest = {name: world_of(obj) for name, obj in objects_of(rig, "BODY").items()}
-    keyed(rig, 11, KEYS)
-    root = next(bone for bone in rig.pose.bones if bone.bone.knuckle.root)
-    wander(rig, root)
-    for curve in list(curves_of(rig)) if only else ():
-        if f'"{root.name}"' in curve.data_path and not curve.data_path.endswith(only):
-            curve.mute = True
-    if only:
-        root.location, root.rotation_quaternion = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-    frames, before = [1, 5, 8, 13, 19, 31], []
-    for frame in frames:
-        scene.frame_set(frame)
-        before.append(displacements(rig, rest))
-    kept = {(c.data_path, c.array_index): looks(c) for c in curves_of(rig) if root.name in c.data_path and not c.mute}
-    assert bpy.ops.knuckle.mirror_motion() == {"FINISHED"}
-    twin = {"1": "1", "2": "3", "3": "2", "4": "4"}
-    for frame, then in zip(frames, before, strict=True):
-        scene.frame_set(frame)
-        now = displacements(rig, rest)
-        for name in then:
-            assert now[twin[name]] == pytest.approx(FLIP @ then[name] @ FLIP, abs=2e-4), (frame, name)
-    assert bpy.ops.knuckle.mirror_motion() == {"FINISHED"}
-    for curve in curves_of(rig):
-        if (curve.data_path, curve.array_index) in kept:
-            for now, then in zip(looks(curve), kept[curve.data_path, curve.array_index], strict=True):
-                assert np.concatenate(now[:3]) == pytest.approx(np.concatenate(then[:3]), abs=1e-6)
-
-
-def test_one_side_alone_leaves_the_path(rig: Any) -> None:
-    import bpy
-
-    root = walked(rig)
-    wander(rig, root)
-    before = {c.data_path: looks(c) for c in curves_of(rig) if root.name in c.data_path}
-    assert bpy.ops.knuckle.mirror_motion(side="NEGATIVE") == {"FINISHED"}
-    assert {c.data_path: looks(c) for c in curves_of(rig) if root.name in c.data_path} == before
-
-
-@pytest.mark.parametrize("how", ["mirrored", "moved"])
-def test_a_path_that_comes_later_goes_on_as_the_walk_does(rig: Any, how: str) -> None:
-    """Half a round later the root is where it was half a round before; before that, one round's way further back."""
-    import bpy
-
-    root = walked(rig)
-    for frame, way in ((11, 0.3), (16, 1.4)):
-        root.location = (0.0, way, 0.0)
-        root.keyframe_insert("location", frame=frame)
-    first = places(rig, root, [6, 11, 16, 21, 26, 31])
-    if how == "mirrored":
-        assert bpy.ops.knuckle.mirror_motion(phase=0.5) == {"FINISHED"}
-    else:
-        assert bpy.ops.knuckle.offset_motion(frames=15, wrap=True) == {"FINISHED"}
-    assert places(rig, root, [21, 26, 31]) == pytest.approx(first[:3], abs=1e-4)
-    assert places(rig, root, [6, 11, 16]) == pytest.approx([x - 2.0 for x in first[3:]], abs=1e-4)
-
-
-def test_a_root_aside_keeps_its_path_and_is_told(blank: Any, capsys: Any) -> None:
-    """A body of its own beside the model mirrors nothing; one that stands where it was built is not spoken of."""
-    import bpy
-
-    rig = put(legged(body(9, (5, 0, 2))))
-    ball = next(b for b in rig.pose.bones if b.bone.knuckle.root == "9")
-    keyed(rig, 11, KEYS)
-    ball.keyframe_insert("location", frame=1)
-    assert bpy.ops.knuckle.mirror_motion() == {"FINISHED"}
-    assert "stays as it was" not in capsys.readouterr().out
-    ball.location = (0.0, 1.0, 0.0)
-    ball.keyframe_insert("location", frame=31)
-    assert bpy.ops.knuckle.mirror_motion() == {"FINISHED"}
-    assert "stays as it was: nothing mirrors its root" in capsys.readouterr().out
-    bpy.context.scene.frame_set(31)
-    assert ball.location[1] == pytest.approx(1.0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.animation.test_retime import KEYS, OPEN, course, curve_of, keyed, legged, looks
+from tests.blender.animation.retimed import KEYS, OPEN, course, curve_of, keyed, legged, looks
 from tests.blender.mechanisms import body, bone_of, curves_of, joint, model, put
 
 

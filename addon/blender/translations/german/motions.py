@@ -323,6 +323,19 @@ WORDS: dict[str, str] = {
     "The path of {} ends in another direction than it begins: it stays as it was": (
         "Die Bahn von {} endet in anderer Richtung, als sie beginnt: sie bleibt, wie sie war"
     ),
+    "The path of {} turns all the way round: it stays as it was": (
+        "Die Bahn von {} dreht sich ganz herum: sie bleibt, wie sie war"
+    ),
+    "The path of {} has keys before or after those of the servos: it stays as it was": (
+        "Die Bahn von {} hat Keys vor oder nach denen der Servos: sie bleibt, wie sie war"
+    ),
+    "The path of {} stays as it was: its bone is not turned by quaternions": (
+        "Die Bahn von {} bleibt, wie sie war: ihr Knochen wird nicht durch Quaternionen gedreht"
+    ),
+    "The path of {} stays as it was: some of its curves are muted": (
+        "Die Bahn von {} bleibt, wie sie war: einige ihrer Kurven sind stumm"
+    ),
+    "The path of {} stays as it was, as that of {} does": "Die Bahn von {} bleibt, wie sie war, wie auch die von {}",
     "The path of {} stays as it was: nothing mirrors its root": (
         "Die Bahn von {} bleibt, wie sie war: nichts spiegelt ihre Wurzel"
     ),

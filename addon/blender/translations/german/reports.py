@@ -119,6 +119,7 @@ WORDS: dict[str, str] = {
     "Left as it is, its counterpart is hung up inversely: {}": (
         "Bleibt, wie es ist, denn sein Gegenstück hängt umgekehrt: {}"
     ),
+    "Left as it is, some of its curves are muted: {}": "Bleibt, wie es ist, denn einige seiner Kurven sind stumm: {}",
     "None of the chosen servos of {} has a counterpart that could do what it does": (
         "Keiner der gewählten Servos von {} hat ein Gegenstück, das tun könnte, was er tut"
     ),
