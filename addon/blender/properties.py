@@ -101,6 +101,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     is_flywheel: BoolProperty(description="It is one itself, of the body 'flywheel_of'")
     flywheel_of: PointerProperty(type=bpy.types.Object)
     flywheel_share: FloatProperty(description="Which share of the body's mass is in its flywheel")
+    keeps_source: BoolProperty(description="It had modifiers when physics was built, and people choose its source")
     is_ground: BoolProperty(description="The ground that the scene's models stand on")
     is_apart: BoolProperty(description="Its constraint holds nothing, but keeps two bodies from colliding")
 

@@ -91,20 +91,14 @@ class _Taking:
         self.action = active_action(rig)
         curves = action_curves(rig, self.action, create=False) if self.action is not None else None
         self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not is_muted(curve)}
+        self.muted = {(curve.data_path, curve.array_index) for curve in curves or () if is_muted(curve)}
         self.origins = origins_of(self.action, self.report)
         self.channels = [channel for own in servo_channels(rig).values() for channel in own]
-        self._tell_of_muted(curves or ())
         self.alone = Alone(rig, follows_keys(rig) if options.by_keys is None else options.by_keys)
         self.clock = Clock.of(scene, self._start())
         self.sampled: list[Channel] = []
         self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
         self.in_time = True  # whether the keys that came from files stand where they were put
-
-    def _tell_of_muted(self, curves: Iterable[bpy.types.FCurve]) -> None:
-        off = {(curve.data_path, curve.array_index) for curve in curves if is_muted(curve)}
-        silent = [channel.name for channel in self.channels if off and not off.isdisjoint(channel.curves())]
-        if silent:
-            self.report.warn("muted", f"Their curves are muted and count for nothing: {some(silent)}")
 
     # ---------------------------------------------------------------- range
 
@@ -150,6 +144,7 @@ class _Taking:
     def motion(self) -> Motion:
         """The whole motion."""
         wanted = self._wanted()
+        self._tell_of_muted(wanted if self.options.servos == "SELECTED" else self.channels)
         tracks = self._from_physics([c for c in wanted if (c.joint, c.number) in self.physical])
         exact: dict[Channel, Trajectory] = {}
         if self.options.keys != "SAMPLED":
@@ -182,6 +177,12 @@ class _Taking:
             keyed = [c for c in self.channels if not curves.isdisjoint(c.curves()) or self.alone.is_moved(c)]
             return keyed or ([] if self.origins else self.channels)
         return self.channels
+
+    def _tell_of_muted(self, meant: Iterable[Channel]) -> None:
+        off = (c for c in meant if self.muted and not self.muted.isdisjoint(c.curves()))
+        silent = [channel.name for channel in off if (channel.joint, channel.number) not in self.physical]
+        if silent:
+            self.report.warn("muted", f"Their curves are muted and count for nothing: {some(silent)}")
 
     def _key_for_key(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
         """The servos whose curves are their motion: their keys."""

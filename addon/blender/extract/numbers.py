@@ -103,14 +103,15 @@ def _turned(before: Array, now: Array) -> Array:
 
 def _plain_turn(angle: float) -> float:
     """The angle (rad) with the fewest digits, in degrees or in radians, that 32 bits of a rotation cannot tell from
-    this one."""
+    this one; of two that are about as long the nearer."""
     told = []
     for unit in (math.radians(1.0), 1.0):
         texts = (f"{angle / unit:.{digits}g}" for digits in range(1, _DIGITS + 1))
         short = next((text for text in texts if abs(float(text) * unit - angle) <= _SAME_ANGLE), None)
         if short is not None:
             told.append((len(short), float(short) * unit))
-    return min(told)[1] if told else angle
+    least = min((length for length, _turn in told), default=0)
+    return min((turn for length, turn in told if length < least + 2), key=lambda turn: abs(turn - angle), default=angle)
 
 
 def _rotation(turn: Quaternion) -> Array:

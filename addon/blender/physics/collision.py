@@ -54,10 +54,15 @@ def _shaped(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
     # Without a margin boxes, hulls and cylinders of 2 cm, 20 cm and 2 m alike rest within 1e-5 of their size. With one,
     # hulls float by it (Blender's 4 cm throws those of 2 cm about), and cylinders shake more
     values: dict[str, Any] = {"collision_shape": kind, "use_margin": True, "collision_margin": 0.0}
-    if not _is_modified(obj):
+    record, is_modified = record_of(obj), _is_modified(obj)
+    if not is_modified:
         # The same points: but those of the other sources may be freed by another thread while Blender, as it builds
         # its simulation, reads them (it does not wait for them: crashes of 5.2, where its scene is not the shown one)
         values["mesh_source"] = "BASE"
+    elif not record.keeps_source and obj.rigid_body.mesh_source == "BASE":
+        values["mesh_source"] = "DEFORM"  # that was we, before it had modifiers
+    if record.keeps_source != is_modified:
+        record.keeps_source = is_modified
     return values
 
 

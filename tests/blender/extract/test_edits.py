@@ -436,7 +436,7 @@ def about(axis: int, angle: float) -> Array:
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("angle", [0.2, math.radians(20), math.radians(-135), math.radians(90), math.pi, -1e-4])
+@pytest.mark.parametrize("angle", [0.2, 1.2345, *map(math.radians, (20, -135, 90)), math.pi, -1e-4])
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("before", ["0 0 0", "0.3 -0.7 1.1"])
 def test_a_body_turned_by_a_plain_angle_is_turned_by_it_to_the_last_digit(
@@ -452,6 +452,16 @@ def test_a_body_turned_by_a_plain_angle_is_turned_by_it_to_the_last_digit(
     wanted = was @ about(axis, angle) if own else about(axis, angle) @ was
     assert np.abs(np.array(Matrix(wanted.tolist()) - box.matrix_basis.to_3x3())).max() < 1e-6, "turned as meant"
     assert out(rig)[1].bodies[0].pose[:3, :3] == pytest.approx(wanted, abs=4e-16)
+
+
+def test_of_an_angle_in_degrees_and_one_in_radians_the_nearer_is_meant(blank: Any) -> None:
+    """1.74533 has a digit less than 100.0001 degrees, and is 1e-6 rad off."""
+    from mathutils import Quaternion
+
+    rig, angle = put(skel(BOX)), math.radians(100.0001)
+    was, box = out(rig)[1].bodies[0].pose[:3, :3], objects_of(rig, "BODY")["s/b"]
+    box.rotation_quaternion = Quaternion((0.0, 0.0, 1.0), angle) @ box.rotation_quaternion
+    assert out(rig)[1].bodies[0].pose[:3, :3] == pytest.approx(about(2, angle) @ was, abs=4e-16)
 
 
 def test_a_body_turned_somehow_is_turned_as_blender_has_it(blank: Any) -> None:

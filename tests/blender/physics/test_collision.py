@@ -212,20 +212,43 @@ def test_a_body_that_its_file_lets_through_touches_nothing(blank: Any, apart: bo
     assert len(told) == 1 and "'b1'" in told[0] and "'b0'" not in told[0]
 
 
-@pytest.mark.parametrize("modified", [False, True])
-def test_a_body_rests_on_what_its_modifiers_make_of_it(blank: Any, modified: bool) -> None:
+@pytest.mark.parametrize("modified", ["never", "before", "between", "no more"])
+def test_a_body_rests_on_what_its_modifiers_make_of_it(blank: Any, modified: str) -> None:
     """Blender reads other sources than the mesh itself without waiting until they are evaluated: they are for those
-    that need them."""
+    that need them. Physics is built twice, as by an import and after an edit."""
     from addon.blender.physics.simulation import build_physics
 
     rig = put(skel(skeleton("one", ("a", 0.0, 4.0)), gravity=G), "small.skel", physics=False)
     (box,) = objects_of(rig, "BODY").values()
-    if modified:
+
+    def lower() -> None:
         lower = box.modifiers.new("Lower", "DISPLACE")
         lower.direction, lower.strength, lower.mid_level = "Z", -0.25, 0.0
+
+    if modified in {"before", "no more"}:
+        lower()
     build_physics(blank.scene, rig)
+    if modified == "between":
+        lower()
+    elif modified == "no more":
+        box.modifiers.clear()
+    build_physics(blank.scene, rig)
+    is_modified = modified in {"before", "between"}
     rig.data.knuckle.drive = "LIMP"
     put_floor(blank, 2.0)
-    assert box.rigid_body.mesh_source == ("DEFORM" if modified else "BASE")
+    assert box.rigid_body.mesh_source == ("DEFORM" if is_modified else "BASE")
     box.rigid_body.collision_shape = "CONVEX_HULL"
-    assert moved(rig, 60)["a"][2] == pytest.approx(-0.25 if modified else -0.5, abs=0.02)
+    assert moved(rig, 60)["a"][2] == pytest.approx(-0.25 if is_modified else -0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("source", ["BASE", "FINAL"])
+def test_what_a_modified_body_collides_as_is_left_to_people(blank: Any, source: str) -> None:
+    from addon.blender.physics.simulation import build_physics
+
+    rig = put(skel(skeleton("one", ("a", 0.0, 4.0)), gravity=G), "small.skel", physics=True)
+    (box,) = objects_of(rig, "BODY").values()
+    box.modifiers.new("Smooth", "SUBSURF")
+    build_physics(blank.scene, rig)
+    box.rigid_body.mesh_source = source
+    build_physics(blank.scene, rig)
+    assert box.rigid_body.mesh_source == source

@@ -598,3 +598,20 @@ def test_servos_whose_curves_are_muted_are_named(rig: Any, tmp_path: Path, capsy
     next(curve for curve in curves_of(rig) if f'"{bone}"' in curve.data_path).mute = True
     assert "Elbow" not in [each.name for each in exported(tmp_path / "out.csv").trajectories]
     assert "Their curves are muted and count for nothing: 'Elbow'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ["not selected", "from physics"])
+def test_of_muted_curves_that_do_not_matter_nothing_is_said(rig: Any, what: str) -> None:
+    from addon.blender.animation import TakeOptions, take
+
+    key(rig, 21, [(1, 0.0), (31, 0.5)])
+    key(rig, 22, [(1, 0.0), (31, 0.5)])
+    bone = bone_of(rig, 22).name
+    next(curve for curve in curves_of(rig) if f'"{bone}"' in curve.data_path).mute = True
+    if what == "not selected":
+        report = take(rig, options=TakeOptions(servos="SELECTED", selected=frozenset({"21"})))[1]
+    else:
+        run = {("22", 0): (np.array([1.0, 31.0]), np.array([0.0, 1.0]))}
+        report = take(rig, options=TakeOptions(servos="ALL"), physical=run)[1]
+    assert not [entry for entry in report.entries if entry.code == "muted"]
+    assert [entry for entry in take(rig, options=TakeOptions(servos="ALL"))[1].entries if entry.code == "muted"]
