@@ -3,7 +3,8 @@ until there is another. Panels are drawn far more often than anything changes.""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import bpy
 from bpy.app.handlers import persistent
@@ -16,19 +17,39 @@ from .model_parts import parts
 Names = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
 
 _now = {"number": 0}
-#: Names by the rig's ``session_uid``, with the number at which they were read and what the rig had then.
-_names: dict[int, tuple[tuple[int, ...], Names]] = {}
+_Answer = TypeVar("_Answer")
+
+#: Answers by what was asked and the rig's ``session_uid``, with the state at which they were worked out.
+_held: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], Any]] = {}
+
+
+def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _Answer:
+    """What ``ask`` says of a model, worked out once between two changes. It may keep neither objects nor records:
+    numbers and names stay what they are when those are freed."""
+    state = _state(rig)
+    kept = _held.get((ask, rig.session_uid))
+    if kept is None or kept[0] != state:
+        kept = _held[ask, rig.session_uid] = state, ask(rig)
+    answer: _Answer = kept[1]
+    return answer
+
+
+def _state(rig: bpy.types.Object) -> tuple[int, ...]:
+    """What is another after every change. The counts tell of what a script added or deleted, of which Blender tells
+    no sooner than it works out the scene."""
+    data = armature_of(rig)
+    counts = (len(each) for each in (bpy.data.objects, bpy.data.collections, bpy.data.texts, bpy.data.scenes))
+    return _now["number"], data.session_uid, len(data.bones), *counts
 
 
 def names_of(rig: bpy.types.Object) -> Names:
     """What a model's joints and bones are called, read once between two changes."""
-    data = armature_of(rig)
-    state = _now["number"], len(bpy.data.objects), data.session_uid, len(data.bones)
-    kept = _names.get(rig.session_uid)
-    if kept is None or kept[0] != state:
-        joints = tuple((empty.name, record_of(empty).joint.follows) for empty in parts(rig, "JOINT"))
-        kept = _names[rig.session_uid] = state, (joints, tuple(data.bones.keys()))
-    return kept[1]
+    return held(_names, rig)
+
+
+def _names(rig: bpy.types.Object) -> Names:
+    joints = tuple((empty.name, record_of(empty).joint.follows) for empty in parts(rig, "JOINT"))
+    return joints, tuple(armature_of(rig).bones.keys())
 
 
 @persistent
@@ -41,7 +62,7 @@ def after_change(*_args: Any) -> None:
 def forget(*_args: Any) -> None:
     """All of it, or another file."""
     after_change()
-    _names.clear()
+    _held.clear()
 
 
 _HANDLERS: Handlers = (

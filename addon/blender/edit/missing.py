@@ -1,5 +1,5 @@
-"""What of a model is missing: deleted by hand, or by what Blender deletes with it. Quick enough to be asked at every
-redraw: it looks at records, and reads no document."""
+"""What of a model is missing: deleted by hand, or by what Blender deletes with it. Quick enough to be asked after
+every change: it looks at records, and reads no document."""
 
 from __future__ import annotations
 

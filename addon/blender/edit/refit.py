@@ -96,7 +96,7 @@ def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def is_unfitted(empty: bpy.types.Object) -> bool:
-    """Whether a joint's empty was moved since its bones were made for it. Asked of all at every redraw."""
+    """Whether a joint's empty was moved since its bones were made for it. Asked of all after every change."""
     return flat(empty.matrix_basis) != _fitted(record_of(empty))
 
 

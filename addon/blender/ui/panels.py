@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 
 from ... import formats
+from .. import ticks
 from ..access import record_of, settings
 from ..animation.gait import chased, wants_gait
 from ..build.folders import SEPARATOR
+from ..edit.missing import missing
 from ..edit.refit import is_unfitted
 from ..edit.stops import block_parts
 from ..model_parts import bones_of, file_name, parts_by_role, rigs_in
@@ -24,6 +25,25 @@ from .overlay import button as overlay_button
 from .rebuilding import draw_missing
 from .selection import active_joint, joints_collection
 from .sidebar import ORDER, ModelPanel, Panel, fact, labelled, paragraph, split
+
+
+class _Seen(NamedTuple):
+    """What a look at all parts of a model tells: how many there are, how many joints close loops or were moved by hand,
+    and what is missing."""
+
+    bodies: int
+    joints: int
+    loops: int
+    moved: int
+    lacks: list[str]
+
+
+def _look(rig: bpy.types.Object) -> _Seen:
+    every = parts_by_role(rig)
+    joints = every.get("JOINT", [])
+    loops = sum(record_of(empty).joint.loop for empty in joints)
+    moved = sum(map(is_unfitted, joints))
+    return _Seen(len(every.get("BODY", ())), len(joints), loops, moved, missing(rig, every))
 
 
 class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
@@ -47,15 +67,13 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
         if shared:
             paragraph(context, layout, shared, "ERROR")
             return
-        every = parts_by_role(rig)
-        draw_missing(context, layout, every)
+        seen = ticks.held(_look, rig)
+        draw_missing(context, layout, seen.lacks)
         model = settings(rig)
         split(layout)
         layout.prop(record_of(rig), "source_name")
-        joints = every.get("JOINT", [])
-        loops = sum(record_of(empty).joint.loop for empty in joints)
-        fact(layout, "Bodies", str(len(every.get("BODY", ()))))
-        many = f"{len(joints)}, {counted(loops, 'loop')}" if loops else str(len(joints))
+        fact(layout, "Bodies", str(seen.bodies))
+        many = f"{seen.joints}, {counted(seen.loops, 'loop')}" if seen.loops else str(seen.joints)
         fact(layout, "Joints", told(many))
         row = formats.FORMATS.get(model.format)
         if row is not None:
@@ -67,7 +85,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
             layout.prop(model, "show_collision")
         overlay_button(layout)
         _assemblies(layout, model)
-        _tell_of_moved(context, layout, joints)
+        _tell_of_moved(context, layout, seen.moved)
         buttons = layout.row(align=True)
         buttons.operator("import_scene.mechanism", text="Import…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export…", icon="EXPORT")
@@ -91,9 +109,8 @@ def _assemblies(layout: bpy.types.UILayout, model: Any) -> None:
         button.path = row.path
 
 
-def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, joints: Iterable[bpy.types.Object]) -> None:
+def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, moved: int) -> None:
     """Joints that were moved by hand, and what makes the bones follow."""
-    moved = sum(map(is_unfitted, joints))
     if moved:
         box = layout.box()
         told = counted(moved, "joint was moved", "joints were moved")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 from bpy.props import BoolProperty
 
-from ..edit.missing import Parts, lost_models, missing, orphans
+from ..edit.missing import lost_models, missing, orphans
 from ..edit.rebuild import adopt, rebuild
 from ..edit.taking_back import as_before
 from ..model_parts import is_orphan_part
@@ -71,10 +73,11 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, every: Parts | None = None) -> None:
-    """What the model that is meant lacks, with the button; nothing where it is whole. ``every``: its parts by role."""
+def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, known: Sequence[str] | None = None) -> None:
+    """What the model that is meant lacks, with the button; nothing where it is whole. ``known``: what it lacks, where
+    that was worked out already."""
     rig = _meant(context)
-    lacks = missing(rig, every) if rig is not None else []
+    lacks = () if rig is None else missing(rig) if known is None else known
     gone = rig is None and bool(orphans(context.scene))
     if not (lacks or gone):
         return
