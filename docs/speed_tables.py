@@ -44,6 +44,7 @@ RATES = {
     "a pose with overlays on": "a bone posed, all overlays on",
     "a frame of keys": "a frame of keys on every bone, physics cleared",
     "a frame of keys and physics": "the same with bodies in Blender's world",
+    "redraw: all panels after a change": "the whole tab drawn after a change",
     "redraw: all panels of the tab": "the whole tab drawn again",
     "overlays, drawn again, with what draws them": "all overlays drawn again (by software, without a graphics card)",
 }

@@ -35,6 +35,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # Blender puts its threads to rest when its module is freed: 4.5, kept, waits for them for ever
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest looks which tests have the marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
