@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from . import compat
 
 #: As Blender keeps it: a property's number in place of its choice, 32-bit numbers in arrays, parts of it as groups.
 Group = dict[str, Any]
+_LARGEST = float(np.finfo(np.float32).max)
 _SIGNED = {float, list, np.float64}
 
 
@@ -57,7 +58,7 @@ def is_other_zero(value: Any, usual: Any) -> bool:
     """Whether one of two values that are equal, numbers or lists of some, has -0 where the other has 0."""
     if isinstance(value, float):
         return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
-    return repr(value) != repr(usual)
+    return array("d", value).tobytes() != array("d", usual).tobytes()
 
 
 @cache
@@ -96,7 +97,13 @@ def _numbers_within(low: float, high: float, several: bool) -> Callable[[Any], A
         value = float(value)
         return low if value < low else high if value > high else value
 
-    return (lambda values: array("f", map(one, values))) if several else one
+    def every(values: Iterable[float]) -> array[float]:
+        taken = array("f", values)
+        # what is too large for 32 bits is infinite now: mostly nothing is, and a look at the sum tells
+        return taken if unlimited and math.isfinite(sum(taken)) else array("f", map(one, values))
+
+    unlimited = low <= -_LARGEST and high >= _LARGEST
+    return every if several else one
 
 
 def _text(value: str) -> str:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
+from addon.model.rotations import affine_inverse, frame_with_z, inverse, rotation_matrix, rotation_vector
 from tests.model.test_kinematics import some_pose, turning
 
 
@@ -44,6 +44,19 @@ def test_inverses_of_many_poses() -> None:
     rng = np.random.default_rng(2)
     poses = np.array([some_pose(rng) for _ in range(20)])
     np.testing.assert_allclose(inverse(poses), np.linalg.inv(poses), atol=1e-13)
+
+
+def test_inverses_of_what_is_scaled_and_sheared() -> None:
+    random = np.random.default_rng(1)
+    poses = np.zeros((5, 4, 4))
+    poses[:, :3] = random.uniform(-1.0, 1.0, (5, 3, 4))
+    poses[:, 3, 3] = 1.0
+    np.testing.assert_allclose(affine_inverse(poses), np.linalg.inv(poses), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(affine_inverse(poses[0]), np.linalg.inv(poses[0]), rtol=1e-10, atol=1e-12)
+    assert affine_inverse(poses[:0]).shape == (0, 4, 4)
+    rigid = np.array([some_pose(random) for _ in range(5)])
+    np.testing.assert_allclose(affine_inverse(rigid), inverse(rigid), atol=1e-14)
+    assert not np.isfinite(affine_inverse(np.zeros((1, 4, 4)))).all(), "scaled to nothing"
 
 
 def test_one_rotation_is_as_it_is_among_many() -> None:

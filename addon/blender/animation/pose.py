@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.records import DOF_SIZE, Array
+from ...model.rotations import affine_inverse
 from ..access import armature_of
 from ..blocks import block_coordinates, nearest_vectors, told_vectors
 from ..channels import Channel, block_turn, servo_channels
@@ -56,7 +57,7 @@ class PoseReader:
         self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
         rest = np.array([np.array(pose.bone.matrix_local) for pose in self._rig.pose.bones]).reshape(-1, 4, 4)
         rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
-        self._from_rest = np.linalg.inv(rest[self._at]) @ rest[self._carrier]
+        self._from_rest = affine_inverse(rest[self._at]) @ rest[self._carrier]
         self.most = max(_MOST_MATRICES // max(len(bones), 1), 1)
         self._seen: list[tuple[_Numbers, _Numbers, _Numbers]] = []
 
@@ -96,18 +97,6 @@ class PoseReader:
             for number in range(poses):
                 values[number, blocks.channels] = blocks.read(local[number, blocks.rows], written[number])
         return values[:, self._wanted]
-
-
-def affine_inverse(poses: Array) -> Array:
-    """The inverses of poses (..., 4, 4) that may be scaled and sheared; of one that is scaled to nothing no numbers."""
-    x, y, z, origin = (poses[..., :3, column] for column in range(4))
-    rows = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rows /= np.einsum("...i,...i", x, rows[..., 0, :])[..., None, None]
-    out = np.zeros(poses.shape)
-    out[..., :3, :3], out[..., 3, 3] = rows, 1.0
-    out[..., :3, 3] = -np.einsum("...ij,...j", rows, origin)
-    return out
 
 
 @dataclass

@@ -10,6 +10,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import DOF_SIZE, Array, Dof
+from ...model.rotations import affine_inverse
 from ..access import armature_of, bone_record
 from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
@@ -297,4 +298,4 @@ def _rests(rig: bpy.types.Object) -> dict[str, Sequence[Sequence[float]]]:
     bones.foreach_get("length", lengths)  # type: ignore[arg-type]
     tails = matrices.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
     tails[:, :3, 3] += tails[:, :3, 1] * lengths[:, None]
-    return dict(zip(bones.keys(), np.linalg.inv(tails).transpose(0, 2, 1).tolist(), strict=True))
+    return dict(zip(bones.keys(), affine_inverse(tails).transpose(0, 2, 1).tolist(), strict=True))

@@ -11,6 +11,7 @@ from mathutils import Matrix
 
 from ...model.records import Array, Body, Shape
 from ...model.report import Report
+from ...model.rotations import affine_inverse
 from ..access import record_of, settings
 from ..build import PLANE, PROXY
 from ..build.mesh_files import MeshFiles
@@ -36,7 +37,7 @@ def take_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report
     if settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig):
         frame = solid.frame if np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6 else _without_turn(solid.frame)
         _move_origin(obj, frame)
-        place = np.linalg.inv(frame) @ solid.frame
+        place = affine_inverse(frame) @ solid.frame
         is_mesh = solid.shape.type == "mesh" and solid.volume > 0.0
         record.has_tensor = is_mesh
         if is_mesh:
@@ -60,7 +61,7 @@ def _without_turn(frame: Array) -> Array:
 
 def _move_origin(obj: bpy.types.Object, frame: Array) -> None:
     """Move a body's origin to a frame (4, 4) of its own axes; its mesh and what hangs on it stay where they stand."""
-    back = Matrix(np.linalg.inv(frame).tolist())
+    back = Matrix(affine_inverse(frame).tolist())
     cast(bpy.types.Mesh, obj.data).transform(back)
     obj.matrix_basis = obj.matrix_basis @ Matrix(frame.tolist())
     for child in obj.children:

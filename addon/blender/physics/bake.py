@@ -12,6 +12,7 @@ import numpy as np
 
 from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
 from ...model.report import Report
+from ...model.rotations import affine_inverse
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
@@ -259,14 +260,14 @@ def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
     """Channels of the bones that carry roots, by name: locations (n, 3) and quaternions (n, 4)."""
     bodies = recording.plant.bodies
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
-    to_model = np.linalg.inv(recording.unlifted()[:, -1])
+    to_model = affine_inverse(recording.unlifted()[:, -1])
     paths: dict[str, tuple[Array | None, Array]] = {}
     for bone in armature_of(rig).bones:
         if not bone_record(bone).root or bone.name not in place:
             continue
         rest, number = np.array(bone.matrix_local, dtype=np.float64), place[bone.name]
-        moved = to_model @ recording.poses[:, number] @ np.linalg.inv(design_pose(bodies[number]))
-        channels = np.linalg.inv(rest) @ moved @ rest
+        moved = to_model @ recording.poses[:, number] @ affine_inverse(design_pose(bodies[number]))
+        channels = affine_inverse(rest) @ moved @ rest
         paths[bone.name] = channels[:, :3, 3], quaternions(channels[:, :3, :3])
     return paths
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import cast
 
 import bpy
-import numpy as np
 
+from ...model.rotations import affine_inverse
 from ..access import action_record, armature_of, model_uid, record_of, settings
 from ..animation.keys import key_bone_paths
 from ..compat import use_action
@@ -32,7 +32,7 @@ def write_body_keys(rig: bpy.types.Object, recording: Recording, action: bpy.typ
     keys.use_fake_user = True
     action_record(keys).model = model_uid(rig)
     use_action(holder, keys)
-    to_model, scales = np.linalg.inv(recording.unlifted()[:, -1]), recording.scales
+    to_model, scales = affine_inverse(recording.unlifted()[:, -1]), recording.scales
     paths = {}
     for number, obj in enumerate(bodies):
         moved = to_model @ recording.poses[:, number]

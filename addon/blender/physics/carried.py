@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ...model.records import DOF_SIZE, Array
+from ...model.rotations import affine_inverse
 from ..access import record_of
 from ..model_parts import parts
 from .anchor import is_held
@@ -85,7 +86,7 @@ class Carried:
 
     def by_servos(self, plant: Plant) -> Array:
         """What the servo of each lone hinge or slide moves (n,): moments of inertia, or masses."""
-        frames = self._poses[plant.parent] @ np.linalg.inv(plant.frame_parent)
+        frames = self._poses[plant.parent] @ affine_inverse(plant.frame_parent)
         ends = zip(plant.parent, plant.child, frames, plant.turns, strict=True)
         return np.array([self._moved(int(p), int(c), f[:3, 3], f[:3, 2], bool(t)) for p, c, f, t in ends])
 

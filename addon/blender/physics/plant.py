@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...model.kinematics import joint_coordinates
 from ...model.records import Array, Joint
-from ...model.rotations import inverse
+from ...model.rotations import affine_inverse, inverse
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
 from ..joint_sides import sides_of
@@ -107,7 +107,7 @@ class Plant:
         """Distances by which the two sides of each joint have come apart, hinges and slides (n,) and then the balls;
         along a slide none counts."""
         here = poses[self.child] @ self.frame_child
-        there = poses[self.parent] @ np.linalg.inv(self.frame_parent)
+        there = poses[self.parent] @ affine_inverse(self.frame_parent)
         apart = np.einsum("nji,nj->ni", there[:, :3, :3], here[:, :3, 3] - there[:, :3, 3])
         apart[~self.turns, 2] = 0.0
         return np.concatenate([np.linalg.norm(apart, axis=1), self.balls.gaps(poses)])

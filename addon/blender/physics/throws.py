@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...model.kinematics import joint_motion
 from ...model.records import DOF_SIZE, Array
 from ...model.report import Report
-from ...model.rotations import inverse, rotation_matrix, rotation_vector
+from ...model.rotations import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ...model.spelling import plain
 from ..access import record_of, settings
 from ..glimpses import joint_of
@@ -218,7 +218,7 @@ def _carried_on(
         base[:3, 3] += known[0] * time
         way = item.on_parent @ _moved(item, poses, time, stopped) @ inverse(item.on_child)
         ends.append(base @ (way if inside else inverse(way)))
-    turned = rotation_vector(ends[1][:3, :3] @ np.linalg.inv(ends[0][:3, :3]))
+    turned = rotation_vector((ends[1] @ affine_inverse(ends[0]))[:3, :3])
     return (ends[1][:3, 3] - ends[0][:3, 3]) / (2 * _MOMENT), turned / (2 * _MOMENT)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...model.marks import Drawing, Strokes, draw_axes, draw_balls, draw_stops
 from ...model.records import Array
+from ...model.rotations import affine_inverse
 from .lettering import Lettering, is_wide
 from .pictures import pillow
 from .readings import Readings
@@ -123,7 +124,7 @@ def seen_by(
         return [], []
     camera: Any = scene.camera
     lens = camera.data
-    view = np.linalg.inv(np.array(camera.matrix_world, dtype=np.float64))
+    view = affine_inverse(np.array(camera.matrix_world, dtype=np.float64))
     local = points.astype(np.float64) @ view[:3, :3].T + view[:3, 3]
     depth = (-local[:, 2]).reshape(-1, corners)
     whole = depth.min(axis=1) > _NEAR * max(float(np.abs(depth).max()), 1e-12)

@@ -13,6 +13,7 @@ import numpy as np
 from ...model.inertia import body_inertia
 from ...model.kinematics import spanning_tree
 from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
+from ...model.rotations import affine_inverse
 from ...model.sameness import same_record
 from ..losses import Losses
 from . import keep, values
@@ -192,7 +193,7 @@ class Lowering:
     def _parent_frame(self, joint: Joint) -> Array:
         """A joint's frame on its parent, without the fixed displacement that a rigid joint has in it."""
         if joint.type == "weld" and self.own and not joint.dofs:
-            return joint.frame_parent @ np.linalg.inv(values.displaced(joint.extra.get("initial_displacement")))
+            return joint.frame_parent @ affine_inverse(values.displaced(joint.extra.get("initial_displacement")))
         return joint.frame_parent
 
     def frame_name(self, owner: str | None, pose: Array, hint: str) -> str:

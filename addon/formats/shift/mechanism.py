@@ -12,6 +12,7 @@ import numpy as np
 from ...model.kinematics import spanning_tree
 from ...model.loops import chord_errors
 from ...model.records import Array, Assembly, Body, Frame, Mechanism, Shape, Source, World
+from ...model.rotations import affine_inverse
 from ...model.shared import HERE, MIDDLE, NOTHING
 from ..jsontext import Node
 from ..mesh_files import is_network
@@ -208,7 +209,7 @@ class _Builder:
             self.result.joints.append(joint)
 
     def _root_pose(self, body: str, frame: Array, placed: Placed) -> None:
-        pose = values.displaced(placed.row["initial_displacement"]) @ np.linalg.inv(frame)
+        pose = values.displaced(placed.row["initial_displacement"]) @ affine_inverse(frame)
         next(item for item in self.result.bodies if item.id == body).pose = pose
         self.placed_roots.add(body)
 

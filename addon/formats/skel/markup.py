@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...model.records import Array
+from ...model.rotations import affine_inverse
 from ..xml import escape, escape_attribute
 from .geometry import six_of
 from .joints import coordinate_name
@@ -104,7 +105,7 @@ def body_node(body: PlannedBody, skeleton_pose: Array | None = None) -> Node:
     """A body's element with its shapes and markers. ``skeleton_pose`` is the frame that the skeleton stands in."""
     row = body.row
     if skeleton_pose is not None:
-        row = row | {"transformation": np.linalg.inv(skeleton_pose) @ row["transformation"]}
+        row = row | {"transformation": affine_inverse(skeleton_pose) @ row["transformation"]}
     node = written("body", BODY, row, always=("transformation",))
     node.children += [shape_node(tag, shape) for tag, shape in body.shapes if shape["type"] is not None]
     node.children += [written("marker", MARKER, marker) for marker in body.markers]

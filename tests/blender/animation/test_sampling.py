@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.rotations import inverse, rotation_matrix
-
 LAMP = Path(__file__).resolve().parents[3] / "sample_models/desk_lamp/desk_lamp.skel"
 FRAMES = list(range(1, 25))
 
@@ -53,17 +51,3 @@ def test_many_poses_are_read_as_one_after_the_other(blank: Any, monkeypatch: pyt
     assert np.ptp(together, axis=0).max() > 4.0 * np.pi, "it counts whole turns"
     monkeypatch.setattr("addon.blender.animation.pose._MOST_MATRICES", 7 * len(rig.pose.bones))
     assert np.abs(pose_values(rig, bpy.context.scene, channels, FRAMES) - together).max() < 1e-12, "in parts"
-
-
-def test_the_inverse_of_what_is_scaled_and_sheared() -> None:
-    from addon.blender.animation.pose import affine_inverse
-
-    random = np.random.default_rng(1)
-    poses = np.zeros((5, 4, 4))
-    poses[:, :3] = random.uniform(-1.0, 1.0, (5, 3, 4))
-    poses[:, 3, 3] = 1.0
-    assert np.abs(affine_inverse(poses) @ poses - np.eye(4)).max() < 1e-12
-    rigid = poses.copy()
-    rigid[:, :3, :3] = rotation_matrix(random.uniform(-1.0, 1.0, (5, 3)))
-    assert np.abs(affine_inverse(rigid) - inverse(rigid)).max() < 1e-14
-    assert not np.isfinite(affine_inverse(np.zeros((1, 4, 4)))).all(), "scaled to nothing"
