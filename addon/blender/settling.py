@@ -20,6 +20,7 @@ from .access import armature_settings, record_of, settings
 from .hooks import Handlers, hang, take_down
 from .model_parts import is_foreign, is_in, parts, was_numbered
 from .properties import KnuckleObject
+from .shape_children import complete_children
 
 _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
@@ -41,6 +42,7 @@ def settle(rig: bpy.types.Object) -> None:
         model.collection = next((each for each in rig.users_collection if _holds(each, rig)), model.collection)
     if record_of(rig).settled != _mark(rig):
         if rig.session_uid not in _at_home:
+            complete_children(rig, (other for other in _models() if other != rig and other.users_scene))
             _keep_names(rig)
         record_of(rig).settled = _mark(rig)
 

@@ -12,6 +12,7 @@ from ...model.records import Array
 from ..access import record_of
 from ..joint_properties import KnuckleJoint
 from ..model_parts import parts
+from ..shape_children import copy_beside
 
 
 def ids_in(rig: bpy.types.Object) -> set[str]:
@@ -30,22 +31,13 @@ def numbered(name: str, taken: Collection[str]) -> str:
 
 def copy_part(obj: bpy.types.Object, name: str, own_id: str) -> bpy.types.Object:
     """A copy of a body's object or a joint's, where that stands, in the same collections. It is nobody's twin."""
-    made = _copy_beside(obj)
+    made = copy_beside(obj)
     made.name = name
     record = record_of(made)
     record.copy_of = record.copy_of or record.source_id
     record.source_name, record.source_id, record.built_name, record.twin = name, own_id, made.name, ""
     if record.role == "JOINT":
         _without_physics(record.joint)
-    return made
-
-
-def _copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
-    """A copy of an object in the same collections; into that of the world Blender puts some itself."""
-    made = obj.copy()
-    for folder in obj.users_collection:
-        if folder.objects.get(made.name) is None:
-            folder.objects.link(made)
     return made
 
 
@@ -63,7 +55,7 @@ def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object, local: Array | No
     for child in obj.children:
         if record_of(child).role != "SHAPE":
             continue
-        part = _copy_beside(child)
+        part = copy_beside(child)
         part.parent = made
         number = record_of(child).source_id.rpartition("/")[2]
         record_of(part).source_id = f"{record_of(made).source_id}/{number}"

@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ...model.records import Body
 from ...model.report import Report
-from ..access import action_record, armature_of, model_uid, record_of, settings
+from ..access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..build.rig import remove_bones
 from ..channels import servo_channels
 from ..compat import use_action
@@ -28,7 +28,7 @@ from .copies import ids_in, numbered
 from .facing import part_those_beside
 from .missing import let_go, own_part_ids
 from .motions_along import curves_of_both, hand_over_motions, own_motions
-from .moving import belongings, hand_over, hand_over_strangers, new_folders
+from .moving import belongings, hand_over, hand_over_strangers, new_folders, part_folders
 from .refit import give_ids, keep_fitted, refit, without_physics
 from .strangers import (
     Spot,
@@ -163,6 +163,8 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
             raise ValueError(f"{scaled.name!r} is scaled as a whole: set its scale to 1 before they are merged")
     report, renamed = Report(), 0
     with without_physics(rig, report), quiet():
+        for each in (*others, rig):
+            part_folders(each)
         for other in others:
             home = home_of(other)
             if home is not None:
@@ -302,6 +304,8 @@ def _remove_model(rig: bpy.types.Object) -> None:
     top, data = model.collection, armature_of(rig)
     gone: list[bpy.types.ID] = [rig, data, top, *top.children_recursive]
     gone += [obj for obj in top.all_objects if is_own(obj, rig)]
-    if model.document is not None:
+    if model.document is not None and not any(
+        armature_settings(other).document == model.document for other in bpy.data.armatures if other != data
+    ):
         gone.append(model.document)
     bpy.data.batch_remove(list(dict.fromkeys(gone)))

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 import bpy
 from mathutils import Matrix
 
-from ..access import record_of, settings
+from ..access import armature_settings, record_of, settings
+from ..model_parts import strays
+from .needed import FOLDERS
 from .strangers import hanging_on, is_own
 
 #: The collections of a model, in the order in which Blender may delete what is in them.
@@ -25,6 +27,20 @@ def new_folders(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) 
             holder.children.link(top)
     top.objects.link(rig)
     settings(rig).collection = top
+
+
+def part_folders(rig: bpy.types.Object) -> None:
+    """Give a model that shares its collection with another, as copies made with Shift+D do, collections of its own; and
+    put into its collections what of it was moved into others."""
+    top, moved = settings(rig).collection, strays(rig)
+    sharing = (armature_settings(data) for data in bpy.data.armatures)
+    if not any(model.collection == top and model.rig not in (None, rig) for model in sharing):
+        own = moved
+    else:
+        own = [rig, *(obj for obj in top.all_objects if obj != rig and is_own(obj, rig)), *moved]
+        new_folders(rig, record_of(rig).source_name or rig.name, top)
+    for obj in own:
+        _change_folders(obj, top, settings(rig).collection)
 
 
 def belongings(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
@@ -72,7 +88,7 @@ def _change_folders(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.t
     for folder in obj.users_collection:
         if folder in every:
             folder.objects.unlink(obj)
-    for path in paths or [("Frames",)]:
+    for path in paths or [(FOLDERS.get(record_of(obj).role, "Frames"),)]:
         folder = _folder(new, path)
         if folder.objects.get(obj.name) != obj:
             folder.objects.link(obj)

@@ -160,6 +160,44 @@ def test_two_models_become_one(blank: Any, tmp_path: Path) -> None:
         assert len({body.name for body in back.bodies}) == count, "names that clashed are numbered"
 
 
+@pytest.mark.parametrize("into", ["original", "copy"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_copy_and_its_original_become_one(blank: Any, tmp_path: Path, apart: bool, into: str) -> None:
+    """A copy lies in the collections of its original, unless the user has moved it into one of its own."""
+    first = made("hexapod.jm")
+    document = settings(first).document
+    for obj in bpy.context.scene.objects:
+        obj.select_set(True)
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    second = next(obj for obj in bpy.context.selected_objects if record_of(obj).role == "MODEL")
+    assert settings(second).collection == settings(first).collection
+    if apart:
+        own = bpy.data.collections.new("mine")
+        bpy.context.scene.collection.children.link(own)
+        for obj in bpy.context.selected_objects:
+            for holder in obj.users_collection:
+                holder.objects.unlink(obj)
+            own.objects.link(obj)
+    second.location.x += 3.0
+    bpy.context.view_layer.update()
+    rig, other = (first, second) if into == "original" else (second, first)
+    bodies = [obj for obj in bpy.data.objects if record_of(obj).role == "BODY"]
+    before = {obj: np.array(obj.matrix_world) for obj in bodies}
+    pick(other, rig)
+    assert bpy.ops.knuckle.merge_models() == {"FINISHED"}
+    assert [obj for obj in bpy.data.objects if record_of(obj).role == "MODEL"] == [rig]
+    assert set(parts(rig, "BODY")) == set(bodies) and settings(rig).document == document
+    assert all(obj.users_scene for obj in bpy.data.objects if record_of(obj).model == rig)
+    bpy.context.view_layer.update()
+    for obj, pose in before.items():
+        np.testing.assert_allclose(np.array(obj.matrix_world), pose, atol=1e-4)
+    back = through_file(rig, tmp_path / "both.jm", "juice")
+    assert len(back.bodies) == len(bodies)
+    assert len({body.name for body in back.bodies}) == len(bodies), "names that clashed are numbered"
+    assert len(spanning_tree(back).roots) == 2
+
+
 def setattr_channel(rig: Any, channel: Any, value: float) -> None:
     getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] = value
     bpy.context.view_layer.update()

@@ -17,7 +17,7 @@ from addon.blender.extract import extract
 from addon.blender.model_parts import parts
 from tests.blender.emptied import empty_file
 from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, rigs
-from tests.blender.scenes import body, pick
+from tests.blender.scenes import body, found, pick
 from tests.blender.ui.small import MOTION
 
 
@@ -81,6 +81,56 @@ def test_a_copy_is_a_model_of_its_own(blank: Any, tmp_path: Path, copy: Callable
     for obj in [each for each in bpy.data.objects if record_of(each).model == first]:
         bpy.data.objects.remove(obj)
     assert len(parts(second, "BODY")) == 4
+
+
+def collision_children(rig: Any) -> list[tuple[str, Any]]:
+    """The collision shapes of a model, with the bodies that they hang on."""
+    children = [child for child in parts(rig, "SHAPE") if record_of(child).shape >= 0]
+    assert all(record_of(child.parent).model == rig for child in children)
+    places = [[round(x, 6) for row in child.matrix_local for x in row] for child in children]
+    return sorted(zip((record_of(child).source_id for child in children), places, strict=True))
+
+
+def to_file(rig: Any, path: Path) -> bytes:
+    pick(rig)
+    assert bpy.ops.export_scene.mechanism(filepath=str(path)) == {"FINISHED"}
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("copy", [shift_d, alt_d_and_single_user, copy_and_paste])
+def test_a_copy_has_the_collision_shapes_that_are_hidden(blank: Any, tmp_path: Path, copy: Callable[[], None]) -> None:
+    clean()
+    source = found("humanoid.skel")
+    bpy.ops.import_scene.mechanism(filepath=str(source))
+    (first,) = rigs()
+    gone = next(child for child in parts(first, "SHAPE") if record_of(child).shape >= 0)
+    lost = record_of(gone).source_id
+    bpy.data.objects.remove(gone)
+    rest = collision_children(first)
+    assert rest and lost not in dict(rest)
+    copy()
+    bpy.context.view_layer.update()
+    (second,) = set(rigs()) - {first}
+    assert collision_children(second) == rest, "but what was deleted stays so"
+    assert collision_children(first) == rest
+    wanted = to_file(first, tmp_path / "first.skel")
+    assert wanted != source.read_bytes()
+    assert to_file(second, tmp_path / "second.skel") == wanted
+
+
+def test_pasted_into_another_file_a_model_keeps_what_its_file_says_of_collision(blank: Any, tmp_path: Path) -> None:
+    clean()
+    source = found("humanoid.skel")
+    bpy.ops.import_scene.mechanism(filepath=str(source))
+    select_all()
+    with in_view():
+        assert bpy.ops.view3d.copybuffer() == {"FINISHED"}
+    empty_file()
+    with in_view():
+        assert bpy.ops.view3d.pastebuffer() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    (rig,) = rigs()
+    assert to_file(rig, tmp_path / "pasted.skel") == source.read_bytes()
 
 
 def test_a_linked_copy_takes_over_when_its_original_is_gone(blank: Any, tmp_path: Path) -> None:
