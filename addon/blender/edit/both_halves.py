@@ -42,13 +42,13 @@ def swap_both(empty: bpy.types.Object, mate: bpy.types.Object | None) -> Report:
     return report
 
 
-def move_both(empty: bpy.types.Object, mate: bpy.types.Object | None, place: Matrix) -> Report:
+def move_both(empty: bpy.types.Object, mate: bpy.types.Object | None, place: Matrix, keep_axes: bool = False) -> Report:
     """Put a joint elsewhere (in the world), and its twin where the mirror image of that is in the design; their bodies
-    stay where they are."""
+    stay where they are. ``keep_axes``: they turn as little."""
     if mate is None:
-        return move_joint(empty, place)
+        return move_joint(empty, place, keep_axes)
     plane = plane_of(record_of(empty).model)
     flip = flip_between(joint_frame(empty), joint_frame(mate), plane)
-    report = move_joint(empty, place)
+    report = move_joint(empty, place, keep_axes)
     report.extend(move_joint_to(mate, image_of(joint_frame(empty), plane, flip)))
     return report

@@ -8,7 +8,10 @@ from mathutils import Matrix
 
 from ..access import record_of
 from ..model_parts import parts
-from .places import to_design
+from .places import posed_in_design, to_design
+
+#: Shifts that differ by no more from none, as shares of how far away things are, are the rounding of 32-bit places.
+_SAME = 2e-6
 
 
 def chain_of(
@@ -40,11 +43,14 @@ def design_here(
     """Move the design of all that hangs together with a body so that it is designed, seen from the parent, where it
     stands now. ``by`` is the joint between the two, if there is one already; ``back`` leads in the design from where
     it moves the child to where it does not."""
-    here = Matrix(to_design(rig, parent, child.matrix_world).tolist())
+    # a joint says how far apart they are posed: a run of physics, or keys of it, may have them a little elsewhere
+    at = to_design(rig, parent, child.matrix_world) if by is None else posed_in_design(rig, parent, child)
+    here = Matrix(at.tolist())
     if back is not None:
         here = back @ here
     shift = here @ child.matrix_basis.normalized().inverted()
-    if np.abs(np.array(shift) - np.eye(4)).max() < 1e-6:
+    reach = max(1.0, here.translation.length, child.matrix_world.translation.length)
+    if np.abs(np.array(shift) - np.eye(4)).max() < _SAME * reach:
         return
     moved = chain_of(rig, child, by)
     for obj in moved:

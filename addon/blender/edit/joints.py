@@ -24,7 +24,7 @@ from ..posing import read_pose
 from ..records import flat, read_dofs, unflat, write_dofs
 from .chains import chain_of, design_here
 from .missing import let_go
-from .places import put_design, rigid, to_design
+from .places import joint_in_design, put_design, rigid
 from .refit import give_ids, refit, without_physics
 from .reversing import Counted
 from .strangers import hanging_on, in_place
@@ -126,12 +126,16 @@ def _reversed(dof: Dof) -> Dof:
     return dof
 
 
-def move_joint(empty: bpy.types.Object, place: Matrix) -> Report:
+def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) -> Report:
     """Put a joint elsewhere (in the world, the joint's frame: Z is a hinge's axis), and leave its bodies where they
-    stand, also where they are posed: what it carries is then designed as it would stand with the coordinates at 0."""
+    stand, also where they are posed: what it carries is then designed as it would stand with the coordinates at 0.
+    ``keep_axes``: only its origin goes there."""
     record = record_of(empty).joint
     carrier = record.parent if record.parent is not None or record.at_world else record.child
-    return move_joint_to(empty, to_design(record_of(empty).model, carrier, place))
+    frame = joint_in_design(record_of(empty).model, carrier, place)
+    if keep_axes:
+        frame[:3, :3] = joint_frame(empty)[:3, :3]
+    return move_joint_to(empty, frame)
 
 
 def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:

@@ -7,7 +7,8 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import Array
-from ..access import record_of
+from ..access import record_of, settings
+from ..extract.designs import on_parent
 from ..records import unflat
 
 #: Places that differ by no more than this share of their size are the same.
@@ -17,9 +18,35 @@ _SAME = 2e-6
 def to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
     """Where a place in the world is in the model's design, (4, 4), carried by a body as it stands now; None: by the
     world."""
-    if body is None:
+    return _designed(rig, body, body.matrix_world if body is not None else None, place)
+
+
+def joint_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
+    """Where the place of a joint on a body is in the model's design, (4, 4). Joints stand where the pose has them, and
+    so does the body, unless physics moves it away from there: what is put on it then is meant for it."""
+    run = settings(rig).drive != "KEYS"
+    return _designed(rig, body, None if body is None else body.matrix_world if run else as_posed(body), place)
+
+
+def posed_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, other: bpy.types.Object) -> Array:
+    """Where another body is in the model's design, (4, 4), carried by a body as both are posed; None: by the world."""
+    return _designed(rig, body, as_posed(body) if body is not None else None, as_posed(other))
+
+
+def _designed(rig: bpy.types.Object, body: bpy.types.Object | None, here: Matrix | None, place: Matrix) -> Array:
+    if body is None or here is None:
         return rigid(rig.matrix_world.inverted() @ place)
-    return rigid(body.matrix_basis.normalized() @ body.matrix_world.normalized().inverted() @ place)
+    return rigid(body.matrix_basis.normalized() @ here.normalized().inverted() @ place)
+
+
+def as_posed(body: bpy.types.Object) -> Matrix:
+    """Where the pose of its model has a body in the world, whatever physics or keys of its own do to it."""
+    on_bone = body.parent == record_of(body).model and body.parent_type == "BONE"
+    return on_parent(body, _in_world) if on_bone else body.matrix_world
+
+
+def _in_world(obj: bpy.types.Object) -> Matrix:
+    return obj.matrix_world
 
 
 def rigid(matrix: Matrix) -> Array:

@@ -137,15 +137,15 @@ def _standing(obj: bpy.types.Object) -> Matrix:
     """Where an object stands in the world, without what a simulation does to it."""
     if obj.rigid_body is None or obj.rigid_body.kinematic or obj.rigid_body.type != "ACTIVE":
         return obj.matrix_world
-    return _on_parent(obj, _standing)
+    return on_parent(obj, _standing)
 
 
 def _seen(obj: bpy.types.Object) -> Matrix:
     """Where an object is in the world, also where it is hidden and Blender does not reckon that."""
-    return _on_parent(obj, _seen) if obj.hide_viewport else obj.matrix_world
+    return on_parent(obj, _seen) if obj.hide_viewport else obj.matrix_world
 
 
-def _on_parent(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
+def on_parent(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
     """Where its local matrix has an object, on a parent whose ``place`` is told."""
     parent = obj.parent
     if parent is None:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from math import degrees
+
 import bpy
+import numpy as np
 from bpy.props import EnumProperty
 
+from ...model.rotations import rotation_vector
 from ..access import record_of
 from ..edit.both_halves import move_both, set_types, swap_both
 from ..edit.joint_places import place_for
-from ..edit.joints import delete_parts
+from ..edit.joints import delete_parts, joint_frame
 from ..edit.refit import refit
 from ..edit.symmetric import by_itself, together
 from .common import NeedsModel, Result, WithTwins, counted, model_in, tell
 from .edit_making import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 from .selection import active_joint
 from .sidebar import ModelPanel
+
+#: Places that are asked for their axes.
+_WITH_AXIS = {"FACE", "RING"}
+MOVED_AXIS_ITEMS = [
+    ("AUTO", "Automatic", "The joint keeps its own axis, but at a face or a ring: there it is square to that"),
+    *AXIS_ITEMS,
+]
+#: Degrees by which a joint that is moved may turn without a word.
+_TURNED = 0.01
 
 
 class _NeedsJoint(WithTwins, NeedsModel):
@@ -76,15 +89,18 @@ class KNUCKLE_OT_swap_joint(_NeedsJoint):
 class KNUCKLE_OT_move_joint(_NeedsJoint):
     bl_idname = "knuckle.move_joint"
     bl_label = "Move Joint"
-    bl_description = "Put the joint elsewhere and leave its bodies where they are"
+    bl_description = (
+        "Put the joint elsewhere and leave its bodies where they are. At the cursor, between bodies and at the child "
+        "it keeps its axis; a face or a ring gives it a new one"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     where: EnumProperty(name="To", description="Where the joint goes", items=WHERE_ITEMS, default="CURSOR")
     axis: EnumProperty(
         name="Axis",
         description="Which axis of the place is the joint's",
-        items=AXIS_ITEMS,
-        default="Z",
+        items=MOVED_AXIS_ITEMS,
+        default="AUTO",
     )
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
@@ -93,10 +109,15 @@ class KNUCKLE_OT_move_joint(_NeedsJoint):
         if child is None:
             raise ValueError(f"{empty.name!r} has no body")
         place = place_for(context, self.where, joint.parent if joint.child is not None else None, child)
-        report = move_both(empty, mate, place @ AXES[self.axis])
+        keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
+        before = joint_frame(empty)[:3, :3]
+        report = move_both(empty, mate, place @ AXES.get(self.axis, AXES["Z"]), keeps)
+        angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame(empty)[:3, :3] @ before.T))))
         told = f"{empty.name!r} moved"
         if mate is not None:
             told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
+        if angle > _TURNED:
+            told += f"; it turned by {angle:.3g} degrees"
         tell(self, told, report)
         return {"FINISHED"}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from addon import formats
 from addon.blender.access import record_of, settings
@@ -19,6 +21,7 @@ from addon.blender.model_parts import parts
 from addon.blender.posing import write_pose
 from addon.model.kinematics import design_openings, joint_frame_world
 from tests.blender.edit.test_twins import made, now, pick
+from tests.blender.scenes import found, the_rig
 
 
 def between(empty: Any) -> np.ndarray:
@@ -151,3 +154,42 @@ def test_a_posed_joint_is_moved_and_what_it_carries_stays(blank: Any) -> None:
     write_pose(rig, channels_of(rig, hip), np.array([0.6]))
     bpy.context.view_layer.update()
     assert np.array(child.matrix_world) == pytest.approx(wanted, abs=5e-6), "it turns about where it was put"
+
+
+def test_a_joint_keeps_its_axis_at_the_cursor_unless_another_is_asked_for(blank: Any, capfd: Any) -> None:
+    rig = made("hexapod.jm")
+    knee = knee_of(rig)
+    axes = np.array(knee.matrix_world)[:3, :3]
+    place = knee.matrix_world.translation + Vector((0.01, 0.02, 0.03))
+    cursor = bpy.context.scene.cursor
+    cursor.location, cursor.rotation_euler = place, (0.3, 0.2, 0.1)
+    pick(knee)
+    assert bpy.ops.knuckle.move_joint() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert np.array(knee.matrix_world)[:3, :3] == pytest.approx(axes, abs=1e-6)
+    assert knee.matrix_world.translation[:] == pytest.approx(place[:], abs=1e-5)
+    assert "it turned by" not in capfd.readouterr().out
+    assert bpy.ops.knuckle.move_joint(axis="Z") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert knee.matrix_world.col[2].xyz.angle(cursor.matrix.col[2].xyz) < 1e-5
+    turned = Matrix(axes.tolist()).inverted() @ cursor.matrix.to_3x3()
+    assert f"it turned by {math.degrees(turned.to_quaternion().angle):.3g} degrees" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("frame", [1, 12])
+def test_a_joint_moved_to_where_it_is_changes_nothing_also_while_bodies_have_keys(
+    blank: Any, tmp_path: Path, frame: int
+) -> None:
+    """A run of physics has bodies a little beside their bones, and so have its keys."""
+    source = found("hexapod.jm")
+    bpy.ops.import_scene.mechanism(filepath=str(source))
+    rig = the_rig()
+    rig.data.knuckle.drive = "SERVO"
+    assert bpy.ops.knuckle.bake_physics(frame_end=15, all_bodies=True) == {"FINISHED"}
+    bpy.context.scene.frame_set(frame)
+    knee = knee_of(rig)
+    bpy.context.scene.cursor.matrix = knee.matrix_world
+    pick(knee)
+    assert bpy.ops.knuckle.move_joint() == {"FINISHED"}
+    assert bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "same.jm")) == {"FINISHED"}
+    assert (tmp_path / "same.jm").read_bytes() == source.read_bytes()

@@ -185,6 +185,7 @@ WORDS: dict[str, str] = {
     "Its name, after those of the assemblies around it": "Ihr Name, nach denen der Baugruppen, in denen sie ist",
     "Duplicated: {}": "Dupliziert: {}",
     "; {} numbered": "; {} nummeriert",
+    "; it turned by {} degrees": "; es drehte sich um {} Grad",
     "{} is {}": "{} ist {}",
     "on": "ein",
     "off": "aus",
@@ -247,8 +248,11 @@ WORDS: dict[str, str] = {
         "Das Gelenk andersherum zählen lassen: was blieb, bewegt sich, und was sich bewegte, bleibt"
     ),
     "Move Joint": "Gelenk versetzen",
-    "Put the joint elsewhere and leave its bodies where they are": (
-        "Das Gelenk anderswo hinsetzen und seine Körper lassen, wo sie sind"
+    "Put the joint elsewhere and leave its bodies where they are. At the cursor, between bodies and at the child it keeps its axis; a face or a ring gives it a new one": (
+        "Das Gelenk anderswo hinsetzen und seine Körper lassen, wo sie sind. Am Cursor, zwischen Körpern und am Kind behält es seine Achse; eine Fläche oder ein Ring gibt ihm eine neue"
+    ),
+    "The joint keeps its own axis, but at a face or a ring: there it is square to that": (
+        "Das Gelenk behält seine eigene Achse, außer an einer Fläche oder einem Ring: dort steht sie senkrecht darauf"
     ),
     "Delete Parts": "Teile löschen",
     "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid. While Symmetrical Editing is on, their twins go with them": (
