@@ -25,10 +25,12 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
     except ValueError as error:  # the joint itself is of the type by now
         report.warn("twin-differs", str(error), where=mate.name)
         return report
-    take_type(mate, image)
+    told, retyping = take_type(mate, image)
     with quiet():
         mirror_values(empty, mate, plane, around.bodies)
+    report.extend(told)
     report.extend(refit(rig))
+    retyping.pose()
     return report
 
 

@@ -26,6 +26,7 @@ from .chains import chain_of, design_here
 from .missing import let_go
 from .places import joint_in_design, put_design, rigid
 from .refit import give_ids, refit, without_physics
+from .retyping import Retyping
 from .reversing import Counted
 from .strangers import hanging_on, in_place
 
@@ -66,23 +67,35 @@ def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof]
 
 def set_type(empty: bpy.types.Object, type_: str) -> Report:
     """Make a joint one of another type, about the axis that it has. What goes on in the new one as in the old keeps
-    stops, motor and springs; a joint of the type already stays as it is. ValueError for an unknown type."""
+    stops, motor and springs, and the bodies stay where they stand; a joint of the type already stays as it is.
+    ValueError for an unknown type."""
     record = record_of(empty).joint
     before = read_dofs(record)
     dofs = retyped(before, type_)
     if record.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in before]:
         return Report()
+    report, retyping = _take(empty, dofs, type_, before)
+    report.extend(refit(record_of(empty).model))
+    retyping.pose()
+    return report
+
+
+def take_type(empty: bpy.types.Object, like: Joint) -> tuple[Report, Retyping]:
+    """Give a joint the type and degrees of freedom of a record; its bodies stay where they stand. Its armature is not
+    made anew yet; when it is, what is returned is to ``pose`` it."""
+    return _take(empty, like.dofs, like.type)
+
+
+def _take(
+    empty: bpy.types.Object, dofs: Sequence[Dof], type_: str, before: Sequence[Dof] = ()
+) -> tuple[Report, Retyping]:
+    give_ids(record_of(empty).model)
+    retyping, frame = Retyping(empty, before), joint_frame(empty)
+    retyping.begin(dofs)
     with quiet():
         put_dofs(empty, dofs, before)
-        record.type = type_
-    return refit(record_of(empty).model)
-
-
-def take_type(empty: bpy.types.Object, like: Joint) -> None:
-    """Give a joint the type and degrees of freedom of a record. Its armature is not made anew yet."""
-    with quiet():
-        put_dofs(empty, like.dofs)
-        record_of(empty).joint.type = like.type
+        record_of(empty).joint.type = type_
+        return retyping.design(frame), retyping
 
 
 def see_swappable(empty: bpy.types.Object) -> None:

@@ -116,9 +116,7 @@ class KNUCKLE_OT_move_joint(_NeedsJoint):
         told = f"{empty.name!r} moved"
         if mate is not None:
             told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
-        if angle > _TURNED:
-            told += f"; it turned by {angle:.3g} degrees"
-        tell(self, told, report)
+        tell(self, told + (f"; it turned by {angle:.3g} degrees" if angle > _TURNED else ""), report)
         return {"FINISHED"}
 
 

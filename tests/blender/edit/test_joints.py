@@ -17,8 +17,11 @@ from addon.blender.animation.posed import store_pose
 from addon.blender.channels import servo_channels
 from addon.blender.compat import action_curves
 from addon.blender.edit.joints import swap_ends
+from addon.blender.edit.twins import twin_of
+from addon.blender.extract import extract
 from addon.blender.model_parts import parts
 from addon.blender.posing import write_pose
+from addon.model.joint_types import JOINT_TYPES, dofs_of_type
 from addon.model.kinematics import design_openings, joint_frame_world
 from tests.blender.edit.test_twins import made, now, pick
 from tests.blender.scenes import found, the_rig
@@ -154,6 +157,54 @@ def test_a_posed_joint_is_moved_and_what_it_carries_stays(blank: Any) -> None:
     write_pose(rig, channels_of(rig, hip), np.array([0.6]))
     bpy.context.view_layer.update()
     assert np.array(child.matrix_world) == pytest.approx(wanted, abs=5e-6), "it turns about where it was put"
+
+
+def standing(rig: Any) -> dict[str, np.ndarray]:
+    bpy.context.view_layer.update()
+    return {record_of(obj).source_name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+
+
+@pytest.mark.parametrize("posed", [None, 0.9])
+@pytest.mark.parametrize("type_", [each for each in JOINT_TYPES if each != "revolute"])
+def test_what_begins_turned_stays_where_it_stands_as_another_type(
+    blank: Any, tmp_path: Path, type_: str, posed: float | None
+) -> None:
+    """A lamp whose shoulder begins at 0.5 rad; posed otherwise, the file has it where it begins."""
+    rig = made("desk_lamp.skel")
+    shoulder = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_name == "shoulder")
+    began = standing(rig)
+    if posed is not None:
+        write_pose(rig, channels_of(rig, shoulder), np.array([posed]))
+    before = standing(rig)
+    pick(shoulder)
+    assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
+    for name, pose in standing(rig).items():
+        assert pose == pytest.approx(before[name], abs=2e-6), name
+    can_turn = {dof.kind for dof in dofs_of_type(type_)} & {"rotation", "screw", "ball", "free"}
+    creep = 0.01 * abs(posed - 0.5) if posed is not None and type_ == "screw" else 0.0  # from its start to its pose
+    wanted = began if can_turn else before
+    path = tmp_path / "lamp.skel"
+    formats.save(extract(settings(rig).collection), path, "skel")
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.import_scene.mechanism(filepath=str(path))
+    for name, pose in standing(the_rig()).items():
+        assert pose == pytest.approx(wanted[name], abs=5e-6 + creep), name
+
+
+def test_a_posed_twin_stays_where_it_stands_as_another_type(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    rig.animation_data_clear()
+    knee = knee_of(rig)
+    mate = twin_of(knee)
+    for empty, value in ((knee, 0.4), (mate, -0.3)):
+        write_pose(rig, channels_of(rig, empty), np.array([value]))
+    before = standing(rig)
+    pick(knee)
+    settings(rig).symmetric = True
+    assert bpy.ops.knuckle.set_joint_type(type="weld") == {"FINISHED"}
+    assert record_of(mate).joint.type == "weld"
+    for name, pose in standing(rig).items():
+        assert pose == pytest.approx(before[name], abs=5e-6), name
 
 
 def test_a_joint_keeps_its_axis_at_the_cursor_unless_another_is_asked_for(blank: Any, capfd: Any) -> None:
