@@ -289,13 +289,19 @@ class Hook:
             obj.matrix_parent_inverse = Matrix()
 
 
-def _rests(rig: bpy.types.Object) -> dict[str, Sequence[Sequence[float]]]:
-    """What undoes the rest frames of bones at their tails, where Blender hangs what is on a bone, by their names: as
-    columns."""
+def bone_rests(rig: bpy.types.Object) -> tuple[list[str], Array]:
+    """The names of a model's bones and what undoes their rest frames at their tails, where Blender hangs what is on a
+    bone: matrices (n, 4, 4)."""
     bones = armature_of(rig).bones
     matrices, lengths = np.empty(16 * len(bones), dtype=np.float32), np.empty(len(bones), dtype=np.float32)
     bones.foreach_get("matrix_local", matrices)  # type: ignore[arg-type]
     bones.foreach_get("length", lengths)  # type: ignore[arg-type]
     tails = matrices.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
     tails[:, :3, 3] += tails[:, :3, 1] * lengths[:, None]
-    return dict(zip(bones.keys(), affine_inverse(tails).transpose(0, 2, 1).tolist(), strict=True))
+    return bones.keys(), affine_inverse(tails)
+
+
+def _rests(rig: bpy.types.Object) -> dict[str, Sequence[Sequence[float]]]:
+    """The same by the bones' names, as columns."""
+    names, rests = bone_rests(rig)
+    return dict(zip(names, rests.transpose(0, 2, 1).tolist(), strict=True))

@@ -18,6 +18,7 @@ from ..extract import extract
 from ..extract.attachments import FRAME_KEPT
 from ..extract.designs import Designs
 from ..model_parts import file_name, parts, strays
+from .edited_bones import applied_joints, edited_bones
 from .fitting import loose_shapes, lost_joints, misfit
 from .missing import is_armature_gone, lacks_of, scene_of, why_unmoved
 from .overlapping import overlapping
@@ -137,13 +138,27 @@ def _strays(rig: bpy.types.Object) -> Iterator[Finding]:
 
 
 def _moved(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Joints that were moved by hand: their bones turn where they were."""
-    moved = moved_joints(rig)
+    """Joints that were moved by hand: their bones turn where they were. And bones that were."""
+    applied, edited = applied_joints(rig), edited_bones(rig)
+    gone = {obj for found in edited.values() for obj in found}
+    moved = [] if applied else [empty for empty in moved_joints(rig) if empty not in gone]
+    if applied:
+        told = (
+            "A pose was applied as the rest: files get it as the design, and starts and stops still count from the "
+            "rest of before"
+        )
+        yield Finding("rest-applied", "warning", told, "model", fix="Put the bones back")
     if moved:
         names = name_list(map(file_name, moved), _MOST_NAMES)
-        told = f"Moved since their bones were made, and posed where they were: {names}"
+        told = f"Moved by hand, while their bones still turn where they were: {names}"
         ids = tuple(record_of(empty).source_id for empty in moved)
         yield Finding("joint-moved", "warning", told, "joint", ids, "Update the armature")
+    if edited:
+        told = (
+            f"Edited by hand: bone {name_list(edited, _MOST_NAMES)}. Servos turn about where bones are now, and files "
+            "get bodies as they stand, with the axes of before"
+        )
+        yield Finding("bones-edited", "warning", told, "model", fix="Put the bones back")
 
 
 def _edited(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:

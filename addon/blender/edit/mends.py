@@ -16,6 +16,7 @@ from ..listeners import quiet
 from ..model_parts import file_name, parts
 from ..records import read_shape
 from .authoring import DENSITY
+from .edited_bones import put_bones_back
 from .fitting import hang_shapes, lost_joints, take_back
 from .frames import used_frames_again
 from .joints import delete_parts
@@ -70,6 +71,11 @@ def _begin_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
             high = dof.upper if dof.use_upper else np.inf
             dof.position = float(np.clip(dof.position, low, high))
     return "It begins at its stop"
+
+
+def _bones_back(rig: bpy.types.Object, _finding: Finding) -> str:
+    put_bones_back(rig)
+    return "The bones are where they were made"
 
 
 def _delete(rig: bpy.types.Object, finding: Finding) -> str:
@@ -172,6 +178,8 @@ _MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "bones-gone": _refit,
     "bones-left": _refit,
     "joint-moved": _refit,
+    "bones-edited": _bones_back,
+    "rest-applied": _bones_back,
     "off-bone": _hang,
     "mesh-edited": _take_mesh,
     "shape-loose": _hang_shapes,

@@ -48,7 +48,6 @@ from ..model_parts import joint_bones, own_bones, parts, root_bones
 from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics
 from ..posing import pose_of, write_pose
-from ..properties import KnuckleObject
 from ..records import flat, kinds_of
 from ..workshop import shown
 from .strangers import in_place, strangers_on
@@ -97,15 +96,17 @@ def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 def is_unfitted(empty: bpy.types.Object) -> bool:
     """Whether a joint's empty was moved since its bones were made for it. Asked of all after every change."""
-    return flat(empty.matrix_basis) != _fitted(record_of(empty))
+    return flat(empty.matrix_basis) != fitted_at(empty)
 
 
 def keep_fitted(empty: bpy.types.Object) -> None:
     """Before a joint's place as built is another: where its bones were made for it is still the old one."""
-    record_of(empty).fitted = _fitted(record_of(empty))
+    record_of(empty).fitted = fitted_at(empty)
 
 
-def _fitted(record: KnuckleObject) -> list[float]:
+def fitted_at(empty: bpy.types.Object) -> list[float]:
+    """Where a joint's empty was when its bones were made for it: the 16 numbers of its local matrix."""
+    record = record_of(empty)
     fitted = list(record.fitted[:])
     return fitted if fitted[-1] else list(record.built[:])  # the last of a matrix is 1: it was made where it was built
 

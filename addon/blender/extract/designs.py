@@ -73,6 +73,12 @@ class Designs:
             design = pose.bone.matrix_local @ pose.matrix.inverted_safe() @ design
         return _as_built(obj, design)
 
+    def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
+        """How far the bone that a part hangs on has taken it along since it was hung there, in the model's frame; None
+        where it did not, and where it hangs elsewhere."""
+        hung = self._hung(obj)
+        return None if hung is None or _is_one(hung, obj) else hung
+
     def on(self, obj: bpy.types.Object, holder: bpy.types.Object | None) -> Matrix:
         """The pose of a frame, light or collision shape on the object that it was made a child of."""
         basis = obj.matrix_basis

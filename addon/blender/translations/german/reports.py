@@ -73,7 +73,15 @@ WORDS: dict[str, str] = {
     "Take the bones away": "Die Knochen wegnehmen",
     "Collision shape {} does not hang on its body {}: physics does not have it": "Die Kollisionsform {} hängt nicht an ihrem Körper {}: In der Physik fehlt sie",
     "Hang it on its body again": "Wieder an ihren Körper hängen",
-    "Moved since their bones were made, and posed where they were: {}": "Bewegt, seit ihre Knochen gemacht wurden, und gestellt, wo sie waren: {}",
+    "Moved by hand, while their bones still turn where they were: {}": "Von Hand bewegt, während ihre Knochen noch dort drehen, wo sie waren: {}",
+    "A pose was applied as the rest: files get it as the design, and starts and stops still count from the rest of before": (
+        "Eine Pose wurde als Ruhe angewandt: Dateien bekommen sie als Entwurf, und Anfänge und Anschläge zählen noch von der Ruhe davor"
+    ),
+    "Edited by hand: bone {}. Servos turn about where bones are now, and files get bodies as they stand, with the axes of before": (
+        "Von Hand bearbeitet: Knochen {}. Servos drehen, wo die Knochen jetzt sind, und Dateien bekommen die Körper, wie sie stehen, mit den Achsen von vorher"
+    ),
+    "Put the bones back": "Die Knochen zurücksetzen",
+    "The bones are where they were made": "Die Knochen sind, wo sie gemacht wurden",
     "Update the armature": "Das Skelett auf den Stand bringen",
     "Take the mesh as its shape": "Das Mesh als seine Form nehmen",
     "Take the mesh of its shape back": "Das Mesh seiner Form zurückholen",

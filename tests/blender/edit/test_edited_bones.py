@@ -1,0 +1,119 @@
+"""Bones that users edit, or whose pose they apply as the rest: it is told, by the check and by the export, and a click
+takes it back to the last byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon.blender.access import record_of, settings
+from addon.blender.edit.edited_bones import edited_bones
+from addon.blender.model_parts import parts
+from tests.blender.scenes import found, pick, the_rig
+
+
+def brought(name: str) -> tuple[Any, Path]:
+    source = found(name)
+    assert bpy.ops.import_scene.mechanism(filepath=str(source), gait=False) == {"FINISHED"}
+    return the_rig(), source
+
+
+def codes(rig: Any) -> list[str]:
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    return [row.code for row in settings(rig).findings]
+
+
+def told_at_export(path: Path, capfd: Any) -> str:
+    capfd.readouterr()
+    assert bpy.ops.export_scene.mechanism(filepath=str(path)) == {"FINISHED"}
+    return str(capfd.readouterr().out)
+
+
+def in_edit_mode(change: Callable[[Any], None]) -> Callable[[Any], None]:
+    def edit(rig: Any) -> None:
+        pick(rig)
+        bpy.ops.object.mode_set(mode="EDIT")
+        change(rig.data.edit_bones["shoulder"])
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+    return edit
+
+
+def _roll(bone: Any) -> None:
+    bone.roll += 1.0
+
+
+def _tail(bone: Any) -> None:
+    bone.tail.x += 0.2
+    bone.tail.y += 0.1
+
+
+def pose_as_rest(rig: Any) -> None:
+    pick(rig)
+    bone = next(pose for pose in rig.pose.bones if pose.bone.parent is not None)
+    bone.rotation_euler.z += 0.5
+    bpy.context.view_layer.update()
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.pose.armature_apply(selected=False) == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+
+
+@pytest.mark.parametrize(
+    ("name", "harm", "code"),
+    [
+        ("desk_lamp.skel", in_edit_mode(_roll), "bones-edited"),
+        ("desk_lamp.skel", in_edit_mode(_tail), "bones-edited"),
+        ("desk_lamp.skel", pose_as_rest, "rest-applied"),
+        ("hexapod.jm", pose_as_rest, "rest-applied"),
+        ("pumpjack.json", pose_as_rest, "rest-applied"),
+        ("humanoid.skel", pose_as_rest, "rest-applied"),
+    ],
+)
+def test_edited_bones_are_told_and_put_back(
+    blank: Any, tmp_path: Path, capfd: Any, name: str, harm: Callable[[Any], None], code: str
+) -> None:
+    rig, source = brought(name)
+    assert not {"bones-edited", "rest-applied"} & set(codes(rig))
+    harm(rig)
+    found_now = codes(rig)
+    assert code in found_now and "joint-moved" not in found_now
+    message = settings(rig).findings[found_now.index(code)].message
+    assert f"Warning: {message}" in told_at_export(tmp_path / f"bent{source.suffix}", capfd)
+    assert bpy.ops.knuckle.fix_finding(index=codes(rig).index(code)) == {"FINISHED"}
+    assert code not in codes(rig)
+    told_at_export(tmp_path / f"again{source.suffix}", capfd)
+    assert (tmp_path / f"again{source.suffix}").read_bytes() == source.read_bytes()
+
+
+def test_a_place_that_is_applied_edits_no_bone(blank: Any) -> None:
+    rig, _source = brought("desk_lamp.skel")
+    rig.location, rig.rotation_euler = (0.3, -0.2, 0.5), (0.1, 0.2, 0.3)
+    pick(rig)
+    assert bpy.ops.object.transform_apply(location=True, rotation=True, scale=False) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert not {"bones-edited", "rest-applied"} & set(codes(rig))
+
+
+@pytest.mark.parametrize("name", ["hexapod.jm", "pumpjack.json", "sensor_leg.xml", "humanoid.skel", "rover.jm"])
+def test_bones_that_nobody_edited_are_not_told(blank: Any, name: str) -> None:
+    """Also after edits of ours, posed, far from the origin, and when a body was moved by hand."""
+    rig, _source = brought(name)
+    rig.location = (40.0, -30.0, 5.0)
+    bone = next(pose for pose in rig.pose.bones if pose.bone.parent is not None)
+    bone.rotation_euler.z += 0.3
+    bpy.context.view_layer.update()
+    assert edited_bones(rig) == {}
+    body = next(obj for obj in parts(rig, "BODY") if obj.parent_bone == bone.name)
+    body.location.x += 0.1
+    joint = next(obj for obj in parts(rig, "JOINT") if record_of(obj).joint.child == body)
+    bpy.context.scene.cursor.location = np.array(joint.matrix_world.translation) + 0.05
+    pick(joint)
+    assert bpy.ops.knuckle.move_joint() == {"FINISHED"}
+    assert edited_bones(rig) == {}
+    assert not {"bones-edited", "rest-applied"} & set(codes(rig))
