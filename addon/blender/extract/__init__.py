@@ -28,7 +28,7 @@ from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
 from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
-from ..physics.flywheel import is_typed
+from ..physics.flywheel import is_typed, shown_mass
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
@@ -296,6 +296,14 @@ class _Reading:
     def _weigh(self, obj: bpy.types.Object, body: Body) -> None:
         """Take over an edited mass; the moments that the file states go with it."""
         before, body.mass = body.mass, _edited_mass(obj, body.mass)
+        shown = shown_mass(obj)
+        if shown is not None and is_typed(obj) and body.mass == plain(obj.rigid_body.mass):
+            self.report.warn(
+                "mass-typed",
+                f"It weighs {body.mass:.4g} now, as typed into Blender's Physics tab; there {shown:.4g} stood for "
+                f"{before:.4g}, since its flywheel has the rest. What is typed there is the whole",
+                where=file_name(obj),
+            )
         if body.mass != before and body.inertia is not None and before > 0.0:
             body.inertia = body.inertia * (body.mass / before)
             self.report.info("inertia-scaled", "Its moments of inertia go with its mass", where=file_name(obj))

@@ -100,6 +100,11 @@ def whole_mass(obj: bpy.types.Object, own: float) -> float:
     return own / (1.0 - _share(obj))
 
 
+def shown_mass(obj: bpy.types.Object) -> float | None:
+    """What Blender shows of a body's mass where its flywheel has the rest; None where it shows all of it."""
+    return expected_mass(obj) if obj.rigid_body is not None and _share(obj) else None
+
+
 def _share(obj: bpy.types.Object) -> float:
     record = record_of(obj)
     return record.flywheel_share if record.flywheel is not None and record.flywheel.rigid_body is not None else 0.0

@@ -18,7 +18,7 @@ from ..edit.symmetric import by_itself, together
 from .common import NeedsModel, Result, WithTwins, counted, model_in, tell
 from .edit_making import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 from .selection import active_joint
-from .sidebar import ModelPanel
+from .sidebar import ModelPanel, split
 
 #: Places that are asked for their axes.
 _WITH_AXIS = {"FACE", "RING"}
@@ -167,11 +167,13 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
+        rig, active = model_in(context), context.view_layer.objects.active
+        if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
+            split(layout.column()).prop(record_of(active), "mass")
         column = layout.column(align=True)
         column.operator("knuckle.make_body", icon="MESH_CUBE")
         column.operator("knuckle.add_joint", icon="EMPTY_ARROWS")
-        column = layout.column(align=True)
-        rig = model_in(context)  # menus ask no poll, and would open where nothing in them can run
+        column = layout.column(align=True)  # menus ask no poll, and would open where nothing in them can run
         column.enabled = rig is not None and active_joint(context, rig) is not None
         column.operator_menu_enum("knuckle.set_joint_type", "type", text="Joint Type", icon="CON_ROTLIKE")
         column.operator_menu_enum("knuckle.move_joint", "where", text="Move Joint", icon="OBJECT_ORIGIN")

@@ -36,8 +36,12 @@ def test_a_mass_typed_on_a_body_with_a_flywheel_is_the_whole_mass(blank: Any, tm
     rig = put_world(flying(2.0), "KEYS", 1)
     link = objects_of(rig, "BODY")["link 0"]
     assert link.rigid_body.mass < weight_of(link) == pytest.approx(2.0), "it is split"
+    shown = link.rigid_body.mass
+    assert "mass-typed" not in {entry.code for entry in extract(rig.data.knuckle.collection).report.entries}
     link.rigid_body.mass = 9.0
     extracted = extract(rig.data.knuckle.collection)
+    (entry,) = [entry for entry in extracted.report.entries if entry.code == "mass-typed"]
+    assert entry.severity == "warning" and f"there {shown:.4g} stood for 2," in entry.message
     assert {body.id: body.mass for body in extracted.bodies}["link 0"] == 9.0
     formats.save(extracted, tmp_path / "typed.skel")
     assert [body.mass for body in formats.load(tmp_path / "typed.skel").bodies][:2] == [9.0, 2.0]

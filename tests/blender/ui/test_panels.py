@@ -181,6 +181,15 @@ def test_menus_that_nothing_can_run_in_are_greyed_out(rig: Any) -> None:
     assert [name for kind, name in draw_all()["Parts"] if kind == "disabled"] == []
 
 
+def test_the_mass_of_a_body_is_among_its_parts(rig: Any) -> None:
+    import bpy
+
+    bpy.context.view_layer.objects.active = bpy.data.objects["Left Flap"]
+    assert ("prop", "mass") in draw_all()["Parts"]
+    bpy.context.view_layer.objects.active = rig
+    assert ("prop", "mass") not in draw_all()["Parts"]
+
+
 def test_after_a_bake_the_panel_tells_the_truth_about_the_run(rig: Any) -> None:
     import bpy
 

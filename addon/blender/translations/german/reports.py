@@ -80,6 +80,9 @@ WORDS: dict[str, str] = {
     "Edited by hand: bone {}. Servos turn about where bones are now, and files get bodies as they stand, with the axes of before": (
         "Von Hand bearbeitet: Knochen {}. Servos drehen, wo die Knochen jetzt sind, und Dateien bekommen die Körper, wie sie stehen, mit den Achsen von vorher"
     ),
+    "It weighs {} now, as typed into Blender's Physics tab; there {} stood for {}, since its flywheel has the rest. What is typed there is the whole": (
+        "Es wiegt jetzt {}, wie in Blenders Reiter Physik eingegeben; dort stand {} für {}, weil sein Schwungrad den Rest hat. Was man dort eingibt, ist das Ganze"
+    ),
     "Put the bones back": "Die Knochen zurücksetzen",
     "The bones are where they were made": "Die Knochen sind, wo sie gemacht wurden",
     "Update the armature": "Das Skelett auf den Stand bringen",
