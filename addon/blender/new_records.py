@@ -56,7 +56,7 @@ def new_group(kind: Any, values: Mapping[str, Any]) -> Group:
 
 def is_other_zero(value: Any, usual: Any) -> bool:
     """Whether one of two values that are equal, numbers or lists of some, has -0 where the other has 0."""
-    if isinstance(value, float):
+    if isinstance(value, float | int):
         return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
     return array("d", value).tobytes() != array("d", usual).tobytes()
 

@@ -117,3 +117,7 @@ def test_what_is_as_usual_takes_no_room(blank) -> None:
     usual = {"role": "NONE", "mass": 0.0, "source_name": "", "model": None, "active": True}
     assert new_group(KnuckleObject, usual) == {}
     assert math.copysign(1.0, new_group(KnuckleObject, {"mass": -0.0})["mass"]) == -1.0
+    assert new_group(KnuckleObject, {"mass": 0, "com": [0, 0.0, 0]}) == {}, "whole numbers too"
+    assert list(new_group(KnuckleObject, {"com": [1e300, -math.inf, 0.5]})["com"]) == [
+        pytest.approx(3.4028235e38), pytest.approx(-3.4028235e38), 0.5,
+    ]  # fmt: skip
