@@ -12,6 +12,7 @@ from ...model.records import Array, MotionUnit, Trajectory
 from ...model.report import Report
 from ..access import action_record, record_of
 from ..channels import Channel
+from ..model_parts import was_numbered
 from .clock import Clock
 from .origins import Origin
 from .units import Units
@@ -135,10 +136,12 @@ def some(names: list[str]) -> str:
 
 
 def name_of(rig: bpy.types.Object, action: bpy.types.Action | None) -> tuple[str, dict[str, str]]:
-    """What a motion is called, and its attributes: as its file has it, unless its Action was renamed."""
+    """What a motion is called, and its attributes: as its file has it, unless its Action was renamed. The number that
+    Blender puts behind a copy's name renames nothing."""
     if action is None:
         return record_of(rig).source_name or rig.name, {}
     record = action_record(action)
     attributes = {row.name: row.value for row in record.attributes}
-    named = record.kind == "MOTION" and record.title == action.name
+    own = record.title == action.name or was_numbered(action.name, record.title)
+    named = record.kind == "MOTION" and own
     return record.motion if named else action.name, attributes

@@ -105,7 +105,11 @@ class Lowering:
         else:
             row = self._body_row(body, name)
         if "shapes" in (row[MARK] or ()):
-            self.losses.add("kept-aside", "shapes that are not a plain mesh file are kept aside", body.name)
+            self.losses.add(
+                "kept-aside",
+                "shapes that are not a plain mesh file are kept aside, and Shift does not show them",
+                body.name,
+            )
         self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
 
     def _body_row(self, body: Body, name: str) -> Row:

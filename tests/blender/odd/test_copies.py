@@ -133,6 +133,25 @@ def test_pasted_into_another_file_a_model_keeps_what_its_file_says_of_collision(
     assert to_file(rig, tmp_path / "pasted.skel") == source.read_bytes()
 
 
+def test_the_motion_of_a_copy_goes_out_under_the_name_that_its_file_has(blank: Any, tmp_path: Path) -> None:
+    clean()
+    first = bring(tmp_path)
+    motion = tmp_path / "nod.xmdi"
+    motion.write_text(MOTION.replace("Left Joint", "Left Hip"))
+    pick(first)
+    assert bpy.ops.import_anim.servo_motion(filepath=str(motion)) == {"FINISHED"}
+    shift_d()
+    bpy.context.view_layer.update()
+    (second,) = set(rigs()) - {first}
+    assert second.animation_data.action.name == "nod.001"
+    texts = []
+    for rig in (first, second):
+        pick(rig)
+        assert bpy.ops.export_anim.servo_motion(filepath=str(tmp_path / "out.xmdi")) == {"FINISHED"}
+        texts.append((tmp_path / "out.xmdi").read_text())
+    assert texts[0] == texts[1] and 'name="nod"' in texts[0]
+
+
 def test_a_linked_copy_takes_over_when_its_original_is_gone(blank: Any, tmp_path: Path) -> None:
     clean()
     first = bring(tmp_path)
