@@ -28,12 +28,12 @@ from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import painted
 from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
-from ..physics.flywheel import is_typed, shown_mass
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
+from .masses import weigh
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, Judged, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
@@ -239,7 +239,7 @@ class _Reading:
                 f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",
                 where=own,
             )
-        self._weigh(obj, body)
+        weigh(obj, body, self.report)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
         body.active = record.active if self.switched else body.active
@@ -292,21 +292,6 @@ class _Reading:
         color = painted(obj)
         if color is not None and any(shape.color != color for shape in seen):
             body.shapes = [replace(shape, color=color) if shape.visual else shape for shape in body.shapes]
-
-    def _weigh(self, obj: bpy.types.Object, body: Body) -> None:
-        """Take over an edited mass; the moments that the file states go with it."""
-        before, body.mass = body.mass, _edited_mass(obj, body.mass)
-        shown = shown_mass(obj)
-        if shown is not None and is_typed(obj) and body.mass == plain(obj.rigid_body.mass):
-            self.report.warn(
-                "mass-typed",
-                f"It weighs {body.mass:.4g} now, as typed into Blender's Physics tab; there {shown:.4g} stood for "
-                f"{before:.4g}, since its flywheel has the rest. What is typed there is the whole",
-                where=file_name(obj),
-            )
-        if body.mass != before and body.inertia is not None and before > 0.0:
-            body.inertia = body.inertia * (body.mass / before)
-            self.report.info("inertia-scaled", "Its moments of inertia go with its mass", where=file_name(obj))
 
     def _tell_of_uneven(self, obj: bpy.types.Object, body: Body, scale: Array) -> None:
         if any(is_uneven(shape, scale) for shape in body.shapes):
@@ -371,15 +356,6 @@ def _edit_dof(mine: Dof, now: Dof) -> None:
 
 def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
     return len(now) == len(before) and all(same(x, y) for x, y in zip(now, before, strict=True))
-
-
-def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
-    """The mass, unless it was edited in our record or on the rigid body itself."""
-    if not same(record_of(obj).mass, mass):
-        return plain(record_of(obj).mass)
-    if obj.rigid_body is not None and is_typed(obj):
-        return plain(obj.rigid_body.mass)
-    return mass
 
 
 def _twin(now: str, before: str | None, copied: bool) -> str | None:

@@ -90,7 +90,7 @@ def joint_row(
     if near is None or near_frame is None:
         row |= _place(frame, _faithful_angles(frame, joint.type), None)
     elif not geometry.same_pose(frame, near_frame):
-        row |= _place(frame, geometry.angles_of(frame, _angles(near)), near)
+        row |= _place(frame, _faithful_angles(frame, joint.type, _angles(near)), near)
     sense = sense_of(row, joint.type)
     if joint.dofs:
         dof = joint.dofs[0]
@@ -159,15 +159,19 @@ def _place(pose: Array, angles: geometry.Angles, near: Row | None) -> Row:
     return row
 
 
-def _faithful_angles(frame: Array, kind: str) -> geometry.Angles:
-    """Angles for a new joint: its own where Juice simulates the axis that it draws, otherwise with the frame spun
-    about its axis, which changes nothing of the joint."""
-    angles = geometry.angles_of(frame)
-    if kind == "ball":
-        return angles
-    if geometry.senses(np.array([angles]), kind)[1][0]:  # type: ignore[arg-type]
+def _faithful_angles(frame: Array, kind: str, near: geometry.Angles | None = None) -> geometry.Angles:
+    """Angles for a joint that is new, or was turned: its own where Juice simulates the axis that it draws, otherwise
+    with the frame spun about its axis, which changes nothing of the joint. One that Juice simulated otherwise all
+    along, at the angles ``near``, stays so."""
+    angles = geometry.angles_of(frame, near or (0.0, 0.0, 0.0))
+    if kind == "ball" or _is_faithful(angles, kind) or (near is not None and not _is_faithful(near, kind)):
         return angles
     return geometry.hinge_angles(frame[:3, 2]) if kind == "revolute" else geometry.slider_angles(frame[:3, 2])
+
+
+def _is_faithful(angles: geometry.Angles, kind: str) -> bool:
+    """Whether Juice simulates a hinge or slider at angles about the line that it draws."""
+    return bool(geometry.senses(np.array([angles]), kind)[1][0])  # type: ignore[arg-type]
 
 
 def _shape_values(shape: Shape | None, row: Row) -> Row:
