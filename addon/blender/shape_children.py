@@ -25,10 +25,12 @@ def copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
 
 def complete_children(rig: bpy.types.Object, others: Iterable[bpy.types.Object]) -> None:
     """Give the bodies of a model that is a copy the collision children that it came without, from that of the
-    ``others`` of which it is one. Where there is none, in another file, the bodies remember that nobody deleted any."""
+    ``others`` of which it is one. Where there is none, in another file, and none came at all, the bodies remember that
+    nobody deleted any."""
     lacking = _without_children(rig)
     if not lacking:
         return
+    some_came = any(record_of(child).shape >= 0 for child in parts(rig, "SHAPE"))
     known: dict[str, tuple[bpy.types.Object, Children]] = {}
     for other in others:
         if settings(other).path == settings(rig).path and settings(other).format == settings(rig).format:
@@ -38,7 +40,7 @@ def complete_children(rig: bpy.types.Object, others: Iterable[bpy.types.Object])
         record = record_of(obj)
         original, children = known.get(record.source_id, (None, {}))
         if original is None or len(record_of(original).shapes) != len(record.shapes):
-            record.without_children = True
+            record.without_children = not some_came
             continue
         for number in numbers & children.keys():  # what is not there was deleted from the original too
             made = copy_beside(children[number])

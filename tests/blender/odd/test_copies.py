@@ -133,6 +133,25 @@ def test_pasted_into_another_file_a_model_keeps_what_its_file_says_of_collision(
     assert to_file(rig, tmp_path / "pasted.skel") == source.read_bytes()
 
 
+def test_appended_to_another_file_a_model_lacks_what_was_deleted_of_it(blank: Any, tmp_path: Path) -> None:
+    clean()
+    bpy.ops.import_scene.mechanism(filepath=str(found("humanoid.skel")))
+    (rig,) = rigs()
+    children = [child for child in parts(rig, "SHAPE") if record_of(child).shape >= 0]
+    bpy.data.batch_remove([child for child in children if child.parent == children[0].parent])
+    wanted = to_file(rig, tmp_path / "less.skel")
+    name = settings(rig).collection.name
+    saved = tmp_path / "less.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(saved))
+    empty_file()
+    with bpy.data.libraries.load(str(saved)) as (_there, here):
+        here.collections = [name]
+    bpy.context.scene.collection.children.link(here.collections[0])
+    bpy.context.view_layer.update()
+    (rig,) = rigs()
+    assert to_file(rig, tmp_path / "appended.skel") == wanted
+
+
 def test_the_motion_of_a_copy_goes_out_under_the_name_that_its_file_has(blank: Any, tmp_path: Path) -> None:
     clean()
     first = bring(tmp_path)
