@@ -150,7 +150,7 @@ def _moved(rig: bpy.types.Object) -> Iterator[Finding]:
         yield Finding("rest-applied", "warning", told, "model", fix="Put the bones back")
     if moved:
         names = name_list(map(file_name, moved), _MOST_NAMES)
-        told = f"Moved by hand, while their bones still turn where they were: {names}"
+        told = f"Moved, by hand or by an applied place, since their bones were made for them: {names}"
         ids = tuple(record_of(empty).source_id for empty in moved)
         yield Finding("joint-moved", "warning", told, "joint", ids, "Update the armature")
     if edited:

@@ -73,7 +73,7 @@ WORDS: dict[str, str] = {
     "Take the bones away": "Die Knochen wegnehmen",
     "Collision shape {} does not hang on its body {}: physics does not have it": "Die Kollisionsform {} hängt nicht an ihrem Körper {}: In der Physik fehlt sie",
     "Hang it on its body again": "Wieder an ihren Körper hängen",
-    "Moved by hand, while their bones still turn where they were: {}": "Von Hand bewegt, während ihre Knochen noch dort drehen, wo sie waren: {}",
+    "Moved, by hand or by an applied place, since their bones were made for them: {}": "Bewegt, von Hand oder durch einen angewandten Ort, seit ihre Knochen für sie gemacht wurden: {}",
     "A pose was applied as the rest: files get it as the design, and starts and stops still count from the rest of before": (
         "Eine Pose wurde als Ruhe angewandt: Dateien bekommen sie als Entwurf, und Anfänge und Anschläge zählen noch von der Ruhe davor"
     ),
