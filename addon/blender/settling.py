@@ -42,7 +42,7 @@ def settle(rig: bpy.types.Object) -> None:
         model.collection = next((each for each in rig.users_collection if _holds(each, rig)), model.collection)
     if record_of(rig).settled != _mark(rig):
         if rig.session_uid not in _at_home:
-            complete_children(rig, (other for other in _models() if other != rig and other.users_scene))
+            complete_children(rig, _original(rig))
             _keep_names(rig)
         record_of(rig).settled = _mark(rig)
 
@@ -53,6 +53,14 @@ _SESSION = f"{os.getpid()}:"
 
 def _mark(rig: bpy.types.Object) -> str:
     return f"{_SESSION}{rig.session_uid}"
+
+
+def _original(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """The model that one which came is a copy of: that whose mark it has, or in whose collection it lies."""
+    others = [other for other in _models() if other != rig and other.users_scene]
+    marked = (other for other in others if _mark(other) == record_of(rig).settled)
+    beside = (other for other in others if settings(other).collection == settings(rig).collection is not None)
+    return next(marked, None) or next(beside, None)
 
 
 def _own(rig: bpy.types.Object) -> None:

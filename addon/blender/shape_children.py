@@ -3,11 +3,9 @@ selected, and selects nothing that is hidden."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import bpy
 
-from .access import record_of, settings
+from .access import record_of
 from .model_parts import parts
 
 #: Children by the number of the shape that they stand for.
@@ -23,19 +21,18 @@ def copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
     return made
 
 
-def complete_children(rig: bpy.types.Object, others: Iterable[bpy.types.Object]) -> None:
-    """Give the bodies of a model that is a copy the collision children that it came without, from that of the
-    ``others`` of which it is one. Where there is none, in another file, and none came at all, the bodies remember that
-    nobody deleted any."""
+def complete_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> None:
+    """Give the bodies of a model that is a copy the collision children that it came without, from the ``first`` that it
+    was copied from. Where that is in another file, and none came at all, the bodies remember that nobody deleted
+    any."""
     lacking = _without_children(rig)
     if not lacking:
         return
     some_came = any(record_of(child).shape >= 0 for child in parts(rig, "SHAPE"))
     known: dict[str, tuple[bpy.types.Object, Children]] = {}
-    for other in others:
-        if settings(other).path == settings(rig).path and settings(other).format == settings(rig).format:
-            hung = _children(other)
-            known |= {record_of(obj).source_id: (obj, hung.get(obj, {})) for obj in parts(other, "BODY")}
+    if first is not None:
+        hung = _children(first)
+        known = {record_of(obj).source_id: (obj, hung.get(obj, {})) for obj in parts(first, "BODY")}
     for obj, numbers in lacking.items():
         record = record_of(obj)
         original, children = known.get(record.source_id, (None, {}))

@@ -118,6 +118,25 @@ def test_a_copy_has_the_collision_shapes_that_are_hidden(blank: Any, tmp_path: P
     assert to_file(second, tmp_path / "second.skel") == wanted
 
 
+def test_of_two_models_of_one_file_a_copy_has_the_shapes_of_its_own_original(blank: Any, tmp_path: Path) -> None:
+    clean()
+    for _ in range(2):
+        bpy.ops.import_scene.mechanism(filepath=str(found("humanoid.skel")))
+    first, _other = models = rigs()
+    wanted = [collision_children(rig) for rig in models]
+    top = settings(first).collection
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(top.all_objects.get(obj.name) == obj)
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    (copy,) = set(rigs()) - set(models)
+    assert collision_children(copy) == wanted[0]
+    assert [collision_children(rig) for rig in models] == wanted, "nothing came to either of the first"
+    pick(copy)
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    assert "part-elsewhere" not in [row.code for row in settings(copy).findings]
+
+
 def test_pasted_into_another_file_a_model_keeps_what_its_file_says_of_collision(blank: Any, tmp_path: Path) -> None:
     clean()
     source = found("humanoid.skel")
