@@ -18,7 +18,7 @@ from ..extract import extract
 from ..extract.attachments import FRAME_KEPT
 from ..extract.designs import Designs
 from ..model_parts import file_name, parts, strays
-from .edited_bones import applied_joints, edited_bones
+from .edited_bones import applied_joints, edited_bones, why_not_as_rest
 from .fitting import loose_shapes, lost_joints, misfit
 from .missing import is_armature_gone, lacks_of, scene_of, why_unmoved
 from .overlapping import overlapping
@@ -143,11 +143,7 @@ def _moved(rig: bpy.types.Object) -> Iterator[Finding]:
     gone = {obj for found in edited.values() for obj in found}
     moved = [] if applied else [empty for empty in moved_joints(rig) if empty not in gone]
     if applied:
-        told = (
-            "A pose was applied as the rest: files get it as the design, and starts and stops still count from the "
-            "rest of before"
-        )
-        yield Finding("rest-applied", "warning", told, "model", fix="Put the bones back")
+        yield Finding("rest-applied", "warning", why_not_as_rest(), "model", fix="Put the bones back")
     if moved:
         names = name_list(map(file_name, moved), _MOST_NAMES)
         told = f"Moved, by hand or by an applied place, since their bones were made for them: {names}"

@@ -26,6 +26,14 @@ _SAME = 1e-4
 _ROUNDING = 2e-6
 
 
+def why_not_as_rest() -> str:
+    """What is wrong where a pose was applied as the rest."""
+    return (
+        "A pose was applied as the rest: files get it as the design, and starts and stops still count from the "
+        "rest of before"
+    )
+
+
 def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
     """The bones, by name, that are not where they were when the parts on them were hung there, with these parts. Where
     all of a model went the same way its place was applied (Ctrl+A), and no bone was edited."""

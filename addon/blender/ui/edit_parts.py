@@ -11,6 +11,7 @@ from bpy.props import EnumProperty
 from ...model.rotations import rotation_vector
 from ..access import record_of
 from ..edit.both_halves import move_both, set_types, swap_both
+from ..edit.edited_bones import applied_joints, why_not_as_rest
 from ..edit.joint_places import place_for
 from ..edit.joints import delete_parts, joint_frame
 from ..edit.refit import refit
@@ -156,7 +157,11 @@ class KNUCKLE_OT_refit(NeedsModel):
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        tell(self, "The armature fits its joints", refit(rig))
+        applied = bool(applied_joints(rig))  # which nobody can tell any more after
+        report = refit(rig)
+        if applied:
+            report.warn("rest-applied", why_not_as_rest())
+        tell(self, "The armature fits its joints", report)
         return {"FINISHED"}
 
 
