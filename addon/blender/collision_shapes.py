@@ -52,8 +52,8 @@ def own_collision_type(record: KnuckleObject) -> Any:
     solid = next((shape for shape in record.shapes if collides(shape) and not shape.has_child), None)
     if solid is None:
         return None
-    pose = tuple(solid.pose)
-    if pose != _IDENTITY or any(record.com):
+    pose = tuple(solid.pose[:])  # slices: all numbers in one question
+    if pose != _IDENTITY or any(record.com[:]):
         centred = np.array(pose).reshape(4, 4)
         centred[:3, 3] -= record.com
         if not _stands_upright(centred, solid.type):

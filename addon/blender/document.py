@@ -24,7 +24,7 @@ def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) ->
     model = settings(rig)
     model.encoding = encoding
     model.fold = ""
-    if max(map(len, text.split("\n"))) > _LONGEST_LINE:
+    if _has_long_line(text):
         model.fold = next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
         text = "\n".join(map(lambda line: _folded(line, model.fold), text.split("\n")))
     model.document = bpy.data.texts.new(name)
@@ -49,6 +49,16 @@ def _kept(text: bpy.types.Text) -> tuple[str, str]:
     """Encoding and fold of a Text. Those that an earlier release made do not know theirs."""
     encoding = text.get(_ENCODING) or declared_encoding(text.as_string()[:_HEAD]) or "utf-8"
     return str(encoding), str(text.get(_FOLD, ""))
+
+
+def _has_long_line(text: str) -> bool:
+    """Whether a line is longer than Blender takes well: seen by leaps from one end of a line to the last in reach."""
+    at = 0
+    while len(text) - at > _LONGEST_LINE:
+        at = text.rfind("\n", at, at + _LONGEST_LINE + 1) + 1
+        if at == 0:
+            return True
+    return False
 
 
 def _folded(line: str, mark: str) -> str:

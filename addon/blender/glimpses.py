@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 import bpy
@@ -23,15 +23,16 @@ class Glimpse:
     """A record as it is when it is looked at: each of its properties is read when it is first asked for. It is not for
     writing, and sees nothing that is written after."""
 
-    def __init__(self, record: Any, known: Mapping[str, Any] = _NOTHING) -> None:
-        """``known``: what is known of it anyway."""
+    def __init__(self, find: Callable[[], Any], known: Mapping[str, Any] = _NOTHING) -> None:
+        """``find`` gives the record, ``known`` is what is known of it anyway: where that is all that is asked for,
+        Blender is not asked for the record itself."""
         self.__dict__.update(known)
-        self.__dict__["_record"] = record
+        self.__dict__["_find"] = find
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._record, name)
+        value = getattr(self._find(), name)
         if isinstance(value, bpy.types.bpy_prop_collection):
-            value = [Glimpse(each) for each in value]
+            value = [Glimpse(partial(_itself, each)) for each in value]
         elif isinstance(value, bpy.types.bpy_prop_array):
             value = tuple(value)
         self.__dict__[name] = value
@@ -39,6 +40,10 @@ class Glimpse:
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name!r} is to be set on the record itself")
+
+
+def _itself(record: Any) -> Any:
+    return record
 
 
 class _Seen:
@@ -75,15 +80,23 @@ def once(ask: Callable[..., Answer], *about: Any) -> Answer:
     return cast(Answer, answers[question])
 
 
+def know(answer: Answer, ask: Callable[..., Answer], *about: Any) -> None:
+    """Within ``glimpsing``, have ``once`` know an answer without asking: by who made what is asked about."""
+    if _Seen.answers is not None:
+        _Seen.answers[ask, *about] = answer
+
+
 def joint_of(empty: bpy.types.Object) -> KnuckleJoint:
     """The record of a joint, to be read."""
-    if _Seen.answers is None:
+    answers = _Seen.answers
+    if answers is None:
         return record_of(empty).joint
-    return once(_glimpse, empty)
+    found: KnuckleJoint | None = answers.get((_glimpse, empty))  # asked more often than anything else
+    return once(_glimpse, empty) if found is None else found
 
 
 def _glimpse(empty: bpy.types.Object) -> KnuckleJoint:
-    return cast(KnuckleJoint, Glimpse(record_of(empty).joint))
+    return cast(KnuckleJoint, Glimpse(partial(_itself, record_of(empty).joint)))
 
 
 _Told = Sequence[Mapping[str, Any]]
@@ -95,13 +108,21 @@ def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, part
     answers = _Seen.answers
     if answers is None:
         return
-    record = record_of(empty).joint
-    known: dict[str, Any] = {**_pick(KnuckleJoint, _OF_JOINT), **joint}
+
+    def record() -> KnuckleJoint:
+        return record_of(empty).joint
+
+    known: dict[str, Any] = {**_pick(KnuckleJoint, _OF_JOINT), "far_stops": (), **joint}
     usual = _pick(KnuckleDof, _OF_DOF)
     for name, every in (("dofs", dofs), ("parts", parts)):
-        kept = getattr(record, name) if every else ()
-        known[name] = [Glimpse(each, {**usual, **told}) for each, told in zip(kept, every, strict=True)]
+        known[name] = [
+            Glimpse(partial(_member, record, name, number), {**usual, **told}) for number, told in enumerate(every)
+        ]
     answers[_glimpse, empty] = Glimpse(record, known)
+
+
+def _member(record: Callable[[], Any], name: str, number: int) -> Any:
+    return getattr(record(), name)[number]
 
 
 #: What is foreseen where it is not told.

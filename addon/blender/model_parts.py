@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
-from .glimpses import is_glimpsing, once
+from .glimpses import is_glimpsing, know, once
 from .properties import VERSION
 
 #: What objects of a model's file are.
@@ -166,7 +166,7 @@ def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
     if role in _STEADY and is_glimpsing():
-        return [*once(parts_by_role, rig).get(role, ())]
+        return [*once(_steady_parts, rig).get(role, ())]
     collection = _collection(rig)
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 
@@ -175,6 +175,18 @@ def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
     """What everything in the model's collection is called: quickly asked, in every redraw."""
     collection = _collection(rig)
     return () if collection is None else tuple(collection.all_objects.keys())
+
+
+def _steady_parts(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
+    return parts_by_role(rig)
+
+
+def foresee_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types.Object]]) -> None:
+    """Have ``parts`` know a model's bodies and joints, by their roles, that were made just now: all that it has."""
+    collection = _collection(rig)
+    every = collection.all_objects[:] if collection is not None else ()
+    own = {role: set(objects) for role, objects in made.items() if role in _STEADY}
+    know({role: [obj for obj in every if obj in mine] for role, mine in own.items()}, _steady_parts, rig)
 
 
 def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:

@@ -46,11 +46,11 @@ def _put_one_by_one(record: Any, group: Group) -> None:
 def new_group(kind: Any, values: Mapping[str, Any]) -> Group:
     """A new property group of a ``kind`` that has some ``values``: reads as if each had been set by itself. What a
     property is anyway is left out: every value takes time and memory of its own."""
-    usual, kept, group = usual_of(kind), _ways(kind), Group()
+    known, group = _usual_and_ways(kind), Group()
     for name, value in values.items():
-        own = usual[name]
+        own, way = known[name]
         if value != own or (value.__class__ in _SIGNED and is_other_zero(value, own)):
-            group[name] = kept[name](value)
+            group[name] = way(value)
     return group
 
 
@@ -73,6 +73,13 @@ def _usual_value(each: Any) -> Any:
     if each.type in {"BOOLEAN", "INT", "FLOAT"} and each.is_array:
         return list(each.default_array)
     return each.default
+
+
+@cache
+def _usual_and_ways(kind: Any) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
+    """What the properties of a group are anyway, and how others are to be given to Blender."""
+    ways = _ways(kind)
+    return {name: (value, ways[name]) for name, value in usual_of(kind).items()}
 
 
 @cache

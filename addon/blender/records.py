@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from operator import attrgetter
@@ -86,7 +87,7 @@ def _unusual(dof: Dof) -> dict[str, Any]:
     values: dict[str, Any] = {
         name: value
         for name, value in zip(DOF_FIELDS, _fields_of(dof), strict=True)
-        if value != usual[name] or (value == 0.0 and is_other_zero(value, usual[name]))
+        if value != usual[name] or (value == 0.0 and math.copysign(1.0, value) < 0.0)  # no usual zero is negative
     }
     for name in DOF_VECTORS:
         if numbers := getattr(dof, name):
@@ -182,8 +183,9 @@ def flat(pose: Any) -> list[float]:
     if isinstance(pose, np.ndarray):
         flattened: list[float] = pose.astype(np.float64, copy=False).ravel().tolist()
         return flattened
-    one, two, three, four = pose
-    return [*one, *two, *three, *four]
+    # a copy, and slices: Blender works the matrix of an object out anew for every number that is asked of it itself
+    one, two, three, four = pose.copy()
+    return [*one[:], *two[:], *three[:], *four[:]]
 
 
 def unflat(numbers: Iterable[float]) -> Array:

@@ -7,6 +7,7 @@ yet and linking them once: Blender evaluates the whole scene at every link, mode
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
 from ..glimpses import glimpsing
-from ..model_parts import why_linked
+from ..model_parts import foresee_parts, why_linked
 from ..physics import hooks
 from ..physics.apart import APART
 from ..physics.inertia import report_inertia
@@ -105,9 +106,10 @@ def build(
     before, kept = latest(KINDS), _scene_state(scene)
     try:
         with listeners.quiet(), glimpsing():
-            rig, folders, bone_names = _make_objects(decided, options)
+            rig, folders, bone_names, made = _make_objects(decided, options)
             collection = folders.top
             _keep_settings(rig, collection, mechanism, options)
+            foresee_parts(rig, made)
             _spare_looks(rig, bone_names, decided)
             has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
@@ -130,7 +132,11 @@ def build(
     return collection
 
 
-def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Object, Folders, list[str]]:
+_Made = Mapping[str, Collection[bpy.types.Object]]
+
+
+def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Object, Folders, list[str], _Made]:
+    """The rig, the collections, the names of bones, and bodies and joints by their role."""
     mechanism = decided.mechanism
     rig, bone_names = make_rig(decided)
     folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
@@ -138,10 +144,11 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
         shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
         bodies = make_bodies(decided, hook, folders, shelf)
         settings(rig).has_collision = make_collision(decided, bodies, shelf, folders)
-    keep_restraints(rig, mechanism, bodies, make_joints(decided, hook, bodies, folders))
+    joints = make_joints(decided, hook, bodies, folders)
+    keep_restraints(rig, mechanism, bodies, joints)
     make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
-    return rig, folders, bone_names
+    return rig, folders, bone_names, {"BODY": bodies.values(), "JOINT": joints.values()}
 
 
 def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:

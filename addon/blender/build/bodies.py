@@ -38,7 +38,7 @@ def make_bodies(
         if body.id in made or (only is not None and body.id not in only):
             continue
         visible = [shape for shape in body.shapes if shape.visual]
-        if body.com.any():
+        if any(body.com.tolist()):
             visible = [_moved(shape, -body.com) for shape in visible]
         seen.append((body, visible))
         made[body.id] = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
@@ -69,7 +69,7 @@ def _label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.types.Objec
 
 def com_pose(body: Body) -> Array:
     """Design pose of a body's centre of mass, with the body's axes."""
-    if not body.com.any():
+    if not any(body.com.tolist()):
         return body.pose
     pose = body.pose.copy()
     pose[:3, 3] = center(body)

@@ -81,7 +81,7 @@ def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequen
         for name, bone in zip(known, bones, strict=True):
             edit = every.new(_fit_name(bone.name)) if name is None else every[name]
             edit.head, edit.tail = (0.0, 0.0, 0.0), (0.0, bone.length, 0.0)
-            edit.matrix = Matrix(bone.matrix.tolist())
+            edit.matrix = columns(bone.matrix)
             edit.use_deform = False
             made.append(edit)
         for edit, bone in zip(made, bones, strict=True):

@@ -68,7 +68,7 @@ def _some_pairs(rig: bpy.types.Object) -> dict[_Pair, None]:
 def apart_of(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
     """The empties of a model that hold nothing."""
     held: Sequence[bpy.types.Object] = world.constraints.objects[:] if world.constraints is not None else []
-    return [obj for obj in held if record_of(obj).model == rig and record_of(obj).is_apart]
+    return [obj for obj in held if record_of(obj).is_apart and record_of(obj).model == rig]
 
 
 def _ends(empty: bpy.types.Object) -> _Pair:

@@ -137,9 +137,10 @@ def put_flywheels(
     there: Placed,
     kinematic: bool,
 ) -> None:
-    """Give bodies that are set up their flywheels where they need some, and both their masses. ``pieces``: those of
+    """Give a model's bodies that are set up their flywheels where they need some, and both their masses. ``pieces``: those of
     compounds. Not to be called in the middle of a run."""
-    splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces)
+    matching = bool(bodies) and settings(record_of(bodies[0]).model).match_inertia
+    splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces) if matching else {}
     for obj in bodies:
         split, record = splits.get(obj), record_of(obj)
         if split is not None and record.mass * min(split.share, 1.0 - split.share) >= LEAST_MASS:
@@ -151,8 +152,7 @@ def put_flywheels(
 
 def _has_own_tensor(obj: bpy.types.Object) -> bool:
     record = record_of(obj)
-    moving = record.has_tensor and obj.rigid_body.type == "ACTIVE" and record.mass > LEAST_MASS
-    return moving and settings(record.model).match_inertia
+    return record.has_tensor and record.mass > LEAST_MASS and obj.rigid_body.type == "ACTIVE"
 
 
 def _splits(
@@ -190,7 +190,7 @@ def _put_flywheel(obj: bpy.types.Object, split: Split, there: Placed, kinematic:
 def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
     """One warning for all bodies that are lighter than Blender's physics has any, and one for those without mass, which
     are those of negative masses too."""
-    light = [obj for obj in bodies if obj.rigid_body.type == "ACTIVE" and record_of(obj).mass < 0.999 * LEAST_MASS]
+    light = [obj for obj in bodies if record_of(obj).mass < 0.999 * LEAST_MASS and obj.rigid_body.type == "ACTIVE"]
     none = [obj for obj in light if record_of(obj).mass <= 0.0]
     if none:
         report.warn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import bpy
 
@@ -27,32 +27,34 @@ _MASS_RATIO = 100
 
 def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
     """Add a warning for everything that physics will not do of joints, given as their empties."""
-    held = [empty for empty in joints if is_held(joint_of(empty))]
-    for empty in held:
-        for code, message in _limits(joint_of(empty)):
+    every = {empty: joint_of(empty) for empty in joints}
+    held = {empty: joint for empty, joint in every.items() if is_held(joint)}
+    for empty, joint in held.items():
+        for code, message in _limits(joint):
             report.warn(code, message, where=empty.name)
     _tell_of_masses(held, report)
+    has_loops = any(joint.loop and joint.active for joint in every.values())
     _tell_of_many(
-        [empty for empty in joints if has_speed(joint_of(empty))] if _has_loops(joints) else [],
+        [empty for empty, joint in every.items() if has_speed(joint)] if has_loops else [],
         "starts-at-rest",
         "Joints of a model with loops that have a velocity in the file begin at rest under physics",
         report,
     )
     _tell_of_many(
-        [empty for empty in held if _has_lost_friction(joint_of(empty))],
+        [empty for empty, joint in held.items() if _has_lost_friction(joint)],
         "friction-not-simulated",
         "Physics has no friction in balls",
         report,
     )
     _tell_of_many(
-        [empty for empty in held if _shares_limits(joint_of(empty))],
+        [empty for empty, joint in held.items() if _shares_limits(joint)],
         "force-limits-inexact",
         "Of three turns of one joint, each servo keeps its force limit while it alone is loaded; loaded together, far "
         "from where the run began, they were off by up to a third",
         report,
     )
     _tell_of_many(
-        [empty for empty in held if _has_armature(joint_of(empty))],
+        [empty for empty, joint in held.items() if _has_armature(joint)],
         "armature-not-simulated",
         "Physics has no inertia of the motors of joints (their armature)",
         report,
@@ -79,10 +81,6 @@ def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report:
         report.warn(code, f"{what} ({len(empties)} here)", where=empties[0].name)
 
 
-def _has_loops(joints: Sequence[bpy.types.Object]) -> bool:
-    return any(joint_of(empty).loop and joint_of(empty).active for empty in joints)
-
-
 def _has_lost_friction(joint: KnuckleJoint) -> bool:
     return any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts]) and not is_plain(read_dofs(joint))
 
@@ -96,15 +94,16 @@ def _has_armature(joint: KnuckleJoint) -> bool:
     return any(dof.armature > 0.0 for dof in [*joint.dofs, *joint.parts])
 
 
-def _tell_of_masses(held: list[bpy.types.Object], report: Report) -> None:
+def _tell_of_masses(held: Mapping[bpy.types.Object, KnuckleJoint], report: Report) -> None:
     """One warning for all joints that Blender's solver does not hold together well."""
+    ends = {end for joint in held.values() for end in (joint.parent, joint.child) if end is not None}
+    moved = (end for end in ends if end.rigid_body is not None and end.rigid_body.type == "ACTIVE")
+    masses = {end: max(record_of(end).mass, LEAST_MASS) for end in moved}
     off: list[tuple[float, bpy.types.Object]] = []
-    for empty in held:
-        ends = (joint_of(empty).parent, joint_of(empty).child)
-        bodies = [end for end in ends if end is not None and end.rigid_body is not None]
-        masses = [max(record_of(end).mass, LEAST_MASS) for end in bodies if end.rigid_body.type == "ACTIVE"]
-        if len(masses) == 2 and max(masses) > _MASS_RATIO * min(masses):
-            off.append((max(masses) / min(masses), empty))
+    for empty, joint in held.items():
+        light, heavy = sorted((masses.get(joint.parent, 0.0), masses.get(joint.child, 0.0)))
+        if light and heavy > _MASS_RATIO * light:
+            off.append((heavy / light, empty))
     if off:
         ratio, empty = max(off, key=lambda each: each[0])
         report.warn(

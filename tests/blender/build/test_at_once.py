@@ -79,6 +79,7 @@ def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkey
         for glimpse, record in seen:
             assert isinstance(glimpse, Glimpse) and is_new
             assert [getattr(glimpse, name) for name in JOINT] == [getattr(record, name) for name in JOINT]
+            assert len(glimpse.far_stops) == len(record.far_stops)
             for ours, kept in ((glimpse.dofs, record.dofs), (glimpse.parts, record.parts)):
                 assert len(ours) == len(kept)
                 assert [plain(a, told) for a in ours] == [plain(b, told) for b in kept]
@@ -107,7 +108,7 @@ def test_a_glimpse_is_read_once_and_never_written() -> None:
             return 2.0
 
     record = Record()
-    glimpse = Glimpse(record)
+    glimpse = Glimpse(lambda: record)
     assert (glimpse.mass, glimpse.mass, record.asked) == (2.0, 2.0, 1)
     with pytest.raises(AttributeError, match="mass"):
         glimpse.mass = 3.0
