@@ -14,6 +14,7 @@ from ...model.extents import scenery
 from ...model.inertia import least_moments
 from ...model.records import Array, Body, Shape
 from ..access import record_of
+from ..datablocks import new_objects
 from ..joint_properties import KnuckleShape
 from ..new_records import Group, new_group, put_new
 from ..properties import KnuckleObject
@@ -29,20 +30,18 @@ def make_bodies(
 ) -> dict[str, bpy.types.Object]:
     """Body objects by id, of all bodies or ``only`` of some. A mesh that cannot be had is a box, with a label beside
     it."""
-    made: dict[str, bpy.types.Object] = {}
     aside, tensors = scenery(plan.mechanism), _tensors(plan.mechanism.bodies)
-    seen: list[tuple[Body, list[Shape]]] = []
-    # one right after the other: Blender looks through the last of them for every new one's name, and does so twice as
-    # fast where nothing else lies in between
+    seen: dict[str, tuple[Body, list[Shape]]] = {}
     for body in plan.mechanism.bodies:
-        if body.id in made or (only is not None and body.id not in only):
+        if body.id in seen or (only is not None and body.id not in only):
             continue
         visible = [shape for shape in body.shapes if shape.visual]
         if any(body.com.tolist()):
             visible = [_moved(shape, -body.com) for shape in visible]
-        seen.append((body, visible))
-        made[body.id] = bpy.data.objects.new(body.name or body.id, shelf.mesh(visible, plan.colors[body.id], body))
-    for body, visible in seen:
+        seen[body.id] = body, visible
+    wanted = [(body.name or key, shelf.mesh(shapes, plan.colors[key], body)) for key, (body, shapes) in seen.items()]
+    made = dict(zip(seen, new_objects(wanted), strict=True))
+    for body, visible in seen.values():
         obj = made[body.id]
         hook.hang(obj, body.id, com_pose(body))
         obj.rotation_mode = "QUATERNION"

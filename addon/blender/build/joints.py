@@ -10,6 +10,7 @@ import bpy
 from ...model.kinematics import design_openings
 from ...model.records import Array, Joint
 from ...model.rotations import inverse
+from ..datablocks import new_objects
 from ..glimpses import foresee
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
@@ -31,17 +32,16 @@ def make_joints(
 ) -> dict[str, bpy.types.Object]:
     """Joint empties by id, of all joints or ``only`` of some. Each hangs on the bone of its parent body, so that it
     goes where the joint goes."""
-    made: dict[str, bpy.types.Object] = {}
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
     openings = design_openings(plan.mechanism) if plan.tree.loop_joints else {}
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
-    new: list[Joint] = []
+    new: dict[str, Joint] = {}
     for joint in plan.mechanism.joints:
-        if joint.id not in made and (only is None or joint.id in only):
-            new.append(joint)
-            made[joint.id] = bpy.data.objects.new(joint.name or joint.id, None)  # all in one go: see the bodies
-    for joint in new:
+        if only is None or joint.id in only:
+            new.setdefault(joint.id, joint)
+    made = dict(zip(new, new_objects([(joint.name or key, None) for key, joint in new.items()]), strict=True))
+    for joint in new.values():
         empty = made[joint.id]
         empty.empty_display_type = "ARROWS" if joint.active else "SPHERE"
         empty.empty_display_size = 0.02 * plan.size
