@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def new_objects(wanted: Sequence[tuple[str, bpy.types.ID | None]]) -> list[bpy.types.Object]:
-    """Objects in no collection yet, each of a name and with data (None: empties), in the order in which they are wanted.
+    """Objects in no collection yet, each of a name and with data (None: an empty), in the order in which they are told.
 
     They are made from the last name to the first. Blender keeps objects in the order of their names, and looks from
     one of them on for the place of every new one: before all others that is found at once, and elsewhere only after as

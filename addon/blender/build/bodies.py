@@ -16,9 +16,10 @@ from ...model.records import Array, Body, Shape
 from ..access import record_of
 from ..datablocks import new_objects
 from ..joint_properties import KnuckleShape
+from ..many import many
 from ..new_records import Group, new_group, put_new
 from ..properties import KnuckleObject
-from ..records import flat, surface_figures, told_shape
+from ..records import surface_figures, told_shape
 from .folders import Folders
 from .meshes import MeshShelf, file_of
 from .plan import Plan, center
@@ -41,12 +42,12 @@ def make_bodies(
         seen[body.id] = body, visible
     wanted = [(body.name or key, shelf.mesh(shapes, plan.colors[key], body)) for key, (body, shapes) in seen.items()]
     made = dict(zip(seen, new_objects(wanted), strict=True))
-    for body, visible in seen.values():
+    into = [folders.folder("Bodies", body.assembly, body.active) for body, _ in seen.values()]
+    with many(list(made.values()), into) as new:
+        built = hook.hang_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
+    for (body, visible), at_home in zip(seen.values(), built, strict=True):
         obj = made[body.id]
-        hook.hang(obj, body.id, com_pose(body))
-        obj.rotation_mode = "QUATERNION"
-        _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)))
-        folders.folder("Bodies", body.assembly, body.active).objects.link(obj)
+        _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)), at_home)
         for shape in visible:
             if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_label(obj, shape, shelf.proxy))
@@ -94,7 +95,12 @@ def _tensors(bodies: Sequence[Body]) -> dict[int, list[float]]:
 
 
 def _record(
-    obj: bpy.types.Object, body: Body, rig: bpy.types.Object, scenery: bool, tensor: list[float] | None
+    obj: bpy.types.Object,
+    body: Body,
+    rig: bpy.types.Object,
+    scenery: bool,
+    tensor: list[float] | None,
+    built: list[float],
 ) -> None:
     values: dict[str, Any] = {
         "role": "BODY",
@@ -106,7 +112,7 @@ def _record(
         "immobile": body.immobile,
         "com": body.com.tolist(),
         "active": body.active,
-        "built": flat(obj.matrix_basis),
+        "built": built,
         "built_name": obj.name,
         "scenery": scenery,
     }

@@ -14,6 +14,7 @@ from ..datablocks import new_objects
 from ..glimpses import foresee
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
+from ..many import many
 from ..new_records import new_group, plain_group, put_new
 from ..properties import KnuckleObject
 from ..records import flat, told_dofs, word_of
@@ -41,14 +42,18 @@ def make_joints(
         if only is None or joint.id in only:
             new.setdefault(joint.id, joint)
     made = dict(zip(new, new_objects([(joint.name or key, None) for key, joint in new.items()]), strict=True))
-    for joint in new.values():
-        empty = made[joint.id]
-        empty.empty_display_type = "ARROWS" if joint.active else "SPHERE"
-        empty.empty_display_size = 0.02 * plan.size
-        empty.rotation_mode = "QUATERNION"
-        turn = constraint_turn(joint)
-        pose = plan.frames[joint.id] if turn is None else plan.frames[joint.id] @ turn
-        hook.hang(empty, joint.parent if joint.parent in bodies else joint.child, pose)
+    turns = {key: constraint_turn(joint) for key, joint in new.items()}
+    poses = [plan.frames[key] if turn is None else plan.frames[key] @ turn for key, turn in turns.items()]
+    carriers = [joint.parent if joint.parent in bodies else joint.child for joint in new.values()]
+    into = [folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)) for joint in new.values()]
+    with many(list(made.values()), into) as empties:
+        empties.put("empty_display_type", "ARROWS")
+        empties.put("empty_display_size", 0.02 * plan.size)
+        built = hook.hang_all(empties, carriers, poses)
+    for joint, at_home in zip(new.values(), built, strict=True):
+        empty, turn = made[joint.id], turns[joint.id]
+        if not joint.active:
+            empty.empty_display_type = "SPHERE"
         more: dict[str, Any] = {
             "loop": joint.id in plan.tree.loop_joints,
             "follows": joint.id in plan.followers,
@@ -57,8 +62,7 @@ def make_joints(
         if (opening := openings.get(joint.id)) is not None:
             more |= {"is_open": True, "opening": flat(opening if turn is None else inverse(turn) @ opening @ turn)}
         dofs = _places(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
-        _record(empty, joint, hook.rig, bodies, dofs, more)
-        folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)).objects.link(empty)
+        _record(empty, joint, hook.rig, bodies, dofs, more, at_home)
     return made
 
 
@@ -90,6 +94,7 @@ def _record(
     bodies: dict[str, bpy.types.Object],
     dofs: dict[int, dict[str, Any]],
     more: dict[str, Any],
+    built: list[float],
 ) -> None:
     values: dict[str, Any] = {
         "type": joint.type,
@@ -110,7 +115,7 @@ def _record(
         "source_id": joint.id,
         "twin": joint.twin or "",
         "model": rig,
-        "built": flat(empty.matrix_basis),
+        "built": built,
         "built_name": empty.name,
     }
     put_new(empty, {**new_group(KnuckleObject, about), "joint": part})

@@ -16,6 +16,7 @@ from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
 from ..follower_marks import lock_follower
+from ..many import Many
 from ..model_parts import own_bones
 from ..new_records import new_group, put_new
 from ..properties import KnuckleBone
@@ -263,7 +264,7 @@ class Hook:
     def __init__(self, plan: Plan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
         self.rig = rig
         self._names, self._bone_of_body = bone_names, plan.bone_of_body
-        self._rests: Mapping[str, Sequence[Sequence[float]]] = {}
+        self._rests: Mapping[str, Array] = {}
 
     def let_loose(self) -> None:
         """From now on hang all on the model as a whole: its bones are to be made yet."""
@@ -274,6 +275,28 @@ class Hook:
         self.hold(obj, body)
         obj.matrix_basis = columns(pose)
 
+    def hang_all(self, new: Many, bodies: Sequence[str | None], poses: Sequence[Array]) -> list[list[float]]:
+        """The same of many new objects, each on its body's bone at its pose, turned by quaternions. Returns their local
+        matrices as Blender keeps them, each 16 numbers row by row."""
+        count = len(new.objects)
+        rests = np.tile(np.eye(4).ravel(), (count, 1))
+        for place, (obj, body) in enumerate(zip(new.objects, bodies, strict=True)):
+            obj.parent = self.rig
+            number = self._bone_of_body.get(body or "")
+            if number is not None:
+                obj.parent_type, obj.parent_bone = "BONE", self._names[number]
+                rests[place] = self._rest_of(self._names[number])
+        new.put("matrix_parent_inverse", rests)
+        new.put("rotation_mode", "QUATERNION")
+        new.put("matrix_basis", np.array(poses).reshape(count, 4, 4).transpose(0, 2, 1).reshape(count, 16))
+        kept = new.get("matrix_basis", 16).reshape(count, 4, 4).transpose(0, 2, 1)
+        return kept.reshape(count, 16).tolist()  # type: ignore[no-any-return]
+
+    def _rest_of(self, bone: str) -> Array:
+        """What undoes a bone's rest frame at its tail, (16,) by columns."""
+        self._rests = self._rests or _rests(self.rig)
+        return self._rests[bone]
+
     def hold(self, obj: bpy.types.Object, body: str | None) -> None:
         """The same for an object that keeps its local matrix."""
         obj.parent = self.rig
@@ -282,8 +305,7 @@ class Hook:
             name = self._names[number]
             obj.parent_type = "BONE"
             obj.parent_bone = name
-            self._rests = self._rests or _rests(self.rig)
-            obj.matrix_parent_inverse = self._rests[name]  # type: ignore[assignment]
+            obj.matrix_parent_inverse = self._rest_of(name).reshape(4, 4).tolist()  # type: ignore[assignment]
         elif obj.parent_type != "OBJECT":
             obj.parent_type = "OBJECT"
             obj.matrix_parent_inverse = Matrix()
@@ -301,7 +323,7 @@ def bone_rests(rig: bpy.types.Object) -> tuple[list[str], Array]:
     return bones.keys(), affine_inverse(tails)
 
 
-def _rests(rig: bpy.types.Object) -> dict[str, Sequence[Sequence[float]]]:
-    """The same by the bones' names, as columns."""
+def _rests(rig: bpy.types.Object) -> dict[str, Array]:
+    """The same by the bones' names, (16,) by columns."""
     names, rests = bone_rests(rig)
-    return dict(zip(names, rests.transpose(0, 2, 1).tolist(), strict=True))
+    return dict(zip(names, rests.transpose(0, 2, 1).reshape(-1, 16), strict=True))
