@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..model.records import Array, Shape
+from ..model.rotations import identical
 from .joint_properties import KnuckleShape
 from .properties import KnuckleObject
 
@@ -43,7 +44,7 @@ def _alike(a: Shape, b: Shape) -> bool:
     if a is b:
         return True
     same = a.type == b.type and a.size == b.size and a.mesh == b.mesh and a.spheres == b.spheres
-    return same and bool(np.abs(a.pose - b.pose).max() < _SAME)
+    return same and (identical(a.pose, b.pose) or bool(np.abs(a.pose - b.pose).max() < _SAME))
 
 
 def own_collision_type(record: KnuckleObject) -> Any:

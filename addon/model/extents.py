@@ -56,7 +56,7 @@ def shape_radius(shape: Shape) -> float:
     """Radius of a sphere around a shape's own origin that contains it (length units)."""
     size = shape.size
     if shape.type in {"box", "ellipsoid"}:
-        return 0.5 * math.hypot(*(size.get(key, 0.0) for key in "xyz"))
+        return 0.5 * math.hypot(size.get("x", 0.0), size.get("y", 0.0), size.get("z", 0.0))
     if shape.type == "capsule":
         return size.get("length", 0.0) / 2 + size.get("radius", 0.0)
     if shape.type == "multi_sphere":
@@ -68,7 +68,7 @@ def shape_radius(shape: Shape) -> float:
 
 def body_reach(body: Body) -> float:
     """Radius of a sphere around a body's own origin that contains its shapes."""
-    return max((math.dist(shape.pose[:3, 3], (0, 0, 0)) + shape_radius(shape) for shape in body.shapes), default=0.0)
+    return max((math.hypot(*shape.pose[:3, 3].tolist()) + shape_radius(shape) for shape in body.shapes), default=0.0)
 
 
 def scenery(mechanism: Mechanism) -> set[str]:

@@ -63,7 +63,9 @@ def _beyond(joint: Joint) -> Iterator[Restraint]:
     if len(joint.dofs) != 1 or joint.dofs[0].kind not in {"rotation", "translation"}:
         return
     for kind, key in (("spring", "stiffness"), ("damper", "damping")):
-        terms = [float(term) for term in joint.extra.get(key) or ()]
+        if not joint.extra.get(key):
+            continue
+        terms = [float(term) for term in joint.extra[key]]
         known = len(terms) > 1 and terms[1] != 0.0 and kind == "spring"
         rest = [0.0 if known and k == 0 or k == 1 else term for k, term in enumerate(terms)]
         if any(rest):

@@ -125,14 +125,16 @@ def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
 def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
     """How long each body is that moves and has joints: the longest of the ways between its pivots, twice that from its
     middle to one of them, and the extent of its mesh."""
-    index: dict[bpy.types.Object, int] = {}
+    ends = [end for empty in empties for end in (joint_of(empty).parent, joint_of(empty).child) if end is not None]
+    moving = [end for end in dict.fromkeys(ends) if not record_of(end).immobile]
+    index = {end: number for number, end in enumerate(moving)}
     owners, pivots = [], []
     for empty in empties:
-        joint = joint_of(empty)
+        joint, place = joint_of(empty), empty.location[:]
         for end in (joint.parent, joint.child):
-            if end is not None and not record_of(end).immobile:
-                owners.append(index.setdefault(end, len(index)))
-                pivots.append(empty.location[:])
+            if end in index:
+                owners.append(index[end])
+                pivots.append(place)
     if not index:
         return {}
     count, owner, places = len(index), np.array(owners), np.array(pivots, dtype=np.float64)

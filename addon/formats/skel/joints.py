@@ -235,9 +235,10 @@ def _apply_dof_elements(placed: Placed, numbers: list[Dof], reader: Reader) -> N
 
 def _apply_kept(row: Row, numbers: list[Dof]) -> None:
     """What another format had of each coordinate."""
-    for path, attribute in _KEPT.items():
-        for dof, value in zip(numbers, row[path] or (), strict=False):
-            setattr(dof, attribute, value)
+    for path in row:  # what the document says: mostly none of it
+        if path in _KEPT:
+            for dof, value in zip(numbers, row[path] or (), strict=False):
+                setattr(dof, _KEPT[path], value)
 
 
 def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:

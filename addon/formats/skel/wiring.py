@@ -70,7 +70,7 @@ def _ends(item: Placed, names: set[str], reader: Reader) -> Ends:
 
 def _end(item: Placed, end: str, names: set[str], reader: Reader) -> str | None:
     given = item.row[end]
-    told = item.element.find(end)
+    told = next(item.element.iterchildren(end), None)
     text = None if told is None else told.text
     if text in names:
         given = text
