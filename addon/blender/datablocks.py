@@ -1,5 +1,4 @@
-"""Making many objects at once; and which datablocks came since a moment, so that what was begun can be taken back:
-Blender numbers them as they come."""
+"""Which datablocks came since a moment, so that what was begun can be taken back. Blender numbers them as they come."""
 
 from __future__ import annotations
 
@@ -9,18 +8,6 @@ from typing import Any
 import bpy
 import numpy as np
 from numpy.typing import NDArray
-
-
-def new_objects(wanted: Sequence[tuple[str, bpy.types.ID | None]]) -> list[bpy.types.Object]:
-    """Objects in no collection yet, each of a name and with data (None: an empty), in the order in which they are told.
-
-    They are made from the last name to the first. Blender keeps objects in the order of their names, and looks from
-    one of them on for the place of every new one: before all others that is found at once, and elsewhere only after as
-    many as 500 (measured: 1,000 in 4 ms, in any other order in 10 to 20 ms). Where several have one name, the first of
-    them gets it and the others their numbers, in turn; and none gets a number that another has for its name."""
-    order = sorted(range(len(wanted)), key=lambda number: wanted[number][0].lower(), reverse=True)
-    made = {number: bpy.data.objects.new(*wanted[number]) for number in order}
-    return [made[number] for number in range(len(wanted))]
 
 
 def latest(kinds: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ NAMES = [f"Link {number}" for number in range(40)] + ["äther", "Zahn", "link 3"
 def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str]) -> None:
     import bpy
 
-    from addon.blender.datablocks import new_objects
+    from addon.blender.many import new_objects
 
     for name in others:
         bpy.data.objects.new(name, None)
@@ -27,7 +27,7 @@ def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str
 
 
 def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(blank: Any) -> None:
-    from addon.blender.datablocks import new_objects
+    from addon.blender.many import new_objects
 
     made = new_objects([(name, None) for name in ("leg", "arm", "leg", "leg.001", "leg")])
     assert [obj.name for obj in made] == ["leg", "arm", "leg.002", "leg.001", "leg.003"]
@@ -36,7 +36,7 @@ def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(blank
 def test_new_objects_have_their_data(blank: Any) -> None:
     import bpy
 
-    from addon.blender.datablocks import new_objects
+    from addon.blender.many import new_objects
 
     data = [bpy.data.meshes.new("b"), None, bpy.data.meshes.new("a")]
     assert [obj.data for obj in new_objects(list(zip("xyz", data, strict=True)))] == data
@@ -47,8 +47,7 @@ def test_what_is_put_at_once_is_as_if_put_one_by_one(blank: Any) -> None:
     """Into a collection with others, which stay as they were, and into one without."""
     import bpy
 
-    from addon.blender.datablocks import new_objects
-    from addon.blender.many import many
+    from addon.blender.many import many, new_objects
 
     rng = np.random.default_rng(3)
     held, empty = (bpy.data.collections.new(name) for name in ("held", "empty"))

@@ -24,6 +24,7 @@ from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
 from ..glimpses import glimpsing
+from ..many import make_together
 from ..model_parts import foresee_parts, why_linked
 from ..physics import hooks
 from ..physics.apart import APART
@@ -142,11 +143,14 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
     folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
     with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
         shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
-        bodies = make_bodies(decided, hook, folders, shelf)
+        bodies: dict[str, bpy.types.Object] = {}
+        _, joints, _ = make_together(
+            make_bodies(decided, hook, folders, shelf, bodies),
+            make_joints(decided, hook, bodies, folders),
+            make_frames(decided, hook, folders, bodies),
+        )
         settings(rig).has_collision = make_collision(decided, bodies, shelf, folders)
-    joints = make_joints(decided, hook, bodies, folders)
     keep_restraints(rig, mechanism, bodies, joints)
-    make_frames(decided, hook, folders, bodies)
     folders.top.objects.link(rig)
     return rig, folders, bone_names, {"BODY": bodies.values(), "JOINT": joints.values()}
 

@@ -14,9 +14,8 @@ from ...model.extents import scenery
 from ...model.inertia import least_moments
 from ...model.records import Array, Body, Shape
 from ..access import record_of
-from ..datablocks import new_objects
 from ..joint_properties import KnuckleShape
-from ..many import many
+from ..many import Making, many
 from ..new_records import Group, new_group, put_new
 from ..properties import KnuckleObject
 from ..records import surface_figures, told_shape
@@ -27,10 +26,15 @@ from .rig import Hook
 
 
 def make_bodies(
-    plan: Plan, hook: Hook, folders: Folders, shelf: MeshShelf, only: Container[str] | None = None
-) -> dict[str, bpy.types.Object]:
-    """Body objects by id, of all bodies or ``only`` of some. A mesh that cannot be had is a box, with a label beside
-    it."""
+    plan: Plan,
+    hook: Hook,
+    folders: Folders,
+    shelf: MeshShelf,
+    bodies: dict[str, bpy.types.Object],
+    only: Container[str] | None = None,
+) -> Making[None]:
+    """Put body objects by id into ``bodies``, of all bodies or ``only`` of some. A mesh that cannot be had is a box,
+    with a label beside it."""
     aside, tensors = scenery(plan.mechanism), _tensors(plan.mechanism.bodies)
     seen: dict[str, tuple[Body, list[Shape]]] = {}
     for body in plan.mechanism.bodies:
@@ -40,18 +44,18 @@ def make_bodies(
         if any(body.com.tolist()):
             visible = [_moved(shape, -body.com) for shape in visible]
         seen[body.id] = body, visible
-    wanted = [(body.name or key, shelf.mesh(shapes, plan.colors[key], body)) for key, (body, shapes) in seen.items()]
-    made = dict(zip(seen, new_objects(wanted), strict=True))
+    made = yield [
+        (body.name or key, shelf.mesh(shapes, plan.colors[key], body)) for key, (body, shapes) in seen.items()
+    ]
     into = [folders.folder("Bodies", body.assembly, body.active) for body, _ in seen.values()]
-    with many(list(made.values()), into) as new:
+    with many(made, into) as new:
         built = hook.hang_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
-    for (body, visible), at_home in zip(seen.values(), built, strict=True):
-        obj = made[body.id]
+    for (body, visible), obj, at_home in zip(seen.values(), made, built, strict=True):
         _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)), at_home)
         for shape in visible:
             if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_label(obj, shape, shelf.proxy))
-    return made
+    bodies.update(zip(seen, made, strict=True))
 
 
 def _label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.types.Object:

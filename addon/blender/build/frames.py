@@ -10,7 +10,7 @@ from mathutils import Matrix
 
 from ...model.records import Array, Frame, Light
 from ...model.rotations import inverse
-from ..datablocks import new_objects
+from ..many import Making
 from ..new_records import new_group, put_new
 from ..properties import KnuckleObject
 from ..records import flat
@@ -37,7 +37,7 @@ def make_frames(
     bodies: Mapping[str, bpy.types.Object],
     only: Container[str] | None = None,
     there: Container[tuple[str, str]] = (),
-) -> None:
+) -> Making[None]:
     """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from; ``only``
     those on some bodies, and not those that are ``there``, by role and number."""
     empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
@@ -46,7 +46,7 @@ def make_frames(
         for number, frame in enumerate(plan.mechanism.frames)
         if (only is None or frame.body in only) and ("FRAME", str(number)) not in there
     ]
-    made = new_objects([(frame.name or "Frame", None) for _, frame in new])
+    made = yield [(frame.name or "Frame", None) for _, frame in new]
     for (number, frame), empty in zip(new, made, strict=True):
         empty.empty_display_size = _DISPLAY * plan.size
         _put(empty, frame, plan, hook, bodies)

@@ -10,11 +10,10 @@ import bpy
 from ...model.kinematics import design_openings
 from ...model.records import Array, Joint
 from ...model.rotations import inverse
-from ..datablocks import new_objects
 from ..glimpses import foresee
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
-from ..many import many
+from ..many import Making, many
 from ..new_records import new_group, plain_group, put_new
 from ..properties import KnuckleObject
 from ..records import flat, told_dofs, word_of
@@ -30,7 +29,7 @@ def make_joints(
     bodies: dict[str, bpy.types.Object],
     folders: Folders,
     only: Container[str] | None = None,
-) -> dict[str, bpy.types.Object]:
+) -> Making[dict[str, bpy.types.Object]]:
     """Joint empties by id, of all joints or ``only`` of some. Each hangs on the bone of its parent body, so that it
     goes where the joint goes."""
     places = plan.places()
@@ -41,17 +40,17 @@ def make_joints(
     for joint in plan.mechanism.joints:
         if only is None or joint.id in only:
             new.setdefault(joint.id, joint)
-    made = dict(zip(new, new_objects([(joint.name or key, None) for key, joint in new.items()]), strict=True))
+    made = yield [(joint.name or key, None) for key, joint in new.items()]
     turns = {key: constraint_turn(joint) for key, joint in new.items()}
     poses = [plan.frames[key] if turn is None else plan.frames[key] @ turn for key, turn in turns.items()]
     carriers = [joint.parent if joint.parent in bodies else joint.child for joint in new.values()]
     into = [folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)) for joint in new.values()]
-    with many(list(made.values()), into) as empties:
+    with many(made, into) as empties:
         empties.put("empty_display_type", "ARROWS")
         empties.put("empty_display_size", 0.02 * plan.size)
         built = hook.hang_all(empties, carriers, poses)
-    for joint, at_home in zip(new.values(), built, strict=True):
-        empty, turn = made[joint.id], turns[joint.id]
+    for joint, empty, at_home in zip(new.values(), made, built, strict=True):
+        turn = turns[joint.id]
         if not joint.active:
             empty.empty_display_type = "SPHERE"
         more: dict[str, Any] = {
@@ -63,7 +62,7 @@ def make_joints(
             more |= {"is_open": True, "opening": flat(opening if turn is None else inverse(turn) @ opening @ turn)}
         dofs = _places(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
         _record(empty, joint, hook.rig, bodies, dofs, more, at_home)
-    return made
+    return dict(zip(new, made, strict=True))
 
 
 def _places(joint: Joint, places: Mapping[int, Place], start: Array | None) -> dict[int, dict[str, Any]]:

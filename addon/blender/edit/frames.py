@@ -13,6 +13,7 @@ from ..document import read_document
 from ..extract import extract
 from ..extract.attachments import frame_users
 from ..listeners import quiet
+from ..many import make
 from ..model_parts import every_part
 from .twins import by_id
 
@@ -38,7 +39,7 @@ def used_frames_again(rig: bpy.types.Object) -> list[str]:
     hook.let_loose()
     with quiet():
         folders = Folders(base.name, base.assemblies, settings(rig).collection)
-        make_frames(decided, hook, folders, bodies, there=others | lights)
+        make(make_frames(decided, hook, folders, bodies, there=others | lights))
         for scene in bpy.data.scenes:
             folders.exclude_off(scene)
     return list(wanted.values())

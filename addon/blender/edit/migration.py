@@ -23,6 +23,7 @@ from ..build.rig import Hook
 from ..extract import extract
 from ..hooks import Handlers, hang, take_down
 from ..listeners import quiet
+from ..many import make
 from ..materials import keep_color
 from ..model_parts import child_collection, is_foreign, is_newer, parts
 from ..properties import VERSION
@@ -55,7 +56,7 @@ def _give_frames_objects(rig: bpy.types.Object) -> None:
         names = [name or "" for name in present_bones(rig, decided)]
         bodies = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
         there = {(role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
-        make_frames(decided, Hook(decided, rig, names), _Folders(rig), bodies, there=there)
+        make(make_frames(decided, Hook(decided, rig, names), _Folders(rig), bodies, there=there))
 
 
 class _Folders(Folders):

@@ -32,6 +32,7 @@ from ..document import adopt_document, keep_document, read_document, read_text
 from ..extract import extract
 from ..extract.designs import Designs
 from ..listeners import quiet
+from ..many import make
 from ..model_parts import child_collection, every_part, file_name, parts
 from ..physics.homes import scene_for
 from ..physics.simulation import build_physics
@@ -298,13 +299,13 @@ def _parts(rig: bpy.types.Object, base: Mechanism, want: Needed, everything: boo
         folders = Folders(base.name, base.assemblies, settings(rig).collection)
         with MeshFiles(base, out.report) as files:
             shelf = MeshShelf(base.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
-            bodies |= make_bodies(decided, hook, folders, shelf, new_bodies)
+            make(make_bodies(decided, hook, folders, shelf, bodies, new_bodies))
             _shapes(rig, decided, bodies, new_bodies, shelf, folders)
             lost = lost_shapes(rig, decided.bodies, bodies, new_bodies) if everything else {}
             if lost and make_collision(decided, bodies, shelf, folders, {*lost.values()}, lost):
                 settings(rig).has_collision = True
                 out.done.append("Collision")
-        joints |= make_joints(decided, hook, bodies, folders, new_joints)
+        joints |= make(make_joints(decided, hook, bodies, folders, new_joints))
         frames = _frames(rig, decided, bodies, new_bodies, everything, hook, folders)
         for scene in bpy.data.scenes:
             folders.exclude_off(scene)
@@ -350,7 +351,7 @@ def _frames(
                 obj.parent, obj.parent_type, obj.matrix_parent_inverse = bodies[body], "OBJECT", Matrix()
     known = {(record_of(obj).role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
     before = latest(("objects",))
-    make_frames(decided, hook, folders, bodies, None if everything else new, known)
+    make(make_frames(decided, hook, folders, bodies, None if everything else new, known))
     return latest(("objects",)) > before
 
 
