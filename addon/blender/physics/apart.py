@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import comb
 
 import bpy
 
@@ -33,14 +34,15 @@ _Pair = frozenset[bpy.types.Object]
 def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
     """Make the constraints that keep bodies of a model from colliding, and take away those that do so no more."""
     model = settings(rig)
-    wanted = {} if model.self_collide else _some_pairs(rig)
+    too_many = not model.self_collide and _has_most(rig)  # seen without looking at each
+    wanted = {} if model.self_collide or too_many else _some_pairs(rig)
     if wanted and len(wanted) <= _MOST:
         report.info(
             "self-collision",
             "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own "
             "program. Self-Collision in the World panel switches that",
         )
-    if len(wanted) > _MOST:
+    if too_many or len(wanted) > _MOST:
         report.warn(
             "self-collision",
             f"Bodies of the model collide with each other under physics, which they do not in its own program: "
@@ -78,19 +80,30 @@ def _ends(empty: bpy.types.Object) -> _Pair:
 
 def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
     """Pairs of bodies of one assembly that could collide and have no joint between them."""
-    bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
-    solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections)}
     records = (joint_of(empty) for empty in parts(rig, "JOINT"))
     anchor = settings(rig).anchor
     jointed = {frozenset(ends_of(joint, anchor)) for joint in records if is_held(joint)}
-    top = settings(rig).collection
-    folders = dict.fromkeys(top.children_recursive) if top is not None else {}
-    for group in ([obj for obj in folder.objects[:] if obj in solid] for folder in folders):
+    for group in _groups(rig):
         for first, second in combinations(group, 2):
             moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)
             pair = frozenset((first, second))
             if moves and pair not in jointed:
                 yield pair
+
+
+def _groups(rig: bpy.types.Object) -> list[list[bpy.types.Object]]:
+    """The bodies that collide with others, by their assemblies."""
+    bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
+    solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections[:])}
+    top = settings(rig).collection
+    folders = dict.fromkeys(top.children_recursive) if top is not None else {}
+    return [[obj for obj in folder.objects[:] if obj in solid] for folder in folders]
+
+
+def _has_most(rig: bpy.types.Object) -> bool:
+    """Whether there are more pairs than can be kept apart, however many joints there are between them."""
+    moving = ([obj for obj in group if obj.rigid_body.type == "ACTIVE"] for group in _groups(rig))
+    return sum(comb(len(group), 2) for group in moving) - len(parts(rig, "JOINT")) > _MOST
 
 
 def _hold_nothing(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: _Pair) -> None:

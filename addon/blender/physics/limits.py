@@ -118,7 +118,7 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
     kinds = [dof.kind for dof in joint.dofs]
     if "screw" in kinds and kinds != ["screw"]:
         yield "screw-not-simulated", "Physics lets this screw turn and slide each by itself"
-    if has_stops(joint) and kinds not in (["rotation"], ["translation"]):
+    if kinds not in (["rotation"], ["translation"]) and has_stops(joint):
         start = [number for dof in joint.dofs for number in start_of(dof)]
         if not is_countable(joint):
             yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
