@@ -77,7 +77,11 @@ def test_a_frame_looks_for_what_is_linked_once(tmp_path: Path, monkeypatch: pyte
     assert looks.calls <= 2
 
 
-def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("bodies", "still", "looked_at"), [(60, 0, 0), (12, 1, 51)])
+def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(
+    monkeypatch: pytest.MonkeyPatch, bodies: int, still: int, looked_at: int
+) -> None:
+    """1,711 pairs, which is plain from how many bodies there are; and 55, of which 10 are with one that stands."""
     empty_file()
     monkeypatch.setattr(apart, "_MOST", 50)
     seen: list[object] = []
@@ -89,9 +93,11 @@ def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(monkeypatch: py
             yield pair
 
     monkeypatch.setattr(apart, "_pairs", watched)
-    mechanism = formats.loads(star(60).encode(), "star.jm")
-    mechanism.source.format = "skel"  # whose program keeps the bodies of a skeleton apart: 1,711 pairs
+    mechanism = formats.loads(star(bodies).encode(), "star.jm")
+    mechanism.source.format = "skel"  # whose program keeps the bodies of a skeleton apart
+    for body in mechanism.bodies[bodies - still :]:
+        body.immobile = True
     report = mechanism.report
     build(mechanism, bpy.context, BuildOptions(gait=False))
-    assert len(seen) == 51
+    assert len(seen) == looked_at
     assert any("more than 50 pairs are too many" in entry.message for entry in report.entries)
