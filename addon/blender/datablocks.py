@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
+
+#: What Blender puts behind a name that is taken.
+NUMBER = re.compile(r"\.\d{3,}$")
 
 
 def latest(kinds: Sequence[str]) -> int:

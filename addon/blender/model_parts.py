@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
+from .datablocks import NUMBER
 from .glimpses import is_glimpsing, know, once
 from .properties import VERSION
 
 #: What objects of a model's file are.
 _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
-_NUMBER = re.compile(r"\.\d{3,}$")
 #: Bytes of the shortest name that Blender may have cut to make room for its number.
 _CUT = 55
 #: Those of which none comes or goes while a model is looked at (``glimpsing``).
@@ -178,14 +177,15 @@ def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
 
 
 def _steady_parts(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
-    return parts_by_role(rig)
+    """By role, of those roles alone: who made the model just now foresees no others."""
+    return {role: objects for role, objects in parts_by_role(rig).items() if role in _STEADY}
 
 
 def foresee_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types.Object]]) -> None:
     """Have ``parts`` know a model's bodies and joints, by their roles, that were made just now: all that it has."""
     collection = _collection(rig)
     every = collection.all_objects[:] if collection is not None else ()
-    own = {role: set(objects) for role, objects in made.items() if role in _STEADY}
+    own = {role: set(objects) for role, objects in made.items()}
     know({role: [obj for obj in every if obj in mine] for role, mine in own.items()}, _steady_parts, rig)
 
 
@@ -321,10 +321,10 @@ def was_numbered(name: str, before: str) -> bool:
     >>> was_numbered("Leg.001", "Leg"), was_numbered("Leg.002", "Leg.001"), was_numbered("Arm.001", "Leg")
     (True, True, False)
     """
-    if not before or name == before or not _NUMBER.search(name):
+    if not before or name == before or not NUMBER.search(name):
         return False
-    stem = _NUMBER.sub("", name)
-    if stem == _NUMBER.sub("", before):
+    stem = NUMBER.sub("", name)
+    if stem == NUMBER.sub("", before):
         return True
     return len(stem.encode()) >= _CUT and before.startswith(stem)
 

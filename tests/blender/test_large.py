@@ -87,8 +87,8 @@ def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(
     seen: list[object] = []
     pairs = apart._pairs
 
-    def watched(rig: object) -> object:
-        for pair in pairs(rig):
+    def watched(*about: object) -> object:
+        for pair in pairs(*about):
             seen.append(pair)
             yield pair
 

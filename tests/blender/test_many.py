@@ -26,11 +26,17 @@ def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str
     assert len(bpy.data.objects) == len(NAMES) + len(others)
 
 
-def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(blank: Any) -> None:
+@pytest.mark.parametrize("few", [0, 4000])
+def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(
+    blank: Any, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from addon.blender import many
     from addon.blender.many import new_objects
 
+    monkeypatch.setattr(many, "_FEW", few)
     made = new_objects([(name, None) for name in ("leg", "arm", "leg", "leg.001", "leg")])
     assert [obj.name for obj in made] == ["leg", "arm", "leg.002", "leg.001", "leg.003"]
+    assert [obj.name for obj in new_objects([("leg.004", None), ("leg", None)])] == ["leg.004", "leg.005"]
 
 
 def test_new_objects_have_their_data(blank: Any) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import bpy
 
 from ...model.records import Assembly
+from ..datablocks import NUMBER
 
 SEPARATOR = ":"
 #: What holds the parts that are switched off by themselves.
@@ -89,7 +89,7 @@ class Folders:
 
 def is_called(collection: bpy.types.Collection, name: str) -> bool:
     """Whether a collection was given a name, behind which Blender may have put a number."""
-    return collection.name == name or re.sub(r"\.\d{3,}$", "", collection.name) == name
+    return collection.name == name or NUMBER.sub("", collection.name) == name
 
 
 def outer_path(path: str, known: Iterable[str]) -> str:

@@ -29,13 +29,15 @@ _MOST = 2000
 _SUFFIX = " Apart"
 
 _Pair = frozenset[bpy.types.Object]
+_Groups = list[list[bpy.types.Object]]
 
 
 def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
     """Make the constraints that keep bodies of a model from colliding, and take away those that do so no more."""
     model = settings(rig)
-    too_many = not model.self_collide and _has_most(rig)  # seen without looking at each
-    wanted = {} if model.self_collide or too_many else _some_pairs(rig)
+    groups = [] if model.self_collide else _groups(rig)
+    too_many = _has_most(rig, groups)  # seen without looking at each
+    wanted = {} if too_many else _some_pairs(rig, groups)
     if wanted and len(wanted) <= _MOST:
         report.info(
             "self-collision",
@@ -56,11 +58,11 @@ def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: R
         empty.rigid_body_constraint.disable_collisions = pair in wanted
 
 
-def _some_pairs(rig: bpy.types.Object) -> dict[_Pair, None]:
+def _some_pairs(rig: bpy.types.Object, groups: _Groups) -> dict[_Pair, None]:
     """The pairs that are to be kept apart, all of them or one more than can be: there are as many as the square of the
     bodies. Their order is that of the model: it is the one in which Blender solves their constraints."""
     found: dict[_Pair, None] = {}
-    for pair in _pairs(rig):
+    for pair in _pairs(rig, groups):
         found[pair] = None
         if len(found) > _MOST:
             break
@@ -78,12 +80,12 @@ def _ends(empty: bpy.types.Object) -> _Pair:
     return frozenset(end for end in (constraint.object1, constraint.object2) if end is not None)
 
 
-def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
+def _pairs(rig: bpy.types.Object, groups: _Groups) -> Iterator[_Pair]:
     """Pairs of bodies of one assembly that could collide and have no joint between them."""
     records = (joint_of(empty) for empty in parts(rig, "JOINT"))
     anchor = settings(rig).anchor
     jointed = {frozenset(ends_of(joint, anchor)) for joint in records if is_held(joint)}
-    for group in _groups(rig):
+    for group in groups:
         for first, second in combinations(group, 2):
             moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)
             pair = frozenset((first, second))
@@ -91,8 +93,8 @@ def _pairs(rig: bpy.types.Object) -> Iterator[_Pair]:
                 yield pair
 
 
-def _groups(rig: bpy.types.Object) -> list[list[bpy.types.Object]]:
-    """The bodies that collide with others, by their assemblies."""
+def _groups(rig: bpy.types.Object) -> _Groups:
+    """The bodies that collide with others, by their assemblies. (One that the user linked into several is in each.)"""
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
     solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections[:])}
     top = settings(rig).collection
@@ -100,10 +102,15 @@ def _groups(rig: bpy.types.Object) -> list[list[bpy.types.Object]]:
     return [[obj for obj in folder.objects[:] if obj in solid] for folder in folders]
 
 
-def _has_most(rig: bpy.types.Object) -> bool:
+def _has_most(rig: bpy.types.Object, groups: _Groups) -> bool:
     """Whether there are more pairs than can be kept apart, however many joints there are between them."""
-    moving = ([obj for obj in group if obj.rigid_body.type == "ACTIVE"] for group in _groups(rig))
-    return sum(comb(len(group), 2) for group in moving) - len(parts(rig, "JOINT")) > _MOST
+    seen: set[bpy.types.Object] = set()
+    pairs = 0
+    for group in groups:
+        moving = {obj for obj in group if obj.rigid_body.type == "ACTIVE"} - seen
+        seen |= moving
+        pairs += comb(len(moving), 2)
+    return pairs - len(parts(rig, "JOINT")) > _MOST
 
 
 def _hold_nothing(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: _Pair) -> None:

@@ -143,6 +143,27 @@ def test_too_many_pairs_are_reported(blank: Any) -> None:
     assert not len(blank.scene.rigidbody_world.constraints.objects)
 
 
+def test_bodies_in_two_collections_are_one_pair_each(blank: Any) -> None:
+    """Their pairs are as many as before: 1,225, of which twice as many would be too many."""
+    import bpy
+
+    from addon.blender.model_parts import parts
+    from addon.blender.physics.simulation import build_physics
+
+    text = skel(skeleton("one", *((f"b{number}", 3.0 * number, 5.0) for number in range(50))))
+    rig = put(text, "twice.skel")
+    kept_apart = len(blank.scene.rigidbody_world.constraints.objects)
+    assert kept_apart == 50 * 49 // 2
+    more = bpy.data.collections.new("more")
+    rig.data.knuckle.collection.children.link(more)
+    for obj in parts(rig, "BODY"):
+        more.objects.link(obj)
+    assert "too many" not in " ".join(entry.message for entry in build_physics(blank.scene, rig).entries)
+    held = [obj.rigid_body_constraint for obj in blank.scene.rigidbody_world.constraints.objects]
+    assert len(held) == kept_apart
+    assert all(constraint.disable_collisions for constraint in held)
+
+
 @pytest.mark.parametrize(("set_to", "slides"), [(0.0, False), (0.9, False), (0.3, True)])
 def test_friction_of_skel_is_darts_unless_it_is_set(blank: Any, set_to: float, slides: bool) -> None:
     """A box on another under a pull of half its weight to the side: it stays from a coefficient of 0.5 up."""
