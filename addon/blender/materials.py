@@ -45,9 +45,14 @@ def keep_color(material: bpy.types.Material) -> None:
         record.is_built, record.built, material.diffuse_color = True, color, color
 
 
-def painted(obj: bpy.types.Object) -> Color | None:
+#: What materials are painted with, as ``painted`` says it.
+Painted = dict[bpy.types.Material, Color | None]
+
+
+def painted(obj: bpy.types.Object, known: Painted) -> Color | None:
     """The one colour (sRGB) that somebody painted all of an object's mesh with: None where there are several, or a
-    picture, or where it still has the colour that it was made with."""
+    picture, or where it still has the colour that it was made with. ``known`` keeps what was found of materials, which
+    many objects share."""
     mesh = cast(bpy.types.Mesh, obj.data)
     used = {slot.material for slot in obj.material_slots}
     if len(used) > 1:
@@ -55,8 +60,16 @@ def painted(obj: bpy.types.Object) -> Color | None:
         mesh.polygons.foreach_get("material_index", slots)  # type: ignore[arg-type]
         used = {obj.material_slots[min(int(number), len(obj.material_slots) - 1)].material for number in set(slots)}
     material = used.pop() if len(used) == 1 else None
-    linear = _color_of(material) if material is not None else None
-    if material is None or linear is None:
+    if material is None:
+        return None
+    if material not in known:
+        known[material] = _painted(material)
+    return known[material]
+
+
+def _painted(material: bpy.types.Material) -> Color | None:
+    linear = _color_of(material)
+    if linear is None:
         return None
     record = material_record(material)
     if record.is_built and max(abs(now - old) for now, old in zip(linear, record.built, strict=True)) < _SAME:

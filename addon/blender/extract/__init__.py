@@ -26,7 +26,7 @@ from ..build.bodies import com_pose
 from ..document import read_document
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
-from ..materials import painted
+from ..materials import Painted, painted
 from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
@@ -211,6 +211,7 @@ class _Reading:
     switched: bool = False
     colored: bool = False
     judged: Judged = field(default_factory=dict)
+    painted: Painted = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -289,7 +290,7 @@ class _Reading:
         seen = [shape for shape in body.shapes if shape.visual]
         if not seen or any(shape.type == "mesh" and shape.mesh for shape in seen) or obj.type != "MESH":
             return
-        color = painted(obj)
+        color = painted(obj, self.painted)
         if color is not None and any(shape.color != color for shape in seen):
             body.shapes = [replace(shape, color=color) if shape.visual else shape for shape in body.shapes]
 
