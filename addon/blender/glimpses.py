@@ -112,6 +112,7 @@ def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, part
     def record() -> KnuckleJoint:
         return record_of(empty).joint
 
+    # stops get constraints of their own in runs alone
     known: dict[str, Any] = {**_pick(KnuckleJoint, _OF_JOINT), "far_stops": (), **joint}
     usual = _pick(KnuckleDof, _OF_DOF)
     for name, every in (("dofs", dofs), ("parts", parts)):

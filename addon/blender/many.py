@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import bpy
 import numpy as np
@@ -62,24 +62,16 @@ def _done(making: Making[T], objects: list[bpy.types.Object]) -> T:
     raise AssertionError("it wants objects twice")
 
 
-class Many(Protocol):
-    """Objects, in an order."""
+class Many:
+    """Objects, in an order. ``many`` makes one."""
 
-    objects: Sequence[bpy.types.Object]
+    def __init__(self, objects: Sequence[bpy.types.Object], groups: Sequence[tuple[bpy.types.Collection, Any]]) -> None:
+        """``groups``: collections with none but these objects, and the numbers of those in each, in its order."""
+        self.objects, self._groups = objects, groups
 
     def put(self, name: str, value: float | str | _Numbers) -> None:
         """Set a property of plain numbers, or of a choice by its name: one for all objects, or each its own (n, size).
         Matrices are told by columns."""
-
-    def get(self, name: str, size: int) -> Array:
-        """What a property of so many numbers is now, (n, size)."""
-
-
-class _Many:
-    def __init__(self, objects: Sequence[bpy.types.Object], groups: Sequence[tuple[bpy.types.Collection, Any]]) -> None:
-        self.objects, self._groups = objects, groups
-
-    def put(self, name: str, value: float | str | _Numbers) -> None:
         if isinstance(value, str):
             choices: Any = bpy.types.Object.bl_rna.properties[name]  # type: ignore[attr-defined]
             value = choices.enum_items[value].value
@@ -90,6 +82,7 @@ class _Many:
             collection.objects.foreach_set(name, np.ascontiguousarray(own).ravel())
 
     def get(self, name: str, size: int) -> Array:
+        """What a property of so many numbers is now, (n, size)."""
         out = np.empty((len(self.objects), size))
         for collection, places in self._groups:
             found = np.empty(len(places) * size, dtype=np.float32)
@@ -116,6 +109,7 @@ def many(objects: Sequence[bpy.types.Object], folders: Sequence[bpy.types.Collec
                 holder.objects.link(objects[place])
         groups.append((holder, np.array(places)))
     try:
-        yield _Many(objects, groups)
+        yield Many(objects, groups)
     finally:
-        bpy.data.batch_remove(spare)
+        if spare:
+            bpy.data.batch_remove(spare)
