@@ -566,3 +566,38 @@ def test_a_second_marker_of_a_body_becomes_a_body_of_its_own_in_a_new_file() -> 
         ("a", {"pos_marker": "1"}),
         ("b", {"pos_marker": "2"}),
     ]
+
+
+@pytest.mark.parametrize("sample", ["rover/rover.jm", "hexapod/hexapod.jm", "humanoid/humanoid.skel"])
+def test_what_is_written_in_another_place_keeps_its_comment(sample: str) -> None:
+    """Bodies that nobody edited are written anew where what they hung on is gone; the document need not be fresh."""
+    text, _ = formats.dumps(formats.load(f"sample_models/{sample}"), "x_xy")
+    data = text.encode()
+    joints = [item.id for item in formats.loads(data).joints]
+    for gone in joints:
+        edited = formats.loads_again(data, "kept")
+        edited.joints = [item for item in edited.joints if item.id != gone]
+        again = formats.loads(formats.dumps(edited)[0].encode())
+        there = {item.id: _kept_of(item) for item in again.bodies}  # in the order of the file
+        assert there == {item.id: _kept_of(item) for item in edited.bodies}, gone
+        by_id = {item.id: item for item in again.joints}
+        for item in edited.joints:
+            assert _kept_of(item) == _kept_of(by_id[item.id]), (gone, item.name)
+            for mine, theirs in zip(item.dofs, by_id[item.id].dofs, strict=True):
+                assert (mine.lower, mine.upper, mine.gain) == (theirs.lower, theirs.upper, theirs.gain)
+
+
+def _kept_of(part: Body | Joint) -> tuple[object, ...]:
+    """What nothing but a comment of the file holds."""
+    return part.id, part.name, part.twin, part.assembly, {key for key in part.extra if key not in {"numbers", "joint"}}
+
+
+def test_only_what_was_edited_is_told_of(mechanism: Mechanism) -> None:
+    """What the document keeps of others in comments was told when these were written."""
+    mechanism.joints[-1].dofs[0].lower = -1.0
+    first = formats.loads(formats.dumps(mechanism)[0].encode())
+    first.bodies[0].mass *= 2.0
+    assert "kept-as-comment" not in [entry.code for entry in formats.dumps(first)[1].entries]
+    second = formats.loads(first.source.text.encode())
+    second.joints[-1].dofs[0].lower = -0.5
+    assert "kept-as-comment" in [entry.code for entry in formats.dumps(second)[1].entries]

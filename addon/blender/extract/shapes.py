@@ -116,7 +116,8 @@ def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool
         shape.pose[:3, 3] -= com
     judged = {} if judged is None else judged
     alike = tuple((shape.type, *shape.size.items(), *shape.spheres, shape.pose.tobytes()) for shape in shapes)
-    key = (obj.data.session_uid, *(tuple(corner) for corner in obj.bound_box), *alike)
+    box = obj.bound_box  # its corners come in the order of the axes: the first and the seventh are the ends
+    key = (obj.data.session_uid, *box[0], *box[6], *alike)
     if key not in judged:
         judged[key] = _was_edited(obj, shapes)
     return judged[key]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...model.kinematics import CLOSES_LOOP, Tree, spanning_tree
+from ...model.one_pose import OnePose
 from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism
 from ...model.report import Report
 from ...model.sameness import same_record
@@ -125,7 +126,7 @@ class _Planner:
 
     def _poses(self) -> dict[str, Array]:
         """Where the bodies are when every joint is at zero, as its frames say; reported where a body was elsewhere."""
-        zero = self.tree.forward({})[0]
+        zero = OnePose(self.tree).forward({})
         found: dict[str, Array] = {}
         for body, pose in zip(self.bodies, zero, strict=True):
             same = same_pose(pose, body.pose)

@@ -7,7 +7,7 @@ was to be written, the difference is noted and reported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from .notes import Note
 from .rows import LinkRow, ModelRow, OmcRow
 from .steps import steps_of
 from .table import joint_kind
+from .told import tell_left, tell_lost, tell_of_others
 from .values import Remarks
 
 _BODY_LEAVES = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
@@ -36,24 +37,51 @@ _DOF_LEAVES = frozenset({"axis", "damping", "armature", "stiffness", "rest", "pa
 _UNTOLD = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile", "parts"})
 _HELD_OF_PARTS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
 
+#: Has the notes of bodies, by their ids, worked out in their rows.
+Ask = Callable[[Collection[str]], None]
 
-def rows_of(
-    mechanism: Mechanism, report: Report, before: Mechanism | None = None, memory: Memory | None = None
-) -> ModelRow:
-    """The rows of a mechanism. ``before`` is what its document holds: that may be written although the loader refuses
-    it, and masses that nobody edited follow the geoms. ``memory``: of bodies and joints that are still what they were
-    when rows were last made with it, these are taken again."""
+
+def rows_of(mechanism: Mechanism, report: Report) -> ModelRow:
+    """The rows of a mechanism that is to be a document of its own."""
     remarks = Remarks(report)
-    out = _Writer(mechanism, remarks, before, {} if memory is None else memory).model()
+    out = _Writer(mechanism, remarks, None, {}).model()
     remarks.tell()
     return out
 
 
+class RowsBefore:
+    """The ``rows`` of what a document holds, to compare the rows of now with. What they have to note is worked out of
+    those alone that are compared."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._memory: Memory = {}
+        self._writer = _Writer(mechanism, Remarks(Report()), mechanism, self._memory, unasked=True)
+        self.rows = self._writer.model()
+
+    def rows_now(self, mechanism: Mechanism, then: Mechanism, report: Report) -> tuple[ModelRow, Ask]:
+        """The rows of the mechanism as it is now, and what works out the notes of bodies by their ids; ``then`` is what
+        the document holds: that may be written although the loader refuses it, and masses that nobody edited follow
+        the geoms. Bodies and joints that are still what they were have the rows and notes of before, which lack what
+        nobody asked for, and nothing is reported of what these keep."""
+        remarks = Remarks(report)
+        now = _Writer(mechanism, remarks, then, dict(self._memory))
+        out = now.model()
+        remarks.tell()
+        now.read |= self._writer.read & now.noted.keys()
+        self._writer.note_bodies(self._memory.keys() - now.noted.keys())
+        return out, now.note_bodies
+
+
 class _Writer:
-    def __init__(self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None, memory: Memory) -> None:
+    """``unasked``: what bodies have to note is not worked out before somebody asks for it."""
+
+    def __init__(
+        self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None, memory: Memory, unasked: bool = False
+    ) -> None:
         self.mechanism, self.remarks, self.kept = mechanism, remarks, before is not None
-        self.memory = memory
+        self.memory, self.unasked = memory, unasked
         self.noted: dict[str, Note] = {}  # notes of bodies that are as they were
+        self.read: set[str] = set()  # bodies whose notes are worked out
         self.before = {} if before is None else {body.id: body for body in before.bodies}
         self.named_before = _named_as_bodies(before)
         self.refers = _refers_by_id(mechanism)
@@ -77,13 +105,13 @@ class _Writer:
         out.dt = mechanism.world.time_step
         scenery = next((body for body in mechanism.bodies if _is_scenery(body, mechanism)), None)
         hanging = self._hanging(scenery)
-        self._tell_lost()
+        tell_lost(mechanism, self.remarks)
         for body, link in hanging:
             self._body(body, link)
         if scenery is not None:
             out.geoms = geoms_of(scenery, self.remarks, self.before.get(scenery.id)).rows
         self._frames(scenery)
-        self._notes(scenery)
+        self._notes()
         self._in_file_order()
         return out
 
@@ -112,7 +140,8 @@ class _Writer:
         old = self.memory.get(body.id)
         is_same = old is not None and same_record(body, old.body) and same_record(joint, old.joint)
         made = old if old is not None and is_same else self._made(body, joint)
-        self.remarks.take(made.remarks)
+        if not is_same:
+            self.remarks.take(made.remarks)
         steps, geoms = made.steps, made.geoms
         name = self._name(body.name or body.id)
         for number, step in enumerate(steps):
@@ -191,47 +220,57 @@ class _Writer:
             row.note["frame"] = notes.difference(frame, back, frozenset({"pose", "body"}))
             self.out.links.append(row)
 
-    def _notes(self, scenery: Body | None) -> None:
-        """Read rows back in thought, and note what they do not give. Bodies that are as they were have their notes."""
-        back, _ = build(self._to_read(), "", Remarks(Report()))
-        joints = {joint.child: joint for joint in back.joints}
+    def _notes(self) -> None:
+        """Note what rows do not give, and tell of it. Bodies that are as they were have their notes."""
+        self._note_model(build(ModelRow(self.out.model, self.out.gravity, self.out.dt), "", Remarks(Report()))[0])
+        if self.unasked:
+            return
+        rows = {row.key[1]: row for row in self._own_rows()}
+        for own, note in self.noted.items():
+            rows[own].note = dict(note)
+        self.note_bodies(rows.keys() - self.noted.keys())
+        self._tell_noted({own: row.note for own, row in rows.items() if own not in self.noted})
+
+    def _tell_noted(self, noted: Mapping[str, Note]) -> None:
         said: Counter[tuple[str, str]] = Counter()
         first: dict[tuple[str, str], str] = {}
-
-        def tell(what: str, fields: Iterable[str], name: str) -> None:
-            for item in sorted(set(fields) - _UNTOLD):
-                said[what, item] += 1
-                first.setdefault((what, item), name)
-
-        originals = {body.id: body for body in reversed(self.mechanism.bodies)}
-        reading = [row for row in self.out.links if row.key[0] == "body" and "step" not in row.note]
-        made = iter([body for body in back.bodies if not body.extra.get(WORLD_BODY)])
-        for row in reading:
-            body, joint = originals[row.key[1]], self.joint_of[row.key[1]]
-            if body.id in self.noted:
-                row.note = dict(self.noted[body.id])
-            else:
-                read_body = next(made)
-                self._note(row, body, read_body, joint, joints[read_body.id])
-            tell("body", row.note.get("body", ()), body.name)
-            tell("joint", row.note.get("joint", ()), joint.name)
-            for dof in row.note.get("dofs", ()):
-                tell("joint", dof, joint.name)
-        assert next(made, None) is None
-        self._note_model(back)
+        names = {body.id: body.name for body in reversed(self.mechanism.bodies)}
+        for own, note in noted.items():
+            told = [
+                ("joint", fields, self.joint_of[own].name) for fields in (note.get("joint", ()), *note.get("dofs", ()))
+            ]
+            for what, fields, name in (("body", note.get("body", ()), names[own]), *told):
+                for item in sorted({*fields} - _UNTOLD):
+                    said[what, item] += 1
+                    first.setdefault((what, item), name)
         for (what, item), count in said.items():
             more = f" and {count - 1} more" if count > 1 else ""
             missing = f"{notes.in_words(item)} of a {what} ('{first[what, item]}'{more})"
             self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
 
-    def _to_read(self) -> ModelRow:
+    def _own_rows(self) -> list[LinkRow]:
+        """The rows of the bodies themselves, without those between the steps of their joints."""
+        return [row for row in self.out.links if row.key[0] == "body" and "step" not in row.note]
+
+    def note_bodies(self, asked: Collection[str]) -> None:
+        """Read rows of bodies back in thought, and note what they do not give: of those of these ids that have not been
+        read yet."""
+        asked = {*asked} - self.read
+        self.read |= asked
+        back, _ = build(self._to_read(asked), "", Remarks(Report()))
+        joints = {joint.child: joint for joint in back.joints}
+        bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
+        reading = [row for row in self._own_rows() if row.key[1] in asked]
+        for row, read_body in zip(reading, back.bodies, strict=True):
+            own = row.key[1]
+            self._note(row, bodies[own], read_body, self.joint_of[own], joints[read_body.id])
+
+    def _to_read(self, asked: Collection[str]) -> ModelRow:
         """The rows of bodies that are to be read back. Nothing of what they hang on is asked for."""
-        if not self.noted:
-            return self.out
         place: dict[int, int] = {}
         out = ModelRow(self.out.model, self.out.gravity, self.out.dt)
         for number, row in enumerate(self.out.links):
-            if row.key[0] == "body" and row.key[1] not in self.noted:
+            if row.key[0] == "body" and row.key[1] in asked:
                 place[number] = len(out.links)
                 parent = None if row.parent is None else place.get(row.parent)
                 out.links.append(replace(row, parent=parent))
@@ -290,39 +329,8 @@ class _Writer:
         ):
             if items:
                 note[name] = [notes.plain(item) for item in items]
-        for joint in self.left:
-            self._tell_left(joint)
-        for what in ("assemblies", "restraints", "lights"):
-            if getattr(mechanism, what):
-                message = (
-                    f"the program has no {what} ({len(getattr(mechanism, what))} here); they are kept in a comment"
-                )
-                self.remarks.warn("kept-as-comment", message)
-
-    def _tell_left(self, joint: Joint) -> None:
-        if joint.id in self.tree.loop_joints:
-            message = (
-                f"the joint '{joint.name}' ({joint.type}) between '{joint.parent}' and '{joint.child}' closes a loop, "
-                "which the program cannot have; the loop is cut there, and a comment keeps the joint so that it can be "
-                "closed again"
-            )
-            self.remarks.warn("cut-loop", message)
-        else:
-            self.remarks.warn("left-joint", f"the joint '{joint.name}' moves nothing; it is kept in a comment")
-
-    def _tell_lost(self) -> None:
-        for joint in self.mechanism.joints:
-            for dof in joint.dofs:
-                if dof.kind == "screw":
-                    message = (
-                        f"a screw is written as a hinge: the slide of {2 * np.pi * dof.pitch:.4g} a turn is missing "
-                        f"('{joint.name}')"
-                    )
-                    self.remarks.warn("approximated-joint", message)
-        if self.mechanism.behaviours is not None:
-            self.remarks.warn("dropped-behaviours", "what moves the joints by itself (its gait) cannot be written")
-        if self.mechanism.motions:
-            self.remarks.warn("dropped-motion", "motions are not written; save them as servo motion")
+        tell_left(self.left, self.tree.loop_joints, self.remarks)
+        tell_of_others(mechanism, self.remarks)
 
     def _in_file_order(self) -> None:
         """Links in the order of the file: each with all that hangs on it before the next."""

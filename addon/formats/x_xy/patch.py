@@ -16,8 +16,7 @@ from ..xml import escape_attribute
 from ..xmledits import Edits, edits_of
 from . import geometry, notes
 from .alike import written_alike
-from .links import rows_of
-from .made import Memory
+from .links import Ask, RowsBefore
 from .read import Document
 from .rebase import rebased
 from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
@@ -46,27 +45,21 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
     edits have no place in the old one."""
     said = Report()
-    before, made = prepared(document, "rows", lambda: _rows_before(document.mechanism))
-    memory = dict(made)
+    known = prepared(document, "rows", lambda: RowsBefore(document.mechanism))
+    before = known.rows
     now, then = rebased(mechanism, document.mechanism)
-    after = rows_of(now, said, then, memory)
+    after, ask = known.rows_now(now, then, said)
     if document.worldbody is None:
         return _otherwise(document, mechanism, before, after, report, "has no <worldbody>")
     if _structure(before, [row.key for row in before.links]) != _structure(document.model, list(document.numbers)):
         return _otherwise(document, mechanism, before, after, report, "cuts its loops elsewhere than we do")
-    text = _Patch(document, before, after).text()
+    text = _Patch(document, before, after, ask).text()
     if text == document.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")
         return text
     report.extend(said)
     report.info("document-patched", "what was edited was changed in the document; all else is written as it was read")
     return text
-
-
-def _rows_before(mechanism: Mechanism) -> tuple[ModelRow, Memory]:
-    """The rows of a document's mechanism, and what was made of its bodies."""
-    memory: Memory = {}
-    return rows_of(mechanism, Report(), mechanism, memory), memory
 
 
 def _otherwise(
@@ -89,8 +82,8 @@ def _structure(model: ModelRow, keys: list[Key]) -> dict[Key, Key | None]:
 class _Patch:
     """Finds how two sets of rows differ, and makes these changes in the text that the first was read from."""
 
-    def __init__(self, document: Document, before: ModelRow, after: ModelRow) -> None:
-        self.document, self.before, self.after = document, before, after
+    def __init__(self, document: Document, before: ModelRow, after: ModelRow, ask: Ask) -> None:
+        self.document, self.before, self.after, self.ask = document, before, after, ask
         self.todo: list[Callable[[Edits], None]] = []
         self.old = {row.key: row for row in before.links}
         self.other_steps = self._written_otherwise()
@@ -107,6 +100,7 @@ class _Patch:
         self._model()
         self._geoms(document.worldbody, document.world_geoms, self.before.geoms, self.after.geoms)
         anew = self._anew()
+        self.ask({key[1] for key in (self.after.links[number].key for number in anew) if key[0] == "body"})
         for number, row in enumerate(self.after.links):
             if number in anew or written_alike(self.old[row.key], row):
                 continue
