@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import bpy
+import numpy as np
 from bpy.app.handlers import persistent
 
 from ...model.sides import Plane
@@ -30,6 +31,9 @@ _PARTS = ("BODY", "JOINT")
 #: planes between their halves. Gathered when needed, dropped when parts come, go or change their twins.
 _mates: dict[int, dict[int, bpy.types.Object]] = {}
 _planes: dict[int, Plane] = {}
+#: How what is selected stood, by the model's ``session_uid``, when nothing of it was found edited: while bones are posed
+#: that is asked in every frame, and to compare it in one go takes a fraction of asking each part.
+_unedited: dict[int, tuple[list[str], bytes]] = {}
 #: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
 #: that are told are our own.
 _state = {"on": False, "busy": False}
@@ -75,6 +79,7 @@ def drop(*_args: Any) -> None:
     """Forget what was gathered: it is gathered anew when it is needed."""
     _mates.clear()
     _planes.clear()
+    _unedited.clear()
 
 
 def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
@@ -132,13 +137,36 @@ def _follow_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsg
     """When a model is posed all that it carries is told of: then only what is selected can have been edited."""
     updates = depsgraph.updates  # one by one: the model comes early among a thousand
     posed = _posed(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
-    selected = bpy.context.view_layer.objects.selected if posed else ()
+    selected = bpy.context.view_layer.objects.selected
     told: list[bpy.types.Object] = []
     if posed != rigs.keys():
         told = [each.original for update in updates if isinstance(each := update.id, bpy.types.Object)]
     for uid, rig in rigs.items():
+        if uid in posed:
+            _follow_selected(uid, rig, selected)
+            continue
         with _at_it():
-            follow(rig, selected if uid in posed else told)
+            follow(rig, told)
+
+
+def _follow_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
+    """Make the twins of what is selected alike, unless all of it stands as it did when nothing of it was edited."""
+    stand = _stand_of(rig, selected)
+    if _unedited.get(uid) == stand:
+        return
+    with _at_it():
+        if follow(rig, selected):
+            _unedited.pop(uid, None)
+        else:
+            _unedited[uid] = stand
+
+
+def _stand_of(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
+    """The names of what is selected and hangs on a model, which tell the parts of a file apart, and where all of it
+    stands."""
+    places = np.empty(16 * len(selected), dtype=np.float32)
+    selected.foreach_get("matrix_basis", places)
+    return [obj.name_full if obj.parent == rig else "" for obj in selected], places.tobytes()
 
 
 def _posed(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.DepsgraphUpdate]) -> set[int]:

@@ -262,6 +262,42 @@ def test_other_twins_follow_after_one_was_deleted_with_blenders_own_tools(blank:
     assert steps_of(twin_of(body), lambda: move(body, 0.0, 0.3, 0.0)) == pytest.approx(0.3, abs=1e-5)
 
 
+def test_what_is_selected_is_followed_while_bones_are_posed(blank: Any) -> None:
+    """In one change with a posed bone, after many that were nothing but poses; what hangs elsewhere is followed as soon
+    as it hangs on the model again."""
+    rig = symmetrical()
+    body, bone = paired(rig, "BODY"), rig.pose.bones[-1]
+    mate = twin_of(body)
+    pick(body)
+
+    def posed() -> None:
+        bone.rotation_euler[2] += 0.1
+        bpy.context.view_layer.update()
+
+    def pushed() -> None:
+        body.location.z += 0.25
+        posed()
+
+    def named() -> None:
+        body.name = "Left Wing"
+        posed()
+
+    def reparented(parent: Any) -> None:
+        body.parent = parent
+        posed()
+
+    for _ in range(3):
+        assert steps_of(mate, posed) == 0.0
+        assert steps_of(mate, pushed) == pytest.approx(0.25, abs=1e-5)
+    named()
+    assert mate.name == "Right Wing"
+    posed()
+    reparented(None)
+    assert steps_of(mate, pushed) == 0.0
+    posed()
+    assert steps_of(mate, lambda: reparented(rig)) == pytest.approx(0.25, abs=1e-5)
+
+
 def test_a_copy_is_nobodys_twin(blank: Any) -> None:
     rig = symmetrical()
     body = paired(rig, "BODY")
