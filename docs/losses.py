@@ -37,7 +37,7 @@ WRITING = {
     "juice": ("lower", "strength", "write"),
     "shift": ("lower", "write"),
     "skel": ("plan", "rows"),
-    "x_xy": ("links", "geoms"),
+    "x_xy": ("told", "links", "geoms"),
     "xmdi": ("plan",),
     "webots": ("write",),
     "motion_csv": ("write",),

@@ -98,4 +98,4 @@ def test_a_document_that_the_user_edits_is_read_anew(rig: bpy.types.Object) -> N
 
 
 def _kept_documents() -> list[documents.AnyDocument]:
-    return [document for _size, (document, _copy) in documents._lately._kept.values()]
+    return [document for _size, document in documents._lately._kept.values()]
