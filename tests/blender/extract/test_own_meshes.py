@@ -16,6 +16,7 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.formats.mesh_copies import IS_WRITTEN
+from tests.blender.full_disk import full
 
 
 def paint(obj: Any, color: tuple[float, float, float]) -> None:
@@ -179,21 +180,16 @@ def test_another_model_of_that_name_keeps_its_meshes(blank: Any, tmp_path: Path)
 
 def test_a_model_that_cannot_be_written_keeps_its_meshes(blank: Any, tmp_path: Path) -> None:
     """A limit on the size of files, which is more than the mesh needs and less than the model, is as a full disk."""
-    resource = pytest.importorskip("resource", reason="limits on the size of files are not here")
     first = ape_beside("cube", tmp_path, "zoo")
     was = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     mesh = bpy.data.objects["Ape"].data
     mesh.transform(Matrix.Diagonal((1.0, 2.0, 3.0, 1.0)))
     sizes = sorted(map(len, was.values()))
     assert len(was) == 2 and sizes[0] + 100 < sizes[1]
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (sizes[1] - 50, before[1]))
-    try:
+    with full(sizes[1] - 50):
         for path in (first, tmp_path / "new.skel"):
             with pytest.raises(RuntimeError, match="cannot be written"):
                 bpy.ops.export_scene.mechanism(filepath=str(path), format="skel")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == was
     assert not (tmp_path / "new_meshes").exists()
     assert bpy.ops.export_scene.mechanism(filepath=str(first), format="skel") == {"FINISHED"}

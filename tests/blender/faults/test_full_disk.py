@@ -7,9 +7,9 @@ the tests, and Blender's own writing as well."""
 from __future__ import annotations
 
 import shutil
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,25 +17,13 @@ from typing import Any
 
 import pytest
 
+from tests.blender.full_disk import full
 from tests.blender.ui.small import MOTION, put
 
-resource = pytest.importorskip("resource", reason="limits on the size of files are not here")
 pytest.importorskip("bpy", reason="Blender is not here")
 
 #: Bytes that a file may have: less than anything that is written here needs.
 ROOM = 700
-
-
-@contextmanager
-def full(room: int) -> Iterator[None]:
-    """Within it no file can grow beyond ``room`` bytes, whoever writes it."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def run(*words: str | Path, room: int = ROOM) -> SimpleNamespace:
@@ -127,3 +115,16 @@ def test_a_picture_of_the_view(blank: Any, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["x.png"]
     save_picture(pixels, str(path))
     assert path.read_bytes()[-8:-4] == b"IEND"
+
+
+def test_what_python_compiles_meanwhile_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short .pyc would fail every later process that imports the module."""
+    (tmp_path / "lengthy.py").write_text("\n".join(f"value_{number} = {number}" for number in range(500)))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "kept"))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    with full(ROOM):
+        subprocess.run([sys.executable, "-c", "import lengthy"], check=True, timeout=60)
+    assert not list(tmp_path.rglob("lengthy*.pyc"))
+    subprocess.run([sys.executable, "-c", "import lengthy"], check=True, timeout=60)
+    assert [path.stat().st_size > ROOM for path in tmp_path.rglob("lengthy*.pyc")] == [True]
