@@ -643,8 +643,8 @@ def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) ->
     return call(python, "tests/uncovered.py", str(out)) or code
 
 
-#: In every process a Blender of its own, and a file's tests in one of them.
-EVERY_CORE = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+#: In every process a Blender of its own, and a file's tests in one of them; where one crashed they run once more.
+EVERY_CORE = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile", "-p", "tests.crashes"]
 #: What numpy calls for matrices else starts threads on every core, which wait for each other at our small ones.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 #: The tests that show of each room that it works in a Blender.
