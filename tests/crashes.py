@@ -1,19 +1,23 @@
-"""A Blender that crashes while tests run in several: what ran in it runs once more in another, and what ends well there
-is no failure but told at the end, with where it crashed. Whatever crashes twice has failed.
+"""A Blender that crashes while tests run in several: the test that met it runs once more in another, and where that ends
+well it is no failure but told at the end, with where it crashed. What crashes twice has failed and is left, and so has
+a run in which more than ``ALLOWED`` crashed or not all tests came to run.
 
 Blender evaluates in threads: a test that met a crash in 4.2 passed the next 2,000 times. A plugin of pytest, for runs
-with pytest-xdist; `build.py test` names it.
+with pytest-xdist by files (``--dist loadfile``); `build.py test` names it.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+#: So many Blenders may crash in a run. More are no chance.
+ALLOWED = 2
 #: The outcome of a test whose Blender crashed and that is to run again.
 CRASHED = "crashed"
 #: What tests run in is not of interest.
@@ -26,39 +30,69 @@ class Crashes:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.where: dict[str, str] = {}
+        self.outside: dict[str, str] = {}  # by the process: crashes while no test ran
+        self.wanted: set[str] = set()
         self.ended: set[str] = set()
+        self.twice: set[str] = set()
 
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["crashes"] = str(self.folder / f"{node.gateway.id}.txt")
 
-    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
-        written = Path(report.node.workerinput["crashes"])
-        lines = written.read_text(encoding="utf-8", errors="replace").splitlines() if written.is_file() else []
-        first = crashitem not in self.where
-        told = [line for line in lines if not any(word in line for word in AROUND)]
-        self.where[crashitem] = "\n".join(told) or "it does not say where"
-        if first:
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self.wanted.update(ids)
+
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        if error is not None:
+            self.outside[node.gateway.id] = _told(Path(node.workerinput["crashes"]))
+
+    def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:
+        again = crashitem in self.where
+        self.where[crashitem] = self.outside.pop(report.node.gateway.id, "")
+        if not again:
             report.outcome = CRASHED
+            return
+        self.twice.add(crashitem)
+        for scope, unit in list(getattr(sched, "workqueue", {}).items()):
+            if crashitem in unit:
+                unit[crashitem] = True
+                if all(unit.values()):
+                    del sched.workqueue[scope]
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         return (CRASHED, "C", "CRASHED") if report.outcome == CRASHED else None
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.nodeid in self.where and report.when == "teardown":
+        if report.when == "teardown":
             self.ended.add(report.nodeid)
+
+    def faults(self) -> list[str]:
+        """Why the run has failed although no test did."""
+        crashed, missing = len(self.where) + len(self.outside), self.wanted - self.ended - self.twice
+        out = [f"{crashed} crashed, {ALLOWED} may"] if crashed > ALLOWED else []
+        return [*out, f"{len(missing)} tests did not run to their end, {min(missing)} among them"] if missing else out
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: Any) -> None:
-        """A test that was not run again is one of which nothing is known."""
-        if self.where.keys() - self.ended:
+        if session.exitstatus == pytest.ExitCode.OK and self.faults():
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         for test, where in self.where.items():
-            again = "it ended when it was run again" if test in self.ended else "it did not end when it was run again"
-            terminalreporter.section(f"a Blender crashed: {again}")
+            again = "it ended" if test in self.ended else "it did not end"
+            terminalreporter.section(f"a Blender crashed: {again} when it was run again")
             terminalreporter.line(f"CRASHED {test}")
-            terminalreporter.line(where)
+            terminalreporter.line(where or "it does not say where")
+        for process, where in self.outside.items():
+            terminalreporter.section(f"a Blender crashed while no test ran: {process}")
+            terminalreporter.line(where or "it does not say where")
+        for fault in self.faults() if self.where or self.outside else ():
+            terminalreporter.section("the run has failed")
+            terminalreporter.line(fault)
+
+
+def _told(written: Path) -> str:
+    lines = written.read_text(encoding="utf-8", errors="replace").splitlines() if written.is_file() else []
+    return "\n".join(line for line in lines if not any(word in line for word in AROUND))
 
 
 @pytest.hookimpl(trylast=True)  # pytest itself has crashes written to the screen

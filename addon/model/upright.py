@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from copy import deepcopy
 from typing import Literal
 
 import numpy as np
 
+from .copies import copied
 from .records import Array, Mechanism
 
 UpAxis = Literal["AUTO", "Z", "Y", "-Z"]
@@ -37,7 +37,7 @@ def upright_turn(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
 def turned(mechanism: Mechanism, turn: Array) -> Mechanism:
     """A copy of a mechanism turned as a whole, with its gravity: all that stands in the world by itself is multiplied
     by ``turn`` (4, 4) from the left. What it does relative to itself is the same."""
-    out = deepcopy(mechanism)
+    out = copied(mechanism)
     out.world.gravity = turn[:3, :3] @ out.world.gravity
     for body in out.bodies:
         body.pose = turn @ body.pose

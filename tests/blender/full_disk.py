@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,13 +16,12 @@ def full(room: int) -> Iterator[None]:
     What Python compiles is not kept meanwhile: importlib does not look whether all of it was written (a short write
     leaves a short .pyc in place of the whole one), and every later process would fail on importing that module."""
     resource = pytest.importorskip("resource", reason="limits on the size of files are not here")
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

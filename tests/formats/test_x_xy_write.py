@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
+from addon.formats.x_xy.joints import turned_round
 from addon.formats.x_xy.table import ATTRIBUTES
 from addon.model.kinematics import spanning_tree
 from addon.model.records import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Shape, Source
@@ -247,6 +248,21 @@ def test_what_the_program_lacks_is_kept_in_a_comment_that_follows_edits(mechanis
     assert changed_lines(again)[1] == ['<!--knuckle {"dofs":[{"lower":-1.0}]}-->']
     dof.lower = None
     assert "knuckle" not in formats.dumps(again)[0]
+
+
+@pytest.mark.parametrize("kind", ["weld", "ball"])
+def test_the_ends_of_a_joint_are_exchanged(kind: str) -> None:
+    """What turns no way of its own stands the same either way round: a comment keeps which end was the parent."""
+    bodies = [Body("base", "base", immobile=True), Body("arm", "arm", moved(np.eye(4), 1.0))]
+    dofs = [Dof("ball")] if kind == "ball" else []
+    frames = moved(np.eye(4), 1.0), np.eye(4)
+    whole = Mechanism("arm", bodies=bodies, joints=[Joint("swing", "swing", kind, "base", "arm", *frames, dofs)])
+    read = formats.loads(anew(whole).encode())
+    read.joints = [turned_round(joint) if joint.parent else joint for joint in read.joints]
+    assert [joint.child for joint in read.joints if joint.parent == "arm"] == ["base"]
+    again = read_again(read)
+    assert [joint.child for joint in again.joints if joint.parent == "arm"] == ["base"]
+    assert formats.dumps(again)[0] == formats.dumps(read)[0]
 
 
 def test_an_axis_of_ones_own_is_kept_and_the_joint_stays_what_it_is(mechanism: Mechanism) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 from pathlib import Path
@@ -11,8 +12,22 @@ import numpy as np
 import pytest
 
 from addon import formats
+from addon.model.behaviours import Behaviours
 from addon.model.copies import copied
-from addon.model.records import Mechanism
+from addon.model.records import (
+    Assembly,
+    Body,
+    Dof,
+    Frame,
+    Joint,
+    Light,
+    Mechanism,
+    Motion,
+    Restraint,
+    Shape,
+    Source,
+    Trajectory,
+)  # fmt: skip
 from addon.model.sameness import same_record
 from addon.model.shared import Shared
 
@@ -24,7 +39,7 @@ def _spoil(value: Any) -> int:
     done = 0
     if isinstance(value, np.ndarray):
         if value.flags.writeable:
-            value += 1.0
+            value[...] = ~value if value.dtype == bool else value + 1.0
             done += 1
     elif isinstance(value, list):
         done += sum(map(_spoil, value))
@@ -54,5 +69,40 @@ def test_a_copy_says_the_same_and_is_its_own(path: Path) -> None:
     assert pickle.dumps(read) == before
 
 
+def _full() -> Mechanism:
+    """A mechanism with a record of every kind, and in each of them something in every field that can be changed."""
+    wide: dict[str, Any] = {"numbers": np.arange(4.0), "deep": [{"of": [np.eye(2)]}, ({"pair": [1]}, 2)]}
+
+    def more() -> dict[str, Any]:
+        return copy.deepcopy(wide)
+
+    part = Dof("revolute", lower=-1.0, extra=more())
+    dof = Dof("revolute", parts=[part], extra=more())
+    line, ease = np.linspace(0.0, 1.0, 3), np.array([True, False, True])
+    keys = Trajectory("servo", line.copy(), line.copy(), held=ease)
+    return Mechanism(
+        "full",
+        bodies=[Body("b", "b", inertia=np.eye(3), shapes=[Shape("box", {"x": 1.0}, extra=more())], extra=more())],
+        joints=[Joint("j", "j", "revolute", None, "b", dofs=[dof], extra=more())],
+        restraints=[
+            Restraint("r", bodies=(None, "b"), frames=(np.eye(4), np.eye(4)), knots=[0.0], coefficients=[[1.0]])
+        ],
+        assemblies=[Assembly("a", "a", extra=more())],
+        frames=[Frame("f", "b", extra=more())],
+        lights=[Light("l", extra=more())],
+        motions=[Motion("m", [keys], {"by": "hand"}, Source("xmdi"), as_read=(keys,))],
+        behaviours=Behaviours(),
+        source=Source("juice", text="text"),
+    )
+
+
 def test_every_field_is_copied() -> None:
     assert same_record(copied(Mechanism("none")), Mechanism("none"))
+    whole = _full()
+    before = pickle.dumps(whole)
+    copy_of_it = copied(whole)
+    assert pickle.dumps(copied(whole)) == pickle.dumps(copy_of_it)
+    motion = copy_of_it.motions[0]
+    assert motion.as_read[0] is motion.trajectories[0]
+    assert _spoil(copy_of_it) > 40
+    assert pickle.dumps(whole) == before

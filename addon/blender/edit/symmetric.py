@@ -104,6 +104,7 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     rename_twins(leading, plane)
     for obj, mate in edited.items():
         note(obj, mate)
+    _unedited.pop(rig.session_uid, None)  # how it stood before is no longer how it stands alike
     return len(leading)
 
 
@@ -155,9 +156,7 @@ def _follow_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
     if _unedited.get(uid) == stand:
         return
     with _at_it():
-        if follow(rig, selected):
-            _unedited.pop(uid, None)
-        else:
+        if not follow(rig, selected):
             _unedited[uid] = stand
 
 

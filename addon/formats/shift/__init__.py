@@ -39,5 +39,4 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report, ENDS if source.dialect == ENDS else PAIRS)
-    document.mechanism.source.encoding = source.encoding
     return patched(document, mechanism, report)

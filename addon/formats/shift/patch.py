@@ -38,8 +38,7 @@ class _Patch:
         now = Lowering(mechanism, self.dialect, placed=placed)
         self.now = now.lowered(before)
         self.lowering = now
-        encoding = document.mechanism.source.encoding or mechanism.source.encoding
-        self.edits = Edits(document.text, ascii_only=not write.speaks_unicode(encoding))
+        self.edits = Edits(document.text, ascii_only=not write.speaks_unicode(mechanism.source.encoding))
         self.pending: dict[tuple[int, str], tuple[Node, list[Any]]] = {}
         self.counts = {"changed": 0, "added": 0, "deleted": 0}
         self.new_assemblies = [path for path in self.now.assemblies if path not in document.elements.assemblies]

@@ -61,8 +61,8 @@ class RowsBefore:
     def rows_now(self, mechanism: Mechanism, then: Mechanism, report: Report) -> tuple[ModelRow, Ask]:
         """The rows of the mechanism as it is now, and what works out the notes of bodies by their ids; ``then`` is what
         the document holds: that may be written although the loader refuses it, and masses that nobody edited follow
-        the geoms. Bodies and joints that are still what they were have the rows and notes of before, which lack what
-        nobody asked for, and nothing is reported of what these keep."""
+        the geoms. Bodies that are still what they were, by joints that are, get rows of the steps and geoms remembered
+        and the notes of before, which lack what nobody asked for; what notes of them keep is not reported again."""
         remarks = Remarks(report)
         now = _Writer(mechanism, remarks, then, dict(self._memory))
         out = now.model()
@@ -165,7 +165,8 @@ class _Writer:
         row.geoms = geoms.rows
         row.note |= made.note
         self.number_of[body.id] = parent
-        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), body.id in self.linked)
+        hangs = link is not None, link is not None and link.against
+        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *hangs)
         if is_same and made.row is not None and made.noted == noted:
             self.noted[body.id] = made.row.note
         self.memory[body.id] = replace(made, row=row, noted=noted)
@@ -256,7 +257,6 @@ class _Writer:
         """Read rows of bodies back in thought, and note what they do not give: of those of these ids that have not been
         read yet."""
         asked = {*asked} - self.read
-        self.read |= asked
         back, _ = build(self._to_read(asked), "", Remarks(Report()))
         joints = {joint.child: joint for joint in back.joints}
         bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
@@ -264,6 +264,7 @@ class _Writer:
         for row, read_body in zip(reading, back.bodies, strict=True):
             own = row.key[1]
             self._note(row, bodies[own], read_body, self.joint_of[own], joints[read_body.id])
+        self.read |= asked
 
     def _to_read(self, asked: Collection[str]) -> ModelRow:
         """The rows of bodies that are to be read back. Nothing of what they hang on is asked for."""

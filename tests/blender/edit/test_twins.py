@@ -298,6 +298,25 @@ def test_what_is_selected_is_followed_while_bones_are_posed(blank: Any) -> None:
     assert steps_of(mate, lambda: reparented(rig)) == pytest.approx(0.25, abs=1e-5)
 
 
+def test_what_goes_back_while_bones_are_posed_takes_its_twin_back(blank: Any) -> None:
+    """The twin followed meanwhile, in a change without a posed bone."""
+    rig = symmetrical()
+    body, bone = paired(rig, "BODY"), rig.pose.bones[-1]
+    mate = twin_of(body)
+    pick(body)
+
+    def pushed(way: float, angle: float) -> None:
+        body.location.z += way
+        bone.rotation_euler[2] += angle
+        bpy.context.view_layer.update()
+
+    pushed(0.0, 0.1)
+    at_first = mate.matrix_basis.translation.copy()
+    assert steps_of(mate, lambda: pushed(0.25, 0.0)) == pytest.approx(0.25, abs=1e-5)
+    assert steps_of(mate, lambda: pushed(-0.25, 0.1)) == pytest.approx(0.25, abs=1e-5)
+    assert (mate.matrix_basis.translation - at_first).length == pytest.approx(0.0, abs=1e-5)
+
+
 def test_a_copy_is_nobodys_twin(blank: Any) -> None:
     rig = symmetrical()
     body = paired(rig, "BODY")

@@ -6,6 +6,7 @@ the tests, and Blender's own writing as well."""
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -119,12 +120,17 @@ def test_a_picture_of_the_view(blank: Any, tmp_path: Path) -> None:
 
 def test_what_python_compiles_meanwhile_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A short .pyc would fail every later process that imports the module."""
-    (tmp_path / "lengthy.py").write_text("\n".join(f"value_{number} = {number}" for number in range(500)))
+    for name in ("lengthy", "lengthy_here"):
+        (tmp_path / f"{name}.py").write_text("\n".join(f"value_{number} = {number}" for number in range(500)))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "kept"))
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     with full(ROOM):
         subprocess.run([sys.executable, "-c", "import lengthy"], check=True, timeout=60)
+        importlib.import_module("lengthy_here")
     assert not list(tmp_path.rglob("lengthy*.pyc"))
     subprocess.run([sys.executable, "-c", "import lengthy"], check=True, timeout=60)
     assert [path.stat().st_size > ROOM for path in tmp_path.rglob("lengthy*.pyc")] == [True]
