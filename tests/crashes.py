@@ -1,4 +1,4 @@
-"""A Blender that crashes while tests run in several: the test that met it runs once more in another, and where that ends
+"""A Blender that crashes while tests run in several: the test that met it runs once more in another; where that ends
 well it is no failure but told at the end, with where it crashed. What crashes twice has failed and is left, and so has
 a run in which more than ``ALLOWED`` crashed or not all tests came to run.
 
@@ -103,6 +103,6 @@ def pytest_configure(config: pytest.Config) -> None:
             place = tempfile.TemporaryDirectory(prefix="crashes")
             config.add_cleanup(place.cleanup)
             config.pluginmanager.register(Crashes(Path(place.name)))
-    elif "crashes" in worker:
-        file = Path(worker["crashes"]).open("w", encoding="utf-8")  # noqa: SIM115: open as long as the process lives
+    elif "crashes" in worker:  # the file is open as long as the process lives
+        file = Path(worker["crashes"]).open("w", encoding="utf-8")  # noqa: SIM115
         faulthandler.enable(file=file)

@@ -1,4 +1,4 @@
-"""Tests in whose Blender something crashed run once more: what ends well then is told, what crashes twice has failed."""
+"""Tests in whose Blender something crashed run once more: what ends well then is told, what crashes twice failed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_of_the_same_file():
 def run(folder: Path, text: str, *, restarts: int = 8) -> subprocess.CompletedProcess[str]:
     (folder / "test_it.py").write_text(HEAD + text)
     words = ["-q", "-p", "tests.crashes", "--numprocesses", "1", "--max-worker-restart", f"{restarts}"]
-    return subprocess.run(
+    return subprocess.run(  # noqa: PLW1510
         [sys.executable, "-m", "pytest", *words, "--dist", "loadfile", "-p", "no:cacheprovider", "test_it.py"],
         cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
     )  # fmt: skip

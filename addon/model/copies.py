@@ -1,5 +1,5 @@
-"""Copies of mechanisms, in a fraction of the time that ``copy.deepcopy`` takes and without the ``dumps`` that ``pickle``
-begins with: bodies and joints are thousands of records that hold little but numbers and words. What two records hold
+"""Copies of mechanisms, in a fraction of the time that ``copy.deepcopy`` takes and without the ``dumps`` of
+``pickle``: bodies and joints are thousands of records that hold little but numbers and words. What two records hold
 together, as some readers' frames do with poses, each copy has for itself."""
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ _PARTS = ("BODY", "JOINT")
 #: planes between their halves. Gathered when needed, dropped when parts come, go or change their twins.
 _mates: dict[int, dict[int, bpy.types.Object]] = {}
 _planes: dict[int, Plane] = {}
-#: How what is selected stood, by the model's ``session_uid``, when nothing of it was found edited: while bones are posed
-#: that is asked in every frame, and to compare it in one go takes a fraction of asking each part.
+#: How what is selected stood, by the model's ``session_uid``, when nothing of it was found edited: while bones are
+#: posed that is asked in every frame, and to compare it in one go takes a fraction of asking each part.
 _unedited: dict[int, tuple[list[str], bytes]] = {}
 #: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
 #: that are told are our own.
