@@ -26,6 +26,7 @@ from . import (
     import_motion,
     joint_table,
     lists,
+    mechanism_menu,
     motion_panel,
     motion_rows,
     motion_tools,
@@ -79,8 +80,10 @@ _CLASSES: tuple[Any, ...] = (
     *edit_models.CLASSES,
     *add_menu.CLASSES,
     *context_menus.CLASSES,
+    *mechanism_menu.CLASSES,
 )
 _MENUS = (
+    ("VIEW3D_MT_editor_menus", mechanism_menu.menu),
     ("VIEW3D_MT_add", add_menu.menu),
     ("VIEW3D_MT_object_context_menu", context_menus.menu),
     ("VIEW3D_MT_pose_context_menu", context_menus.menu),

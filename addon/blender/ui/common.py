@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -217,14 +217,23 @@ def glob_of(extensions: Iterable[str]) -> str:
     return ";".join(f"*{extension}" for extension in extensions)
 
 
-def with_extension(path: str, extensions: Sequence[str]) -> str:
-    """The path, with the first extension added where it ends in none of them. A path that names no file stays so."""
-    return path if Path(path).suffix.lower() in extensions or not os.path.basename(path) else path + extensions[0]
+def with_extension(path: str, extensions: Sequence[str], known: Collection[str] = ()) -> str:
+    """A path that ends in one of a format's extensions.
+
+    Args:
+        path: The path; one that names no file stays as it is.
+        extensions: What a file of the format may end in; the first is added where the path ends in none of them.
+        known: Extensions of other formats: such an ending is replaced.
+    """
+    stem, ending = os.path.splitext(path)
+    if ending.lower() in extensions or not os.path.basename(path):
+        return path
+    return (stem if ending.lower() in known else path) + extensions[0]
 
 
-def keep_extension(operator: Any, extensions: Sequence[str]) -> bool:
-    """What ``check`` of an export does: give the chosen file an extension; whether it had none of these."""
-    path = with_extension(operator.filepath, extensions)
+def keep_extension(operator: Any, extensions: Sequence[str], known: Collection[str] = ()) -> bool:
+    """Give the chosen file of an export an extension of its format; return whether it changed."""
+    path = with_extension(operator.filepath, extensions, known)
     changed = path != operator.filepath
     if changed:
         operator.filepath = path

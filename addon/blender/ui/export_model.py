@@ -93,7 +93,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         return ExportHelper.invoke(self, context, event)
 
     def check(self, context: bpy.types.Context) -> bool:
-        return keep_extension(self, formats.FORMATS[self.format].extensions)
+        return keep_extension(self, formats.FORMATS[self.format].extensions, _EXTENSIONS)
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -113,7 +113,8 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             if not self.properties.is_property_set("format"):
                 found = formats.format_id(mechanism, self.filepath)
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
-            path = with_extension(bpy.path.abspath(self.filepath), formats.FORMATS[self.format].extensions)
+            extensions = formats.FORMATS[self.format].extensions
+            path = with_extension(bpy.path.abspath(self.filepath), extensions, _EXTENSIONS)
             with all_or_nothing():
                 meshes = write_own_meshes(rig, mechanism, path, self.format)
                 if self.upright:

@@ -151,6 +151,23 @@ def test_unedited_export_equals_the_file(rig: Any, tmp_path: Path) -> None:
     assert (tmp_path / "again.jm").read_bytes() == FLAPPER.encode(), "the extension is added, the text is the same"
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("arm.jm", "arm.skel"),
+        ("arm.JSON", "arm.skel"),
+        ("arm.skel", "arm.skel"),
+        ("arm.v1.2", "arm.v1.2.skel"),
+        ("my.jm.folder/arm", "my.jm.folder/arm.skel"),
+    ],
+)
+def test_extension_of_another_format_is_replaced(rig: Any, tmp_path: Path, name: str, written: str) -> None:
+    (tmp_path / "my.jm.folder").mkdir()
+    assert ops().export_scene.mechanism(filepath=str(tmp_path / name), format="skel") == {"FINISHED"}
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("arm*") if path.is_file()}
+    assert files == {written}
+
+
 def test_saved_and_reopened_it_exports_the_original_text(rig: Any, tmp_path: Path) -> None:
     import bpy
 

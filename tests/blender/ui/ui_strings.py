@@ -20,7 +20,7 @@ _DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "col
 #: Functions of ours that show a text, and which of their arguments it is.
 _SHOWS = {
     "tell": 1, "refuse": 1, "report": 1, "paragraph": 2, "poll_message_set": 0, "fact": 1, "labelled": 1,
-    "ValueError": 0, "say": 2, "told": 0, "counted": 1, "_group": 2,
+    "ValueError": 0, "say": 2, "told": 0, "counted": 1, "_group": 2, "Entry": 1, "Subject": 0,
 }  # fmt: skip
 #: Bases of operators, which are not registered themselves.
 _HIDDEN = ("_", "Needs", "LongWork")

@@ -157,4 +157,11 @@ WORDS: dict[str, str] = {
     "times": "Mal",
     "curves": "Kurven",
     "lines": "Zeilen",
+    "Export Mechanism…": "Mechanismus exportieren…",
+    "Import Servo Motion…": "Servobewegung importieren…",
+    "Export Servo Motion…": "Servobewegung exportieren…",
+    "Simulation": "Simulation",
+    "Edit": "Bearbeiten",
+    "Check": "Prüfen",
+    "Video": "Video",
 }
