@@ -102,7 +102,8 @@ class KNUCKLE_MT_add(bpy.types.Menu):
             layout.separator()
         for path in found:
             title = path.stem.replace("_", " ").title()
-            layout.operator("import_scene.mechanism", text=title, icon="FILE").filepath = str(path)
+            entry = layout.operator("import_scene.mechanism", text=title, icon="FILE")
+            entry.filepath, entry.frame_view, entry.replace_cube = str(path), True, True
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:

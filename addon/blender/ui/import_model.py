@@ -8,7 +8,7 @@ from bpy.props import CollectionProperty, StringProperty
 from ... import formats
 from ...model.records import Mechanism
 from ..build import BuildOptions, build
-from ..model_parts import rig_in, rigs_in
+from ..model_parts import parts, rig_in, rigs_in
 from ..preferences import overlay_defaults
 from ..translations import told
 from .common import (
@@ -24,9 +24,11 @@ from .common import (
     refuse,
     say,
 )
+from .default_scene import untouched_cube
 from .import_options import ImportOptions, draw_options, take_defaults
 from .local_views import seen_in_local_views
 from .overlay import show_marks
+from .view_framing import frame_objects
 
 EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
 
@@ -58,6 +60,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         paths = chosen_files(self)
         if not paths:
             return refuse(self, "No file was chosen")
+        cube = untouched_cube(context) if self._is_asked_for("replace_cube") else None
         first = not any(True for _rig in rigs_in(context.scene))
         imported = [rig for path in paths if (rig := self._import(context, path)) is not None]
         if not imported:
@@ -65,8 +68,10 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         if first:
             show_marks(context.scene, overlay_defaults())
         _select_models(context, imported)
-        if self.frame_view:
-            _frame(context)
+        if cube is not None:
+            bpy.data.objects.remove(cube)
+        if self._is_asked_for("frame_view"):
+            frame_objects(context, [body for rig in imported for body in parts(rig, "BODY")])
         return {"FINISHED"}
 
     def _import(self, context: bpy.types.Context, path: str) -> bpy.types.Object | None:
@@ -82,6 +87,11 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         warnings = mechanism.report.count("warning")
         say(self, {"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
         return rig
+
+    def _is_asked_for(self, name: str) -> bool:
+        """Whether to do what changes the user's view or scene: by default only what is imported by hand does."""
+        is_by_hand = self.options.is_invoke or self.properties.is_property_set(name)
+        return is_by_hand and bool(getattr(self, name))
 
     def _options(self) -> BuildOptions:
         return BuildOptions(
@@ -124,15 +134,6 @@ def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> 
     for rig in rigs:
         rig.select_set(True)
     context.view_layer.objects.active = rigs[-1]
-
-
-def _frame(context: bpy.types.Context) -> None:
-    """Show what is selected in the 3D views of the screen; nothing to do without a window."""
-    for area in context.screen.areas if context.screen is not None else ():
-        window = next((region for region in area.regions if region.type == "WINDOW"), None)
-        if area.type == "VIEW_3D" and window is not None:
-            with context.temp_override(area=area, region=window):
-                bpy.ops.view3d.view_selected()
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:

@@ -34,7 +34,12 @@ class ImportOptions:
         default=_DEFAULTS.assemble,
     )
     frame_view: BoolProperty(
-        name="Frame in View", description="Move the 3D view so that it shows the model", default=False
+        name="Frame in View", description="Move the 3D views so that the bodies fill them", default=True
+    )
+    replace_cube: BoolProperty(
+        name="Replace Default Cube",
+        description="Delete the cube of Blender's startup scene, if nothing of that scene was changed yet",
+        default=True,
     )
     physics: BoolProperty(
         name="Physics",
@@ -77,6 +82,7 @@ def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) 
         model.prop(chosen, "up_axis")
         model.prop(chosen, "assemble")
         model.prop(chosen, "frame_view")
+        model.prop(chosen, "replace_cube")
     physics = _group(layout, "KNUCKLE_import_physics", "Physics", folding)
     if physics is not None:
         physics.prop(chosen, "physics", text="Build" if folding else "Build Physics")

@@ -85,7 +85,11 @@ WORDS: dict[str, str] = {
         "Wo die Gelenkstellungen der Datei eine Schleife offen lassen, mit den nächsten beginnen, die sie schließen. Die Datei behält ihre eigenen"
     ),
     "Frame in View": "In Ansicht holen",
-    "Move the 3D view so that it shows the model": "Die 3D-Ansicht so bewegen, dass sie das Modell zeigt",
+    "Replace Default Cube": "Standardwürfel ersetzen",
+    "Delete the cube of Blender's startup scene, if nothing of that scene was changed yet": (
+        "Den Würfel aus Blenders Startszene löschen, wenn an ihr noch nichts geändert wurde"
+    ),
+    "Move the 3D views so that the bodies fill them": "Die 3D-Ansichten so bewegen, dass die Körper sie füllen",
     "Physics": "Physik",
     "Make rigid bodies and constraints. They can be made, and cleared, later too": (
         "Starrkörper und Constraints anlegen. Das geht auch später, ebenso das Entfernen"

@@ -1,0 +1,101 @@
+"""Move 3D views so that objects fill the part of them that no panel covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+from ...model.records import Array
+
+#: Share of the free part of a view that the objects fill in the direction in which they are larger.
+_FILLED = 0.8
+#: Half the width (mm) of what Blender takes for the sensor of a 3D View: its matrix for perspective has lens / this.
+_SENSOR = 36.0
+#: Sizes of objects below it (length units) are taken for this one: a view has no place for a point.
+_SMALLEST = 1e-4
+
+
+def frame_objects(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> None:
+    """Show objects in the 3D views of the context's screen, as large as they fit beside sidebar and toolbar.
+
+    The direction of each view stays. Views through a camera are left alone, and without a screen nothing happens.
+    """
+    points = _corners(context, objects)
+    if not len(points):
+        return
+    for area in context.screen.areas if context.screen is not None else ():
+        window = next((region for region in area.regions if region.type == "WINDOW"), None)
+        if area.type != "VIEW_3D" or window is None or min(window.width, window.height) <= 1:
+            continue
+        space: Any = area.spaces.active
+        if space.region_3d is not None and space.region_3d.view_perspective != "CAMERA":
+            size = np.array([window.width, window.height], dtype=np.float64)
+            _fit(space.region_3d, points, _free_part(area, window), space.lens / _SENSOR * size.max() / size)
+            area.tag_redraw()
+
+
+def _corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> Array:
+    """Corners of the bounding boxes of evaluated objects in the world, (8 per object, 3)."""
+    depsgraph = context.evaluated_depsgraph_get()
+    found = [np.zeros((0, 3))]
+    for obj in objects:
+        evaluated = obj.evaluated_get(depsgraph)
+        matrix = np.array(evaluated.matrix_world, dtype=np.float64)
+        found.append(np.array(evaluated.bound_box, dtype=np.float64) @ matrix[:3, :3].T + matrix[:3, 3])
+    return np.concatenate(found)
+
+
+def _covers(area: bpy.types.Area) -> Iterator[bpy.types.Region]:
+    """The regions that lie over the edge of an area's view, or beside it."""
+    for region in area.regions:
+        if region.type != "WINDOW" and region.width > 1 and region.height > 1:
+            yield region
+
+
+def _free_part(area: bpy.types.Area, window: bpy.types.Region) -> Array:
+    """The part of a view without panels: lower and upper ends, in normalized device coordinates, [(x, y), (x, y)]."""
+    low = np.array([window.x, window.y], dtype=np.float64)
+    high = low + [window.width, window.height]
+    free = np.array([low, high])
+    for region in _covers(area):
+        if region.alignment == "LEFT":
+            free[0, 0] = max(free[0, 0], region.x + region.width)
+        elif region.alignment == "RIGHT":
+            free[1, 0] = min(free[1, 0], region.x)
+        elif region.alignment == "TOP":
+            free[1, 1] = min(free[1, 1], region.y)
+        elif region.alignment == "BOTTOM":
+            free[0, 1] = max(free[0, 1], region.y + region.height)
+    if (free[1] - free[0]).min() <= 0.1 * (high - low).min():  # panels leave nothing that is worth looking at
+        free = np.array([low, high])
+    return 2.0 * (free - low) / (high - low) - 1.0
+
+
+def _fit(view: bpy.types.RegionView3D, points: Array, free: Array, projection: Array) -> None:
+    """Place a view so that points (n, 3) fill the free part, without turning it.
+
+    ``projection`` (2,) is the diagonal of the view's projection matrix; of an orthographic view at the distance 1.
+    In the view's axes a camera at ``c`` sees the point ``q`` at ``projection (q - c) / (c_z - q_z)``. That this lies
+    between two limits is linear in ``c``: the extreme points of each direction give the nearest camera at which all do.
+    """
+    middle, half = free.mean(axis=0), 0.5 * _FILLED * (free[1] - free[0])
+    low, high = middle - half, middle + half
+    turn = np.array(view.view_rotation.to_matrix(), dtype=np.float64)
+    seen = points @ turn
+    center = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+    if view.view_perspective == "ORTHO":
+        size = np.maximum(np.ptp(seen[:, :2], axis=0), _SMALLEST)
+        distance = float((projection * size / (high - low)).max())
+        aim = center[:2] - middle * distance / projection
+    else:
+        above = (projection * seen[:, :2] + high * seen[:, 2:]).max(axis=0)
+        below = (projection * seen[:, :2] + low * seen[:, 2:]).min(axis=0)
+        camera = float(((above - below) / (high - low)).max())
+        aim = (above + below - (high + low) * camera) / (2.0 * projection)
+        distance = max(camera - float(center[2]), _SMALLEST)
+    view.view_location = Vector((turn @ [*aim, center[2]]).tolist())
+    view.view_distance = distance
