@@ -54,10 +54,12 @@ def _is_factory_cube(cube: Any) -> bool:
     mesh: Any = cube.data
     if not isinstance(mesh, bpy.types.Mesh) or mesh.shape_keys is not None:
         return False
-    corners = {tuple(np.round(vertex.co, 4).tolist()) for vertex in mesh.vertices}
+    if (len(mesh.vertices), len(mesh.edges), len(mesh.polygons)) != (8, 12, 6):
+        return False
+    corners = np.empty(24, dtype=np.float32)
+    mesh.vertices.foreach_get("co", corners)
     signs = (-1.0, 1.0)
-    is_cube = corners == {(x, y, z) for x in signs for y in signs for z in signs}
-    if not is_cube or (len(mesh.vertices), len(mesh.edges), len(mesh.polygons)) != (8, 12, 6):
+    if set(map(tuple, corners.reshape(8, 3).tolist())) != {(x, y, z) for x in signs for y in signs for z in signs}:
         return False
     if len(mesh.materials) != 1 or mesh.materials[0] is None or mesh.materials[0].name != "Material":
         return False
