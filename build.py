@@ -647,6 +647,8 @@ def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) ->
 EVERY_CORE = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile", "-p", "tests.crashes"]
 #: What numpy calls for matrices else starts threads on every core, which wait for each other at our small ones.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+#: How much of the edit matrix (tests/matrix) runs where several Blenders are tested: all of it in one of them.
+EDIT_MATRIX, A_TENTH = {"5.0": {"KNUCKLE_MATRIX": "all"}}, {"KNUCKLE_MATRIX": "tenth"}
 #: The tests that show of each room that it works in a Blender.
 CORE = ["-m", "core"]
 ALL = "all"
@@ -671,7 +673,7 @@ class Outcome(NamedTuple):
 def matrix(runs: Sequence[tuple[str, Sequence[str]]], variables: Mapping[str, str]) -> int:
     """The tests in one Blender after the other, each with its words for pytest, on to the end whatever fails; then how
     each ended. 1 if any failed."""
-    outcomes = [outcome(series, rest, variables) for series, rest in runs]
+    outcomes = [outcome(series, rest, {**variables, **EDIT_MATRIX.get(series, A_TENTH)}) for series, rest in runs]
     say("")
     for line in matrix_lines(outcomes):
         say(line)

@@ -1,0 +1,384 @@
+"""A cell of the edit matrix: a mechanism made ready, observed before and after an edit, and the comparison.
+
+After every edit this must hold: the facts of the exported file that the edit is of have the expected values and no
+other fact has changed; no other path of the file has; what was not to move stands where it stood, at every frame; and
+what Blender shows is what the file says (forward kinematics and extents of the shapes, both reckoned here).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+from tests.blender.emptied import empty_file
+
+from . import names
+from .document import Document, differences, placed, same
+from .readers import READERS
+from .scenes import SCENES, Scene
+
+#: What the value of a fact is that is no longer there.
+GONE = "(gone)"
+#: Blender's numbers are of 32 bits: how far a number that went through it may be off, by its size, at least absolutely.
+TOLERANCE = 2e-6
+#: The same of places and turns, which went through several matrices.
+PLACE = 1e-5
+#: By how much of its size the mesh of a round shape may be within it.
+ROUND = 0.03
+STATES = ("initial", "posed", "animated")
+VIAS = ("direct", "saved")
+FRAMES = (1, 6, 11)
+M = np.diag([-1.0, 1.0, 1.0, 1.0])
+
+
+@dataclass
+class Expected:
+    """What an edit is to do. ``moved``: objects (role, name) that may stand elsewhere. ``renamed``: names that are
+    others now. ``is_shown``: whether bones show the edit at once. ``told``: a code that the report has to have."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    moved: set[tuple[str, str]] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
+    is_shown: bool = True
+    #: Whether bones carry it, so that it is shown rightly at other frames than that at which it was edited.
+    is_carried: bool = True
+    told: str = ""
+    #: Raw paths (as beginnings) that may change though no fact does.
+    besides: tuple[str, ...] = ()
+
+
+@dataclass
+class Observation:
+    """What an export says, and where everything stands at each frame (n, 4, 4), in the file's axes."""
+
+    text: str
+    document: Document
+    told: list[tuple[str, str]]
+    seen: dict[tuple[str, str], np.ndarray]
+    boxes: dict[str, np.ndarray]
+
+
+class Cell:
+    """A mechanism in the scene, in a state, ready to be edited."""
+
+    def __init__(self, format_: str, state: str, via: str, folder: Path) -> None:
+        self.format, self.state, self.via, self.folder = format_, state, via, folder
+        self.scene: Scene = SCENES[format_]
+        if via == "saved":
+            bpy.ops.wm.open_mainfile(filepath=str(_kept(format_, state)))
+        else:
+            self._make_ready()
+        self.before = self.observe()
+        self._axes = dict(self._own_axes())
+
+    def _own_axes(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The axes of the objects of bodies whose pose in the file is that of their first geom, in that."""
+        poses = self.before.document.world_poses({j: [v] for j, v in self.values_at(self.frames[0]).items()})
+        for name in poses if self.format == "x_xy" else ():
+            yield name, placed((0, 0, 0), poses[name][:3, :3].T @ self.before.seen["BODY", name][0][:3, :3])
+
+    def _make_ready(self) -> None:
+        empty_file()
+        names.run("import", filepath=str(self.scene.write(self.folder)))
+        for role, pair in (("BODY", self.scene.arm), ("JOINT", self.scene.hip)):
+            twins = [names.part(role, name) for name in pair]
+            if not names.twin_id(twins[0])[1]:
+                pick(*twins)
+                names.run("link twins")
+        if self.state == "posed":
+            self._pose(self.scene.posed, None)
+        for frame in FRAMES if self.state == "animated" else ():
+            self._pose(self.values_at(frame), frame)
+        if self.state == "animated":
+            bpy.context.scene.frame_set(FRAMES[1])
+        pick(names.the_rig())
+        bpy.context.view_layer.update()
+        bpy.ops.ed.undo_push(message="ready")
+
+    def _pose(self, values: dict[str, float], frame: int | None) -> None:
+        for joint, value in values.items():
+            ((bone, prop, index),) = names.channels(names.part("JOINT", joint))
+            getattr(bone, prop)[index] = value
+            if frame is not None:
+                bone.keyframe_insert(prop, index=index, frame=frame)
+
+    def values_at(self, frame: int) -> dict[str, float]:
+        """The values at which joints stand at a frame (those keyed are keyed at every frame that is looked at)."""
+        if self.state == "initial":
+            return self.scene.initial
+        share = (frame - 1) / 10 if self.state == "animated" else 1.0
+        return {joint: value * share for joint, value in self.scene.posed.items()}
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """The frames at which it is looked at; the one at which it is edited is the second, or the only one."""
+        return FRAMES if self.state == "animated" else (bpy.context.scene.frame_current,)
+
+    def observe(self) -> Observation:
+        """The export, and where everything stands."""
+        text, told = names.exported(self.folder / f"out{self.scene.suffix}")
+        seen: dict[tuple[str, str], list[np.ndarray]] = {}
+        frame = bpy.context.scene.frame_current
+        boxes = {}
+        for each in self.frames:
+            if each != frame or len(self.frames) > 1:
+                bpy.context.scene.frame_set(each)
+            seen_now = dict(self._seen())
+            for key, pose in seen_now.items():
+                seen.setdefault(key, []).append(pose)
+            if each == frame:
+                boxes = dict(self._boxes())
+        if bpy.context.scene.frame_current != frame:
+            bpy.context.scene.frame_set(frame)
+        document = READERS[self.format](text)
+        return Observation(text, document, told, {key: np.array(poses) for key, poses in seen.items()}, boxes)
+
+    def _upright(self) -> np.ndarray:
+        """From the world to the file's axes."""
+        return np.linalg.inv(np.array(names.the_rig().matrix_world))
+
+    def _seen(self) -> Iterator[tuple[tuple[str, str], np.ndarray]]:
+        graph, back = bpy.context.evaluated_depsgraph_get(), self._upright()
+        for obj in names.visible_parts():
+            yield (obj.knuckle.role, obj.name), back @ np.array(obj.evaluated_get(graph).matrix_world)
+
+    def _boxes(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Lowest and highest corner of each body's mesh as it is shown."""
+        graph, back = bpy.context.evaluated_depsgraph_get(), self._upright()
+        for obj in names.parts("BODY"):
+            shown = obj.evaluated_get(graph)
+            points = np.empty(3 * len(shown.data.vertices), dtype=np.float32)
+            shown.data.vertices.foreach_get("co", points)
+            world = back @ np.array(shown.matrix_world)
+            points = points.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
+            if len(points):
+                yield obj.name, np.array([points.min(axis=0), points.max(axis=0)])
+
+    def reopen(self) -> None:
+        """Save the .blend and open it again."""
+        path = self.folder / "cell.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=False)
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+
+    # ---------------------------------------------------------------- the comparison
+
+    def check(self, expected: Expected) -> list[str]:
+        """What is not as expected, now and, via a .blend, after that was saved and opened again."""
+        bpy.context.view_layer.update()
+        found = self._compare(expected, self.observe())
+        if self.via == "saved":
+            self.reopen()
+            found += [f"reopened: {line}" for line in self._compare(expected, self.observe())]
+        return found
+
+    def _compare(self, expected: Expected, after: Observation) -> list[str]:
+        before = renamed(self.before.document, expected.renamed)
+        found = [
+            *_facts(before, after.document, expected),
+            *_paths(before, after.document, expected),
+            *_lines(self.before.text, after.text, before, after.document),
+            *_stood(self.before, after, expected),
+        ]
+        if expected.told and expected.told not in {code for code, _message in after.told}:
+            found.append(f"report: no entry {expected.told!r}, but {[code for code, _message in after.told]}")
+        if expected.is_shown:
+            found += self._is_as_shown(after, expected)
+        return found
+
+    def _is_as_shown(self, after: Observation, expected: Expected) -> Iterator[str]:
+        """Whether what Blender shows is what the file says."""
+        facts, back = after.document.facts, {new: old for old, new in expected.renamed.items()}
+        shown_at = {obj.name: names.body_record(obj).source_name for obj in names.parts("BODY")}
+        here = self.frames[min(1, len(self.frames) - 1)]
+        for number, frame in enumerate(self.frames):
+            if frame != here and not expected.is_carried:
+                continue
+            values = {expected.renamed.get(joint, joint): [value] for joint, value in self.values_at(frame).items()}
+            poses = after.document.world_poses(values)
+            for name in shown_at:
+                if name not in poses:
+                    continue
+                shown = rigid(after.seen["BODY", name][number])
+                old = back.get(name, name)
+                wanted = poses[name] @ placed(facts[f"body/{name}/com"]) @ self._axes.get(old, np.eye(4))
+                off = np.abs(shown - wanted).max()
+                if off > PLACE:
+                    yield f"body {name!r} is shown {off:.2g} from where the file has it (frame {frame})"
+                if frame == here:
+                    yield from self._fits(name, poses[name], after)
+
+    def _fits(self, name: str, pose: np.ndarray, after: Observation) -> Iterator[str]:
+        shapes = visual_shapes(after.document, name)
+        if not shapes or any(code == "mesh-edited" for code, _message in after.told):
+            return
+        ends = np.array([extent(kind, size, pose @ at) for kind, size, at in shapes])
+        box = np.array([ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)])
+        off = float(np.abs(box - after.boxes[name]).max() / np.ptp(box, axis=0).max())
+        if off > ROUND:
+            yield f"body {name!r} looks otherwise than the file has it: {off:.2g} of its size"
+
+
+def rigid(pose: np.ndarray) -> np.ndarray:
+    """A pose without its scale."""
+    out = pose.copy()
+    out[:3, :3] /= np.linalg.norm(out[:3, :3], axis=0)
+    return out
+
+
+def visual_shapes(document: Document, body: str) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Type, size and pose of what is seen of a body."""
+    numbers = [
+        key.split("/")[2] for key in document.facts if key.startswith(f"shape/{body}/") and key.endswith("/type")
+    ]
+    return [
+        tuple(document.facts[f"shape/{body}/{n}/{w}"] for w in ("type", "size", "pose")) for n in numbers if n[0] != "c"
+    ]  # type: ignore[misc]
+
+
+def extent(kind: str, size: np.ndarray, pose: np.ndarray) -> np.ndarray:
+    """Lowest and highest corner (2, 3) of a shape along the axes of the world."""
+    turned = pose[:3, :3]
+    if kind == "box":
+        half = np.abs(turned) @ (np.abs(size) / 2)
+    elif kind == "ellipsoid":
+        half = np.linalg.norm(turned * (size / 2), axis=1)
+    elif kind == "sphere":
+        half = np.full(3, size[0])
+    else:
+        along, across = np.abs(turned[:, 2]) * size[0] / 2, size[1]
+        half = along + (across if kind == "capsule" else across * np.sqrt(np.maximum(0.0, 1.0 - turned[:, 2] ** 2)))
+    return np.array([pose[:3, 3] - half, pose[:3, 3] + half])
+
+
+def _facts(before: Document, after: Document, expected: Expected) -> Iterator[str]:
+    for fact in {**before.facts, **after.facts, **expected.facts}:
+        if fact.split("/")[-1] == "motions" and fact not in expected.facts:
+            continue  # follows from the type and the axes
+        wanted = expected.facts.get(fact, before.facts.get(fact, GONE))
+        now = after.facts.get(fact, GONE)
+        tolerance = PLACE if fact.endswith(("/pose", "/frame")) else TOLERANCE  # paths are compared to the last digit
+        if (
+            fact.endswith("/frame")
+            and _spins(before, fact)
+            and not isinstance(now, str)
+            and not isinstance(wanted, str)
+        ):
+            now, wanted = now[:, 2:], wanted[:, 2:]
+        if not same(now, wanted, tolerance):
+            which = "is" if fact in expected.facts else "has become"
+            yield f"{fact} {which} {_short(now)} instead of {_short(wanted)}"
+
+
+def _spins(document: Document, frame: str) -> bool:
+    """Whether a joint's frame may be turned about its axis."""
+    motions = document.facts.get(frame.replace("/frame", "/motions"), [])
+    return document.spins and len(motions) == 1 and motions[0][0] != "ball"
+
+
+def _paths(before: Document, after: Document, expected: Expected) -> Iterator[str]:
+    """What else has changed in the file than what holds the expected facts."""
+    allowed = {*expected.besides}
+    for fact in expected.facts:
+        allowed |= {*before.origin.get(fact, ()), *after.origin.get(fact, ())}
+    places = tuple(allowed)
+    for path in differences(before.raw, after.raw):
+        if path.endswith("/#"):
+            one, other = before.raw.get(path, ()), after.raw.get(path, ())
+            kept = [[key for key in keys if key in one and key in other] for keys in (one, other)]
+            news = [path[:-2] + key for key in {*one} ^ {*other}]
+            if kept[0] != kept[1] or not all(_is_within(new, places) for new in news):
+                yield f"the order or number of {path[:-2]} has changed: {one} -> {other}"
+        elif not _is_within(path, places):
+            yield f"{path} has become {_short(after.raw.get(path, GONE))} (it was {_short(before.raw.get(path, GONE))})"
+
+
+def _is_within(path: str, places: tuple[str, ...]) -> bool:
+    """Whether a path is one of some places, in one, or on the way to one."""
+    return any(path.startswith(place) or place.startswith(f"{path}/") for place in places)
+
+
+def _lines(before: str, after: str, one: Document, other: Document) -> Iterator[str]:
+    """A few changes rewrite a few lines, and not the whole text."""
+    lost = sum((Counter(before.splitlines()) - Counter(after.splitlines())).values())
+    changed = sum(1 for _path in differences(one.raw, other.raw))
+    if lost > 3 * changed + 3:
+        yield f"{lost} lines were rewritten for {changed} changes"
+
+
+def _stood(before: Observation, after: Observation, expected: Expected) -> Iterator[str]:
+    for (role, name), poses in before.seen.items():
+        now = after.seen.get((role, expected.renamed.get(name, name)))
+        if (role, name) in expected.moved or ("*", name) in expected.moved:
+            continue
+        if now is None:
+            yield f"{role} {name!r} is gone"
+        elif np.abs(now - poses).max() > PLACE:
+            yield f"{role} {name!r} has moved by {np.abs(now - poses).max():.2g}"
+
+
+def _short(value: Any) -> str:
+    return np.array2string(value, precision=6).replace("\n", "") if isinstance(value, np.ndarray) else repr(value)
+
+
+def renamed(document: Document, names_: dict[str, str]) -> Document:
+    """A document as it is with other names wherever it has the old ones."""
+    if not names_:
+        return document
+
+    def text(value: Any) -> Any:
+        if isinstance(value, str):
+            for old, new in names_.items():
+                head, _, last = value.rpartition(":")
+                value = new if value == old else f"{head}:{new}" if head and last == old else value
+        elif isinstance(value, tuple):
+            return tuple(text(item) for item in value)
+        return value
+
+    def path(key: str) -> str:
+        for old, new in names_.items():
+            key = key.replace(f"[{old}]", f"[{new}]").replace(f"/{old}/", f"/{new}/")
+        return key
+
+    def keys(value: Any) -> Any:
+        return tuple(path(text(item)) for item in value)
+
+    out = Document()
+    out.raw = {path(k): keys(v) if k.endswith("/#") else text(v) for k, v in document.raw.items()}
+    out.facts = {path(k): text(v) for k, v in document.facts.items()}
+    out.origin = {path(k): tuple(map(path, v)) for k, v in document.origin.items()}
+    return out
+
+
+def pick(*objects: Any) -> None:
+    """Select these alone, the last one active; what is hidden can be selected afterwards."""
+    for obj in list(bpy.context.view_layer.objects.selected):
+        obj.select_set(False)
+    for obj in objects:
+        obj.hide_viewport = False
+        obj.hide_set(False)
+    bpy.context.view_layer.update()
+    for obj in objects:
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = objects[-1]
+
+
+#: The folder in which mechanisms that were made ready are kept, once it is known.
+READY: list[Path] = []
+
+
+@cache
+def _kept(format_: str, state: str) -> Path:
+    """A .blend of a mechanism that was made ready: cells via a .blend begin with it."""
+    folder = READY[0] / f"{format_}-{state}"
+    folder.mkdir()
+    Cell(format_, state, "direct", folder)
+    path = folder / "ready.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=False)
+    return path

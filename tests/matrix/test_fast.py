@@ -1,0 +1,14 @@
+"""One cell of the edit matrix for each way of editing and each format (the others: ``KNUCKLE_MATRIX=all``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .rows import Case, fast_cells
+
+
+@pytest.mark.parametrize("case", fast_cells(), ids=str)
+def test_an_edit_changes_what_it_is_of_and_nothing_else(case: Case, folder: Path) -> None:
+    case.check(folder)
