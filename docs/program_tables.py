@@ -49,25 +49,34 @@ def options() -> str:
 
 # ---- Functions ------------------------------------------------------------------------------------
 
-FUNCTIONS = {
-    "addon.formats": ("addon/formats/__init__.py", ("load", "save", "load_motion", "load_motions", "save_motion")),
-    "addon.blender.build": ("addon/blender/build/__init__.py", ("build", "BuildOptions")),
-    "addon.blender.extract": ("addon/blender/extract/__init__.py", ("extract",)),
-    "addon.blender.animation": ("addon/blender/animation/onto_rig.py", ("apply",)),
-    "addon.blender.animation ": ("addon/blender/animation/sampling.py", ("sample",)),
-}
+#: The module that scripts import a name from, the file that defines it, and the names.
+FUNCTIONS = (
+    ("addon.formats", "formats/__init__", ("load", "save", "load_motion", "load_motions", "save_motion")),
+    ("addon.model.records", "model/records", ("Motion", "Trajectory")),
+    ("addon.blender.build", "blender/build/__init__", ("build", "BuildOptions")),
+    ("addon.blender.extract", "blender/extract/__init__", ("extract",)),
+    ("addon.blender.model_parts", "blender/model_parts", ("rig_in", "parts")),
+    ("addon.blender.animation", "blender/animation/onto_rig", ("apply",)),
+    ("addon.blender.animation", "blender/animation/sampling", ("sample",)),
+    ("addon.blender.physics.bake", "blender/physics/bake", ("bake", "record", "recorded_motion")),
+    ("addon.blender.render", "blender/render/filming", ("film",)),
+    ("addon.blender.render", "blender/render/options", ("FilmOptions",)),
+    ("addon.blender.render", "blender/render/farm", ("prepare", "open_stage")),
+    ("addon.blender.render", "blender/render/shooting", ("render_frames",)),
+    ("addon.blender.render", "blender/render/video", ("encode",)),
+)
 
 
 def functions() -> str:
     """Signatures and documentation of the functions, from their source."""
     out = []
-    for module, (path, names) in FUNCTIONS.items():
-        source = (ROOT / path).read_text(encoding="utf-8")
+    for module, path, names in FUNCTIONS:
+        source = (ROOT / f"addon/{path}.py").read_text(encoding="utf-8")
         found = {
             node.name: node for node in ast.parse(source).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
         }
         for name in names:
-            out.append(function(f"{module.strip()}.{name}", found[name]))
+            out.append(function(f"{module}.{name}", found[name]))
     return "\n".join(out)
 
 

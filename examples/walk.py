@@ -3,16 +3,19 @@
 
     python examples/walk.py sample_models/hexapod/hexapod.jm --out out/walk
 
-Run it with a Python that has Blender's module and Knuckle's folder beside it, as the project's own has, or inside
-Blender, where ``addon`` is called ``bl_ext.user_default.knuckle``.
+Run it with a Python that has Blender's module; it finds Knuckle's package in the folder above its own. Inside
+Blender, ``addon`` is called ``bl_ext.user_default.knuckle``.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import bpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of ``addon``
 
 import addon
 from addon import formats

@@ -132,6 +132,29 @@ def test_info_json_of_a_motion(wave: Path, capsys: Any) -> None:
     assert motion["servos"][0]["values"] == [0, 0.5, -0.25]
 
 
+def test_info_of_a_motion_for_people_says_nothing_of_a_model(wave: Path, capsys: Any) -> None:
+    assert run("info", wave) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in told[1:]] == ["motion", "report"]
+
+
+def test_a_run_is_of_eight_seconds_unless_told_otherwise(capsys: Any) -> None:
+    for verb in ("simulate", "render", "demo", "job"):
+        assert run(verb, "--help") == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "--seconds S length" in told and "(default: 8" in told
+    assert run("simulate", "nobody.jm", "--out", "out.xmdi") == 1, "usage is right; the file is not there"
+
+
+def test_convert_tells_how_meshes_come_along(tmp_path: Path, capsys: Any) -> None:
+    words = ["convert", "sample_models/pumpjack/pumpjack.json", tmp_path / "jack.skel"]
+    assert run(*words) == 0
+    assert "--copy-meshes" in capsys.readouterr().out
+    assert run(*words, "--copy-meshes") == 0
+    assert "are not copied" not in capsys.readouterr().out
+    assert (tmp_path / "beam.obj").is_file()
+
+
 def test_info_for_people_says_what_is_in_it(walker: Path, capsys: Any) -> None:
     assert run("info", walker) == 0
     said = capsys.readouterr().out
@@ -174,7 +197,7 @@ def test_meshes_are_copied_when_asked_for(tmp_path: Path, capsys: Any) -> None:
     assert formats.load(tmp_path / "to/a.json").bodies[0].shapes[0].mesh == "link.obj"
     assert "copy them" not in capsys.readouterr().out
     assert run("convert", source, tmp_path / "bare/a.json") == 0
-    assert not (tmp_path / "bare/link.obj").exists() and "copy them" in capsys.readouterr().out
+    assert not (tmp_path / "bare/link.obj").exists() and "--copy-meshes" in capsys.readouterr().out
     motion = tmp_path / "m.xmdi"
     motion.write_text("<xmdi><motions/></xmdi>")
     assert run("convert", motion, tmp_path / "n.csv", "--copy-meshes") != 0

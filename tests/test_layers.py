@@ -190,7 +190,7 @@ def test_what_the_design_allows_passes(path: str, source: str) -> None:
 LONGEST = 400
 LONGER: dict[str, str] = {}
 #: Where an operator is called within a loop, with the reason: each call evaluates the whole scene.
-LOOPED = {"blender/ui/import_model.py": "once per 3D view of the window, to frame what was imported"}
+LOOPED: dict[str, str] = {}
 
 
 @pytest.mark.parametrize("path", modules())

@@ -16,6 +16,16 @@ from .rows import Row
 REINSTALL = "Uninstall Knuckle, restart Blender and install the zip of your platform again"
 
 
+def how_to_repair(otherwise: str) -> str:
+    """The remedy for what is missing of an installation: the zip where Knuckle came as one (its manifest then names
+    wheels), else ``otherwise``."""
+    return REINSTALL if manifest().get("wheels") else otherwise
+
+
+#: The remedy where Knuckle runs from its source, in a Python of the user's.
+_PIP = "Run: python -m pip install {}"
+
+
 @dataclass(frozen=True)
 class Need:
     """A module that we import, the distribution that brings it, and what cannot be done without it (empty: nothing)."""
@@ -47,7 +57,8 @@ def why_not() -> str:
     """Why nothing can work: a module that all of Knuckle needs and Python cannot import. Empty where all are there."""
     tried = {need.distribution: _import(need.module) for need in NEEDS if not need.serves}
     told = "; ".join(f"{name} cannot be imported ({trouble})" for name, trouble in tried.items() if trouble)
-    return f"Knuckle cannot start: {told}. {REINSTALL}." if told else ""
+    lost = " ".join(name for name, trouble in tried.items() if trouble)
+    return f"Knuckle cannot start: {told}. {how_to_repair(_PIP.format(lost))}." if told else ""
 
 
 def wheel_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[Row]:
@@ -73,7 +84,12 @@ def _row(need: Need, promised: str | None, extensions: str | None, own: Sequence
     trouble = _import(need.module)
     if trouble is not None:
         lost = f"; without it there are no {need.serves}" if need.serves else ""
-        return Row(need.distribution, "error", f"cannot be imported: {trouble}{lost}", REINSTALL)
+        return Row(
+            need.distribution,
+            "error",
+            f"cannot be imported: {trouble}{lost}",
+            how_to_repair(_PIP.format(need.distribution)),
+        )
     place = _place(need.module)
     version = _version(need)
     whose, stranger = _owner(place, extensions, own)

@@ -12,7 +12,7 @@ from typing import Any
 from .. import formats
 from ..formats.mesh_files import tell_missing
 from ..model.check import check
-from ..model.describe import describe, summary
+from ..model.describe import describe, is_motion_only, summary
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import Entry, FormatError
 from ..model.validate import Finding, validate
@@ -110,7 +110,7 @@ def check_file(args: argparse.Namespace) -> list[Row]:
     the latter, and where it jumps."""
     mechanism = _read(args.file, args.meshes)
     read = [entry for entry in mechanism.report.entries if entry.severity != "info"]
-    if mechanism.motions and not (mechanism.bodies or mechanism.joints):
+    if is_motion_only(mechanism):
         found = [*_as_findings(read), *(each for motion in mechanism.motions for each in _jumps(motion))]
     else:
         found = _told_once(mechanism, read)

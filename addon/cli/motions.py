@@ -27,7 +27,9 @@ def add_animate(verbs: Verbs) -> None:
     what.add_argument("--motion", type=Path, metavar="M", help="a motion file: its servos are found by their names")
     what.add_argument("--gait", action="store_true", help="the model's own gait")
     input_option(parser)
-    parser.add_argument("--seconds", type=seconds, metavar="S", help="how long a gait goes on (default: 10)")
+    parser.add_argument(
+        "--seconds", type=seconds, metavar="S", help="how long a gait goes on (default: 10, as of an import)"
+    )
     parser.add_argument(
         "--out",
         type=Path,

@@ -43,7 +43,7 @@ def add_simulate(verbs: Verbs) -> None:
     simulate.add_argument(
         "--friction", type=factor, metavar="MU", help="the coefficient between the ground and the bodies"
     )
-    simulate.add_argument("--seconds", type=seconds, required=True, metavar="S", help="length of the run")
+    simulate.add_argument("--seconds", type=seconds, default=8.0, metavar="S", help="length of the run (default: 8)")
     simulate.add_argument("--out", type=Path, metavar="OUT", help=", ".join(endings))
     simulate.add_argument(
         "--figures", type=Path, metavar="FILE.json",

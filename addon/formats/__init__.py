@@ -158,7 +158,7 @@ def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
     before, now = (os.path.dirname(os.path.abspath(each)) for each in (mechanism.source.path, path))
     if named and mechanism.source.path and before != now:
         some = ", ".join(sorted(named)[:3]) + (", ..." if len(named) > 3 else "")
-        report.warn("meshes-stay", f"Mesh files are not written; copy them from {before} to {now} as well: {some}")
+        report.warn("meshes-stay", f"Mesh files are not copied from {before} to {now} ({some}); --copy-meshes does it")
 
 
 def dumps(

@@ -48,13 +48,14 @@ def summary(mechanism: Mechanism) -> str:
     """Some lines about a mechanism for a person to read, the report last."""
     source, report = mechanism.source, mechanism.report or Report()
     origin = " ".join(part for part in (source.format, source.dialect) if part)
-    mass = sum(body.mass for body in mechanism.bodies)
-    lines = [
-        f"{mechanism.name} ({origin})" if origin else mechanism.name,
-        f"bodies   {len(mechanism.bodies)}, total mass {mass:.6g}{_size_text(mechanism)}",
-        f"joints   {_joints_text(mechanism)}",
-        f"gravity  {' '.join(f'{x:.6g}' for x in mechanism.world.gravity)}",
-    ]
+    lines = [f"{mechanism.name} ({origin})" if origin else mechanism.name]
+    if not is_motion_only(mechanism):
+        mass = sum(body.mass for body in mechanism.bodies)
+        lines += [
+            f"bodies   {len(mechanism.bodies)}, total mass {mass:.6g}{_size_text(mechanism)}",
+            f"joints   {_joints_text(mechanism)}",
+            f"gravity  {' '.join(f'{x:.6g}' for x in mechanism.world.gravity)}",
+        ]
     gait = Gait(mechanism)
     if gait.joints:
         lines.append(f"gait     moves {_count(len(gait.joints), 'joint')}")
@@ -66,6 +67,11 @@ def summary(mechanism: Mechanism) -> str:
     lines.append(f"report   {_count(report.count('error'), 'error')}, {_count(report.count('warning'), 'warning')}")
     lines += [f"  {entry}" for entry in report.entries]
     return "\n".join(lines)
+
+
+def is_motion_only(mechanism: Mechanism) -> bool:
+    """Whether there is motion and no model: what ``info`` and ``check`` make of a motion file."""
+    return bool(mechanism.motions) and not (mechanism.bodies or mechanism.joints)
 
 
 def _body(body: Body) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def test_the_version_is_semantic_and_stands_in_one_place() -> None:
 
 def test_what_is_new_begins_with_this_version() -> None:
     told = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    told = told[1:] if told[0] == "Unreleased" else told
     assert told[0] == VERSION
     assert told == sorted(told, key=lambda text: tuple(map(int, text.split("."))), reverse=True)
 
@@ -123,8 +124,18 @@ def test_a_wheel_that_does_not_work_is_told_with_what_is_lost(
     stand_first(tmp_path, monkeypatch)
     monkeypatch.setattr(wheels, "NEEDS", (wheels.Need("six", "six", "plots"),))
     [row] = wheels.wheel_rows()
-    assert row.state == "error" and "without it there are no plots" in row.text and row.remedy == wheels.REINSTALL
+    assert row.state == "error" and "without it there are no plots" in row.text and "pip install six" in row.remedy
     assert wheels.why_not() == "", "all but the plots works"
+
+
+def test_where_knuckle_came_as_a_zip_the_zip_is_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "six.py").write_text("raise ImportError\n")
+    stand_first(tmp_path, monkeypatch)
+    monkeypatch.setattr(wheels, "NEEDS", (wheels.Need("six", "six"),))
+    monkeypatch.setattr(wheels, "manifest", lambda: {"wheels": ["./wheels/six-1.0-py3-none-any.whl"]})
+    [row] = wheels.wheel_rows()
+    assert row.remedy == wheels.REINSTALL
+    assert wheels.why_not().endswith(f"{wheels.REINSTALL}.")
 
 
 def without(modules: str, words: str) -> subprocess.CompletedProcess[str]:
@@ -140,7 +151,9 @@ def test_without_what_everything_needs_it_is_said_in_plain_words() -> None:
     done = without("lxml.etree", "info sample_models/rover/rover.jm")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert re.search(r"^knuckle: Knuckle cannot start: lxml cannot be imported .+ Uninstall Knuckle", done.stderr, re.M)
+    assert re.search(
+        r"^knuckle: Knuckle cannot start: lxml cannot be imported .+ Run: python -m pip install lxml", done.stderr, re.M
+    )
     done = without("lxml.etree", "self-check")
     assert done.returncode == 1
     assert re.search(r"^error   lxml: cannot be imported: ModuleNotFoundError", done.stderr, re.M)
@@ -159,7 +172,11 @@ def test_blender_is_told_so_when_it_enables_us() -> None:
 def test_without_plots_all_else_is_checked_and_without_blender_the_rest() -> None:
     done = without("bpy matplotlib", "self-check")
     assert done.returncode == 1
-    assert re.search(r"^error   matplotlib: .+ without it there are no plots\n +-> Uninstall", done.stdout, re.M)
+    assert re.search(
+        r"^error   matplotlib: .+ without it there are no plots\n +-> Run: python -m pip install matplotlib",
+        done.stdout,
+        re.M,
+    )
     assert re.search(r"^ok      lxml: \d", done.stdout, re.M)
     done = without("bpy", "self-check")
     assert done.returncode == 0

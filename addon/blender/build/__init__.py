@@ -114,7 +114,7 @@ def build(
             _spare_looks(rig, bone_names, decided)
             has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
-                _adapt_scene(scene, FRAME_RATE, options.gait_seconds if has_gait else 0.0, report)
+                _adapt_scene(scene, options.gait_seconds if has_gait else 0.0, report)
             if options.physics:
                 report.extend(build_physics(scene, rig, is_new=True))
                 report.extend(report_inertia(rig, mechanism))
@@ -124,6 +124,7 @@ def build(
             pose_bones(rig, bone_names, decided)
         if options.gait and mechanism.behaviours is not None:
             put_gait(scene, rig, mechanism, options.gait_seconds, report)
+        _report_changes(kept, _scene_state(scene), report)
         _keep_report(rig, report)
         context.view_layer.update()
     except BaseException:
@@ -204,18 +205,16 @@ def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanis
         model.pose_delay, model.pose_phase = engine.pose_delay, engine.pose_phase
 
 
-def _adapt_scene(scene: bpy.types.Scene, rate: int, seconds: float, report: Report) -> None:
-    if (scene.render.fps, scene.render.fps_base) != (rate, 1.0):
-        old = scene.render.fps / scene.render.fps_base
-        if _is_animated(scene):
-            report.warn(
-                "frame-rate-kept",
-                f"The scene is animated and stays at {old:g} frames per second; servos under physics are controlled "
-                f"once per frame, and {rate} are better (Bake Physics sees to that by itself)",
-            )
-        else:
-            scene.render.fps, scene.render.fps_base = rate, 1.0
-            report.info("frame-rate", f"The scene now runs at {rate} frames per second (it was {old:g})")
+def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None:
+    """Set the frame rate that servos need, where nothing is animated, and a range that holds the gait."""
+    if frame_rate(scene) != FRAME_RATE and _is_animated(scene):
+        report.warn(
+            "frame-rate-kept",
+            f"The scene is animated and stays at {frame_rate(scene):g} frames per second; servos under physics are "
+            f"controlled once per frame, and {FRAME_RATE} are better (Bake Physics sees to that by itself)",
+        )
+    elif frame_rate(scene) != FRAME_RATE:
+        scene.render.fps, scene.render.fps_base = FRAME_RATE, 1.0
     scene.frame_end = max(scene.frame_end, scene.frame_start + round(seconds * frame_rate(scene)))
 
 
@@ -241,20 +240,25 @@ KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials",
 
 @dataclass
 class _SceneState:
-    """What an import changes of the scene itself. ``span`` is the range of its rigid-body world, if it has one."""
+    """What an import changes of the scene itself. ``span`` (range), ``substeps`` and ``iterations`` are those of its
+    rigid-body world, if it has one."""
 
     rate: tuple[int, float]
     frame_end: int
     gravity: tuple[float, ...]
     use_gravity: bool
-    span: tuple[int, int] | None
+    span: tuple[int, int] | None = None
+    substeps: int = 0
+    iterations: int = 0
 
 
 def _scene_state(scene: bpy.types.Scene) -> _SceneState:
-    world = scene.rigidbody_world
-    span = (world.point_cache.frame_start, world.point_cache.frame_end) if world is not None else None
-    rate = scene.render.fps, scene.render.fps_base
-    return _SceneState(rate, scene.frame_end, (*scene.gravity[:],), scene.use_gravity, span)
+    world, rate = scene.rigidbody_world, (scene.render.fps, scene.render.fps_base)
+    state = _SceneState(rate, scene.frame_end, (*scene.gravity[:],), scene.use_gravity)
+    if world is not None:
+        state.span = world.point_cache.frame_start, world.point_cache.frame_end
+        state.substeps, state.iterations = world.substeps_per_frame, world.solver_iterations
+    return state
 
 
 def _put_back(scene: bpy.types.Scene, state: _SceneState) -> None:
@@ -266,3 +270,27 @@ def _put_back(scene: bpy.types.Scene, state: _SceneState) -> None:
             bpy.ops.rigidbody.world_remove()
     elif world is not None:
         world.point_cache.frame_start, world.point_cache.frame_end = state.span
+
+
+def _report_changes(before: _SceneState, after: _SceneState, report: Report) -> None:
+    """Report each setting of the scene that an import changed, with its new and old value."""
+    old, new = (f"{state.rate[0] / state.rate[1]:g}" for state in (before, after))
+    if new != old:
+        report.info("frame-rate", f"Scene: frame rate now {new} frames per second (it was {old})")
+    if after.frame_end != before.frame_end:
+        report.info("frame-range", f"Scene: last frame now {after.frame_end} (it was {before.frame_end})")
+    old, new = _gravity_text(before), _gravity_text(after)
+    if new != old:
+        report.info("gravity", f"Scene: gravity now {new} (it was {old})")
+    if before.span is None:
+        return
+    old, new = str(before.substeps), str(after.substeps)
+    if new != old:
+        report.info("substeps", f"Rigid-body world: now {new} substeps per frame (it was {old})")
+    old, new = str(before.iterations), str(after.iterations)
+    if new != old:
+        report.info("iterations", f"Rigid-body world: now {new} solver iterations (it was {old})")
+
+
+def _gravity_text(state: _SceneState) -> str:
+    return "({})".format(", ".join(f"{part:.4g}" for part in state.gravity)) if state.use_gravity else "off"

@@ -14,7 +14,7 @@ import numpy as np
 from ... import formats
 from ...about import sample
 from ...about.rows import Row
-from ...about.wheels import REINSTALL
+from ...about.wheels import how_to_repair
 from ...model.records import Array, Motion, Trajectory
 from ..access import settings
 from ..animation import apply
@@ -49,7 +49,7 @@ def _row(name: str) -> Row:
     path, start = sample(name), time.perf_counter()
     part = f"Test run of {path.name}"
     if not path.is_file():
-        return Row(part, "error", f"{path} is missing", REINSTALL)
+        return Row(part, "error", f"{path} is missing", how_to_repair("Check out the folder sample_models again"))
     try:
         told = try_sample(path)
     except Exception as error:  # whatever fails here is what the report is for

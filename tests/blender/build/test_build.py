@@ -28,6 +28,7 @@ from tests.blender.mechanisms import (
     world_of,
 )
 
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_models"
 LONG = "Upper left hind leg of the large walker, revision two, as drawn by näme"  # more than 63 bytes
 KINDS = ("objects", "meshes", "armatures", "collections", "materials", "texts", "actions", "scenes", "worlds")
 
@@ -345,6 +346,36 @@ def test_a_scene_that_is_animated_keeps_its_rate_and_the_report_says_so(blank: A
     assert blank.scene.render.fps == 24
     assert "frame-rate-kept" in {line.code for line in rig.data.knuckle.report}
     assert blank.scene.frame_end >= 1 + 2 * 24
+
+
+def test_the_report_lists_each_setting_of_the_scene_that_an_import_changed(blank: Any) -> None:
+    """Compared with the scene's own settings before and after, of a first and of a second import."""
+    from addon import formats
+    from addon.blender.build import build
+
+    def settings() -> dict[str, Any]:
+        scene, world = blank.scene, blank.scene.rigidbody_world
+        found = {"frame-rate": f"{scene.render.fps / scene.render.fps_base:g}", "frame-range": str(scene.frame_end)}
+        found["gravity"] = "({})".format(", ".join(f"{part:.4g}" for part in scene.gravity))
+        if world is not None:
+            found |= {"substeps": str(world.substeps_per_frame), "iterations": str(world.solver_iterations)}
+        return found
+
+    blank.scene.render.fps = 24
+    changes = []
+    for name in ("hexapod/hexapod.jm", "humanoid/humanoid.skel", "humanoid/humanoid.skel"):
+        before = settings()
+        mechanism = formats.load(SAMPLES / name)
+        build(mechanism)
+        after = settings()
+        told = {entry.code: entry.message for entry in mechanism.report.entries if entry.code in after}
+        changed = {code for code in before if before[code] != after[code]}
+        assert told.keys() == changed
+        for code in changed:
+            assert f"now {after[code]} " in told[code]
+            assert told[code].endswith(f"(it was {before[code]})")
+        changes.append(changed)
+    assert changes == [{"frame-rate", "frame-range", "gravity"}, {"substeps", "iterations"}, set()]
 
 
 def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,8 @@ WORDS: dict[str, str] = {
     "physics moves nothing": "die Physik bewegt nichts",
     "joints come apart by {} under physics": "Gelenke klaffen unter Physik um {} auseinander",
     # what to do
+    "Run: python -m pip install {}": "Ausführen: python -m pip install {}",
+    "Check out the folder sample_models again": "Den Ordner sample_models wieder auschecken",
     "Uninstall Knuckle, restart Blender and install the zip of your platform again": "Knuckle deinstallieren, Blender neu starten und das Zip für diese Plattform wieder installieren",
     "Should something fail that needs it, disable the other add-on that brings this module, and restart": "Sollte etwas misslingen, das es braucht: das andere Add-on, das dieses Modul mitbringt, abschalten und neu starten",
     "Use a Blender from blender.org: distributions build some without it": "Ein Blender von blender.org nehmen: Distributionen bauen manche ohne das",

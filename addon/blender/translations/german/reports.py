@@ -249,9 +249,13 @@ WORDS: dict[str, str] = {
     "The scene is animated and stays at {} frames per second; servos under physics are controlled once per frame, and {} are better (Bake Physics sees to that by itself)": (
         "Die Szene ist animiert und bleibt bei {} Frames je Sekunde; Servos werden unter Physik einmal je Frame geregelt, und {} sind besser (Physik backen sorgt selbst dafür)"
     ),
-    "The scene now runs at {} frames per second (it was {})": (
-        "Die Szene läuft jetzt mit {} Frames je Sekunde (vorher {})"
+    "Scene: frame rate now {} frames per second (it was {})": "Szene: Bildrate jetzt {} Frames je Sekunde (vorher {})",
+    "Scene: last frame now {} (it was {})": "Szene: letztes Frame jetzt {} (vorher {})",
+    "Scene: gravity now {} (it was {})": "Szene: Schwerkraft jetzt {} (vorher {})",
+    "Rigid-body world: now {} substeps per frame (it was {})": (
+        "Starrkörperwelt: jetzt {} Teilschritte je Frame (vorher {})"
     ),
+    "Rigid-body world: now {} solver iterations (it was {})": "Starrkörperwelt: jetzt {} Iterationen (vorher {})",
     "{} stands farther out than {}, or nowhere": "{} steht weiter draußen als {} oder nirgends",
     "Nothing can be drawn here: {}": "Hier kann nichts gezeichnet werden: {}",
     "The mechanism has no assembly {}": "Der Mechanismus hat keine Baugruppe {}",
