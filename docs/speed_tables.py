@@ -37,6 +37,7 @@ PARTS = {
     "large": "Factories of robots in nested assemblies, with loops",
     "trees": "Large trees",
     "hostile": "Files made to be dear",
+    "unusual": "Four times the file, of whatever there is much of",
 }
 #: Parts and rows of which the largest size is told as a rate; seconds of a frame or an update.
 RATES = {
@@ -52,7 +53,7 @@ AT_WORK = ("large", "trees")
 #: What rows are measured beside where Blender does the same work by itself.
 ALONE = "without our handlers"
 #: Parts of very many rows, of which the worst of each measure is told.
-MANY = {"hostile"}
+MANY = {"hostile", "unusual"}
 
 
 def speed() -> str:

@@ -20,7 +20,6 @@ from .files import all_or_nothing, encode, encode_like, no_garbage_hunts, read_b
 from .kinds import (
     FORMATS,
     MOTION_FORMATS,
-    TEXTS,
     Format,
     MotionFormat,
     format_id,
@@ -60,7 +59,7 @@ __all__ = [
 def is_motion(path: str | os.PathLike[str]) -> bool:
     """Whether a file holds servo motion rather than a model. FormatError where it is nothing that can be opened."""
     name = os.fspath(path)
-    opened = _opened_motion(read_bytes(name), name, TEXTS)
+    opened = _opened_motion(read_bytes(name), name)
     return any(row.detect(opened) for row in MOTION_FORMATS.values())
 
 
@@ -91,7 +90,7 @@ def loads_again(data: bytes, path: str = "") -> Mechanism:
 def _read(data: bytes, path: str) -> tuple[Mechanism, AnyDocument | None]:
     """The mechanism in a file's bytes, and the document that it stands in, of a format that tells."""
     with no_garbage_hunts():
-        opened = open_xml(data, path, TEXTS)
+        opened = open_xml(data, path)
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
         if row is None:
             raise refusal(opened, "model")
@@ -234,9 +233,9 @@ def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     return motions, report
 
 
-def _opened_motion(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
+def _opened_motion(data: bytes, path: str) -> Opened:
     try:
-        return open_xml(data, path, texts)
+        return open_xml(data, path)
     except FormatError:
         motion_csv.refuse_other_tables(data, path)
         raise

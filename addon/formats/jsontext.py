@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from ..model.report import FormatError, Report
@@ -59,7 +58,7 @@ class Node:
 
     def __init__(self, parent: Node | None, label: str | int, text: str) -> None:
         self.parent, self.label, self.text = parent, label, text
-        self.shadowed: Sequence[Node] = ()
+        self.shadowed: list[Node] | tuple[()] = ()
 
     @staticmethod
     def of(parent: Node | None, label: str | int, text: str, plain: Any) -> Node:
@@ -186,6 +185,7 @@ class _Parser:
         self.text, self.path, self.report = text, path, report
         self.at = 0
         self.comments = self.trailing = 0
+        self.counted = 0, 1  # a place, and the line on which it is
         self.ready = True  # for an element: behind the opening of a container, or behind a comma
 
     def document(self) -> Node:
@@ -241,8 +241,9 @@ class _Parser:
             if key in found:
                 where = f"{node.where}.{key}".lstrip(".")
                 message = f'"{key}" is there twice; the last one counts'
-                self.report.warn("repeated-key", message, line_at(self.text, start), where)
-                node.shadowed = (*node.shadowed, found.pop(key))
+                self.report.warn("repeated-key", message, self._line(start), where)
+                node.shadowed = node.shadowed or []
+                node.shadowed.append(found.pop(key))
             found[key] = child
             self._comma(child)
         return found
@@ -325,7 +326,7 @@ class _Parser:
         heard = sound(read)
         if heard != read:
             message = f"{_shortened(match[0])} has a nul or half a letter; a replacement character stands for it here"
-            self.report.warn("letters-replaced", message, line_at(self.text, match.start()), node.where)
+            self.report.warn("letters-replaced", message, self._line(match.start()), node.where)
         return heard
 
     def _scalar(self, node: Node) -> Any:
@@ -345,6 +346,14 @@ class _Parser:
             raise self._error(f"{_shortened(found[0])} is no number, text, list or object", node)
         self.at = found.end()
         return _WORDS[found[0]]
+
+    def _line(self, position: int) -> int:
+        """The line of a place, which mostly is behind that which was asked for before."""
+        before, line = self.counted
+        back = position < before
+        line = line_at(self.text, position) if back else line + self.text.count("\n", before, position)
+        self.counted = position, line
+        return line
 
     def _error(self, message: str, node: Node | None, where: str | None = None) -> FormatError:
         return FormatError(

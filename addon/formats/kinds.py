@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from ..model.records import Mechanism, Motion
@@ -27,7 +27,6 @@ class Format:
     detect: Callable[[Opened], bool]
     load: Callable[[Opened], Mechanism]
     dump: Callable[[Mechanism, str, Report], str]
-    texts: tuple[str, ...] = field(default=())  # elements that hold only text, where a bare < can be repaired
     names_meshes: bool = True  # False: it has no shapes that are in files of their own
     read: Callable[[Opened], AnyDocument] | None = None
 
@@ -53,7 +52,6 @@ FORMATS: dict[str, Format] = {
         juice.detect,
         juice.load,
         juice.dump,
-        juice.TEXTS,
         names_meshes=False,
         read=juice.read_opened,
     ),
@@ -80,8 +78,6 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
         motion_csv.dump,
     ),
 }
-
-TEXTS = tuple(text for row in FORMATS.values() for text in row.texts)
 
 
 def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> str:

@@ -11,8 +11,10 @@ import numpy as np
 
 from ..model.records import Array
 
-#: A decimal number as XML Schema and C write it; neither "inf" nor "nan", "0x1" or "1_0".
-DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+#: The spelling of a decimal number as XML Schema and C write it; neither "inf" nor "nan", "0x1" or "1_0". There is one
+#: way only to match a text, so that a long one that is no number is known for it in one pass.
+SPELLING = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
+DECIMAL = re.compile(SPELLING)
 
 
 def read_many(text: str) -> Array | None:

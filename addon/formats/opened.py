@@ -104,9 +104,9 @@ class Opened:
     as_read: str = ""
 
 
-def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
+def open_xml(data: bytes, path: str) -> Opened:
     """Decode and parse, JSON too; motions that are plain lines are only decoded. FormatError, saying what the file is
-    if that is known, where it is none of these. ``texts`` names elements that hold only text."""
+    if that is known, where it is none of these."""
     report = Report()
     if not data.lstrip():  # which copies nothing, as a rule
         raise FormatError("the file is empty", path=path, remedy="Save it again in the program it came from.")
@@ -124,7 +124,7 @@ def open_xml(data: bytes, path: str, texts: tuple[str, ...] = ()) -> Opened:
         if plain:
             return Opened(path, data, text, encoding, etree.Element("TEXT"), report, plain=plain)
     try:
-        root, sound = xml.parse(text, path, report, texts)
+        root, sound = xml.parse(text, path, report)
     except FormatError:
         what = FOREIGN_ROOTS.get(first_tag(text)) or _plain_kind(text)
         if what is None and tables.is_table(text):

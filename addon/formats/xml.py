@@ -9,22 +9,24 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 from xml.parsers import expat
 
 from lxml import etree
 
-from ..model.report import FormatError, Report
+from ..model.report import FormatError, Report, Severity
 from . import files
+from .xmlrepairs import TEXTS, end_of_opaque, escape_ampersands, escape_brackets
 
 #: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
 DEEPEST = 256
 #: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links, or twice as many.
 DEEPEST_OF = {"x_xy": 10_000}
-#: The same for the lines of a name.
-LONGEST_TEXT = 20
+#: Attributes of one element that are read in another way, for which few take longer.
+_MANY = 50
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]++)((?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+)(/?)>")
 #: A tag, or what is passed over whole; ``open`` where that has no end. All begin with the same sign, for which long
@@ -38,10 +40,8 @@ _ELEMENTS = re.compile(
     + _MARKUP.pattern,
     re.DOTALL,
 )
-_BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 #: The beginning of a document type with an internal subset; the names before that may hold any sign between quotes.
-_SUBSET = re.compile(r"<!DOCTYPE(?:[^>\[\"']|\"[^\"]*\"|'[^']*')*\[")
-_OPAQUE = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
+_SUBSET = re.compile(r"<!DOCTYPE(?:[^<>\[\"']++|\"[^\"]*+\"|'[^']*+')*+\[")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -57,24 +57,22 @@ class Span:
     end: int
 
 
-def parse(text: str, path: str, report: Report, texts: Sequence[str] = ()) -> tuple[etree._Element, str]:
-    """The root element, and the text that it was parsed from: the same, or repaired.
-
-    ``texts`` names elements that hold nothing but text, so that a ``<`` inside can only be a letter. Tags lose
+def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
+    """The root element, and the text that it was parsed from: the same, or repaired (see ``xmlrepairs``). Tags lose
     their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines entities."""
     files.check_count(text.count("<") - text.count("</"), files.MOST_ELEMENTS, "elements", path)
     files.check_count(sum(map(text.count, files.RECORDS)), files.MOST_RECORDS, "bodies and shapes", path)
     _refuse_definitions(text, path)
-    text = _escape_ampersands(text, report)
+    text = escape_ampersands(text, report)
     first = next((match[2] for match, _ in scan(text)), "")
     deepest = DEEPEST_OF.get(first, DEEPEST)
     try:
         root = _parse(text, deepest)
-        if texts and any(len(element) for element in root.iter(*texts)):
-            text = _escape_brackets(text, texts, report)
+        if any(len(element) for element in root.iter(*TEXTS)):
+            text = escape_brackets(text, report)
             root = _parse(text, deepest)
     except etree.XMLSyntaxError as error:
-        repaired = _escape_brackets(text, texts, report)
+        repaired = escape_brackets(text, report)
         try:
             root, text = _parse(repaired, deepest), repaired
         except etree.XMLSyntaxError:
@@ -110,6 +108,18 @@ def line_of(element: etree._Element) -> int | None:
 def where_is(element: etree._Element) -> str:
     """An element's path for messages, ``Model/Bodies/Body[3]/Mass``."""
     return element.getroottree().getpath(element).lstrip("/")
+
+
+def report_at(report: Report, severity: Severity, code: str, message: str, element: etree._Element) -> None:
+    """Add an entry to a report with the line and the path of an element."""
+    report.add(severity, code, message, line_of(element), partial(where_is, element))
+
+
+def attributes_of(element: etree._Element) -> dict[str, str]:
+    """An element's attributes by their names, in order. lxml searches for each of them by its name."""
+    if len(element.keys()) < _MANY:
+        return dict(element.items())
+    return {str(value.attrname): str(value) for value in element.xpath("@*")}
 
 
 def escape(text: str) -> str:
@@ -263,7 +273,7 @@ def _refuse_definitions(text: str, path: str) -> None:
     """A document type with an internal subset may define entities, which can grow without bound."""
     position = text.find("<")
     while position >= 0:
-        end = _end_of_opaque(text, position)
+        end = end_of_opaque(text, position)
         if end is None:
             if _SUBSET.match(text, position):
                 raise FormatError(
@@ -277,77 +287,6 @@ def _refuse_definitions(text: str, path: str) -> None:
                 return
             end = position + 1
         position = text.find("<", end) if end >= 0 else -1
-
-
-def _end_of_opaque(text: str, position: int) -> int | None:
-    """Where the comment, CDATA section or instruction that begins here ends: -1 where it never does, None where
-    something else begins."""
-    for opener, closer in _OPAQUE:
-        if text.startswith(opener, position):
-            end = text.find(closer, position + len(opener))
-            return end + len(closer) if end >= 0 else -1
-    return None
-
-
-def _plain_ranges(text: str) -> Iterator[tuple[int, int]]:
-    """The ranges of the text outside of comments, CDATA sections and processing instructions."""
-    start = position = 0
-    opener = re.compile(r"<!--|<!\[CDATA\[|<\?")
-    while match := opener.search(text, position):
-        end = _end_of_opaque(text, match.start())
-        if end is None or end < 0:
-            break
-        yield start, match.start()
-        start = position = end
-    yield start, len(text)
-
-
-def _escape_ampersands(text: str, report: Report) -> str:
-    """Write ``&`` as ``&amp;`` where it begins no entity that XML itself knows."""
-    if not _BAD_AMPERSAND.search(text):
-        return text
-    places = [
-        match.start() for start, end in _plain_ranges(text) for match in _BAD_AMPERSAND.finditer(text, start, end)
-    ]
-    _report_lines(text, places, "&", report)
-    return _replace_at(text, places, "&amp;")
-
-
-def _escape_brackets(text: str, texts: Sequence[str], report: Report) -> str:
-    """Write ``<`` as ``&lt;`` inside elements that hold only text."""
-    places: list[int] = []
-    for tag in texts:
-        opener, closer = f"<{tag}>", f"</{tag}>"
-        start = text.find(opener)
-        while start >= 0:
-            inner = start + len(opener)
-            following = text.find(opener, inner)
-            end = text.find(closer, inner, following if following >= 0 else len(text))
-            content = text[inner:end] if end >= 0 else ""
-            if "<" in content and not content.startswith("<!") and content.count("\n") <= LONGEST_TEXT:
-                places += [inner + match.start() for match in re.finditer("<", content)]
-            start = following
-    if not places:
-        return text
-    places.sort()
-    _report_lines(text, places, "<", report)
-    return _replace_at(text, places, "&lt;")
-
-
-def _replace_at(text: str, places: list[int], what: str) -> str:
-    """The text with ``what`` for the one letter at each of the places, which ascend."""
-    starts = [0, *(place + 1 for place in places)]
-    return what.join(text[start:end] for start, end in zip(starts, [*places, len(text)], strict=True))
-
-
-def _report_lines(text: str, places: list[int], what: str, report: Report) -> None:
-    line, position, reported = 1, 0, 0
-    for place in places:
-        line += text.count("\n", position, place)
-        position = place
-        if line != reported:
-            report.warn("repaired-text", f"a bare {what} was read as the letter {what}", line)
-            reported = line
 
 
 def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: int) -> FormatError:

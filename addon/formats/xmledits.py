@@ -11,6 +11,7 @@ from lxml import etree
 from ..model.report import FormatError
 from .documents import AnyDocument, prepared
 from .xml import Span, Spans
+from .xmlrepairs import Repairs
 
 _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
 
@@ -31,24 +32,27 @@ class Layout:
 
 
 class XmlDocument(AnyDocument, Protocol):
-    """A document of one of the formats that are XML."""
+    """A document of one of the formats that are XML. ``sound`` is its text as it was parsed."""
 
+    sound: str
     root: etree._Element
 
 
 def edits_of(document: XmlDocument) -> Edits:
     """Edits of a document, none yet. FormatError where its tags cannot be followed."""
-    layout = prepared(document, "layout", lambda: Layout(document.text, document.root))
-    return Edits(document.text, document.root, layout)
+    layout = prepared(document, "layout", lambda: Layout(document.sound, document.root))
+    return Edits(document.sound, document.root, layout, document.text)
 
 
 @dataclass
 class Edits:
-    """Changes to a document, collected and then made in one pass. They must not overlap."""
+    """Changes to a document, collected and then made in one pass. They must not overlap. ``as_read`` is its text as it
+    was before it was made sound, where that had to be: what is not changed is written so."""
 
     text: str
     root: etree._Element
     layout: Layout = field(default=None, repr=False)  # type: ignore[assignment]  # made where nobody has it yet
+    as_read: str = ""
     changes: list[tuple[int, int, str]] = field(default_factory=list)
     _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with what goes inside
     _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text that goes inside
@@ -118,6 +122,7 @@ class Edits:
         """The text with all changes made."""
         pieces: list[str] = []
         position = 0
+        repairs = Repairs(self.text, self.as_read or self.text)
         opened = [self._open(parent, markup) for parent, markup in self._opened.items()]
         filled = [self._fill(element, value) for element, value in self._filled.items()]
         renamed = [
@@ -126,9 +131,9 @@ class Edits:
             if element not in self._opened and element not in self._filled
         ]
         for start, end, markup in sorted(self.changes + opened + filled + renamed, key=lambda change: change[:2]):
-            pieces += (self.text[position:start], markup)
+            pieces += (repairs.before(position, start), markup)
             position = end
-        return "".join((*pieces, self.text[position:]))
+        return "".join((*pieces, repairs.before(position, len(self.text))))
 
     def _insert_inside(self, parent: etree._Element, position: int, markup: str) -> None:
         span = self.span(parent)

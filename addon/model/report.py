@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -46,6 +47,11 @@ class Entry:
 
 #: So many entries of one code and severity are listed. A file may give rise to a million, which nobody reads.
 MOST_OF_A_KIND = 1000
+#: So many of them tell their element's path, which takes a walk over all that stand beside it.
+MOST_PLACED = 100
+
+#: An element's path, or how it is found.
+Where = str | Callable[[], str]
 
 
 @dataclass
@@ -56,12 +62,15 @@ class Report:
     _counts: Counter[tuple[Severity, str]] = field(default_factory=Counter, repr=False, compare=False)
     _rests: dict[tuple[Severity, str], tuple[int, Entry]] = field(default_factory=dict, repr=False, compare=False)
 
-    def add(self, severity: Severity, code: str, message: str, line: int | None = None, where: str = "") -> None:
-        """Append one entry; of very many of one kind, one says in the end how many are not listed."""
+    def add(self, severity: Severity, code: str, message: str, line: int | None = None, where: Where = "") -> None:
+        """Append one entry; of very many of one kind, one says in the end how many are not listed. A ``where`` that has
+        to be found is left out for all but the first ``MOST_PLACED`` of a kind."""
         kind = severity, code
         self._counts[kind] += 1
         left = self._counts[kind] - MOST_OF_A_KIND
         if left <= 0:
+            if callable(where):
+                where = where() if self._counts[kind] <= MOST_PLACED else ""
             self.entries.append(Entry(severity, code, message, line, where))
             return
         rest = Entry(severity, code, f"{left} more of this kind ({code}) are not listed")
@@ -71,11 +80,11 @@ class Report:
         self.entries[place : place + 1] = [rest]
         self._rests[kind] = place, rest
 
-    def info(self, code: str, message: str, line: int | None = None, where: str = "") -> None:
+    def info(self, code: str, message: str, line: int | None = None, where: Where = "") -> None:
         """Something was read, kept or chosen."""
         self.add("info", code, message, line, where)
 
-    def warn(self, code: str, message: str, line: int | None = None, where: str = "") -> None:
+    def warn(self, code: str, message: str, line: int | None = None, where: Where = "") -> None:
         """Something was repaired, approximated or dropped."""
         self.add("warning", code, message, line, where)
 

@@ -6,12 +6,12 @@ from ...model.records import Mechanism
 from ...model.report import FormatError, Report
 from ..documents import document_of
 from ..opened import Opened
-from .document import TEXTS, Document, is_juice, read
+from .document import Document, is_juice, read
 from .patch import patched
 from .strength import as_at_source
 from .write import new_document
 
-__all__ = ["TEXTS", "as_at_source", "detect", "dump", "load", "read_opened"]
+__all__ = ["as_at_source", "detect", "dump", "load", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
@@ -21,7 +21,7 @@ def detect(opened: Opened) -> bool:
 
 def read_opened(opened: Opened) -> Document:
     """The document in a file. FormatError for what cannot be read."""
-    return read(opened.text, opened.path, opened.report, opened.root)
+    return read(opened.as_read, opened.path, opened.report, (opened.root, opened.text))
 
 
 def load(opened: Opened) -> Mechanism:

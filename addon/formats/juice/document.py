@@ -14,8 +14,6 @@ from . import gait_read, mechanism
 from .read import Placed, Reader, Resolver, identified, model_of, objects_of
 from .table import BODY, CONTAINERS, MODEL
 
-#: Elements that hold nothing but text, where a bare ``<`` can be repaired.
-TEXTS = ("Name",)
 #: Where a .jm3 has the numbers of the world.
 SOLVERS = ("ODE.Standard", "ODE.Iterative")
 _KNOWN = {*CONTAINERS, *(table.tag for table in CONTAINERS.values()), *(item.path for item in MODEL), "Behaviors"}
@@ -23,10 +21,11 @@ _KNOWN = {*CONTAINERS, *(table.tag for table in CONTAINERS.values()), *(item.pat
 
 @dataclass
 class Document:
-    """What a text holds. ``settings`` is the model's row (world and engine); ``behaviours`` the behaviours,
-    their motors, nodes and edges in order."""
+    """What a text holds; ``sound`` is the text as it was parsed. ``settings`` is the model's row (world and engine);
+    ``behaviours`` the behaviours, their motors, nodes and edges in order."""
 
     text: str
+    sound: str
     root: etree._Element
     settings: Placed
     bodies: list[Placed]
@@ -54,12 +53,14 @@ def dialect_of(root: etree._Element) -> str:
     return "jpm" if any(child.tag in objects for child in root) else "jm"
 
 
-def read(text: str, path: str = "", report: Report | None = None, root: etree._Element | None = None) -> Document:
-    """Read a document (``root`` where its text is parsed already). FormatError names the line and element of what
-    cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's report."""
+def read(
+    text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
+) -> Document:
+    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already). FormatError names the line
+    and element of what cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's
+    report."""
     report = Report() if report is None else report
-    if root is None:
-        root, text = parse(text, path, report, TEXTS)
+    root, sound = parse(text, path, report) if parsed is None else parsed
     if not is_juice(root):
         raise FormatError(f"<{root.tag}> does not begin a Juice model", path=path, line=1, where=str(root.tag))
     model = model_of(root)
@@ -81,4 +82,4 @@ def read(text: str, path: str = "", report: Report | None = None, root: etree._E
     result.report = report
     result.directed = False
     result.source = Source("juice", dialect_of(root), path, text)
-    return Document(text, root, settings, bodies, joints, behaviours, result)
+    return Document(text, sound, root, settings, bodies, joints, behaviours, result)

@@ -110,10 +110,10 @@ def _network(element: etree._Element, reader: Reader, body_of: Resolver, joint_o
 def _node(kind: str, placed: Placed, before: set[object], reader: Reader, resolve: Resolver) -> PlacedRecord:
     if placed.row["ID"] is None:
         placed.row["ID"] = f"node {len(before) + 1}"
-        reader.report.warn("no-id", f"{placed.label} has no ID; no edge can reach it", placed.line, placed.where)
+        reader.warn("no-id", f"{placed.label} has no ID; no edge can reach it", placed.element)
     elif placed.row["ID"] in before:
         message = f"{placed.label} has the ID of another node; edges take the first"
-        reader.report.warn("duplicate-id", message, placed.line, placed.where)
+        reader.warn("duplicate-id", message, placed.element)
     before.add(placed.row["ID"])
     return _record(Node, placed, reader, resolve, kind=kind)
 
@@ -129,7 +129,7 @@ def _record(cls: Any, placed: Placed, reader: Reader, resolve: Resolver, **more:
             found = resolve(value)
             if found is None and not resolve.is_none(value):
                 message = f"{item.path} of {placed.label} refers to {value.strip()}, which is not in the file"
-                reader.report.warn("dangling-reference", message, placed.line, placed.where)
+                reader.warn("dangling-reference", message, placed.element)
             value = found
         values[item.attr] = value
     return PlacedRecord(placed, cls(**values))

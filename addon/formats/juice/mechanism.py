@@ -13,6 +13,7 @@ import numpy as np
 from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
 from ...model.report import Report
 from ...model.shared import HERE, MIDDLE, Shared
+from ..xml import report_at
 from . import geometry
 from .read import Placed, Resolver
 from .strength import with_sources
@@ -122,7 +123,7 @@ def _bodies(placed: list[Placed], body_of: Resolver, report: Report) -> list[Bod
         shape = shape_of(row)
         if shape is None and row["Shape"] != INVALID:
             message = f"{item.label} has the unknown shape {row['Shape']}; it has none here"
-            report.warn("unknown-shape", message, item.line, item.where)
+            report_at(report, "warning", "unknown-shape", message, item.element)
         if shape is not None:
             shape.size = _shared(shape.size, sizes.setdefault(shape.type, {}))
         bodies.append(
@@ -196,13 +197,8 @@ def _senses(placed: list[Placed], angles: Array, report: Report) -> Array:
         mine = np.flatnonzero(tags == kind)
         result[mine], same_line = geometry.senses(angles[mine], kind)
         for i in mine[~same_line]:
-            report.warn(
-                "axis-differs",
-                f"{placed[i].label}: Juice draws its axis along one line and simulates it along another; "
-                "the drawn one is taken",
-                placed[i].line,
-                placed[i].where,
-            )
+            message = f"{placed[i].label}: Juice draws its axis along one line and simulates it along another"
+            report_at(report, "warning", "axis-differs", f"{message}; the drawn one is taken", placed[i].element)
     return result
 
 
@@ -211,7 +207,7 @@ def _end(item: Placed, path: str, body_of: Resolver, report: Report) -> str | No
     found = body_of(raw)
     if found is None and not body_of.is_none(raw):
         message = f"{path} of {item.label} refers to {raw.strip()}, which no body has as its ID"
-        report.warn("dangling-reference", message, item.line, item.where)
+        report_at(report, "warning", "dangling-reference", message, item.element)
     return found
 
 
@@ -220,7 +216,7 @@ def _is_active(item: Placed, parent: str | None, child: str | None, report: Repo
         return True
     count = (parent is not None) + (child is not None)
     reason = "both its ends are one body" if count == 2 else "it has no body" if count == 0 else "it has one body only"
-    report.warn("inactive-joint", f"{item.label} joins nothing: {reason}", item.line, item.where)
+    report_at(report, "warning", "inactive-joint", f"{item.label} joins nothing: {reason}", item.element)
     return False
 
 
@@ -231,11 +227,11 @@ def _tell_twins(placed: list[Placed], twins: dict[str, str | None], resolve: Res
         if twin is None:
             if not resolve.is_none(raw):
                 message = f"{item.label} has the twin {raw.strip()}, which is not in the file"
-                report.warn("dangling-reference", message, item.line, item.where)
+                report_at(report, "warning", "dangling-reference", message, item.element)
         elif twins.get(twin) != own:
-            report.info("twin-not-mutual", f"{item.label} is not the twin of its twin", item.line, item.where)
+            report_at(report, "info", "twin-not-mutual", f"{item.label} is not the twin of its twin", item.element)
         elif own < twin and not _mirrored(item.row, resolve.by_id[twin].row):
-            report.info("twin-not-mirrored", f"{item.label} and its twin are not mirrored", item.line, item.where)
+            report_at(report, "info", "twin-not-mirrored", f"{item.label} and its twin are not mirrored", item.element)
 
 
 def _mirrored(row: Row, twin: Row) -> bool:

@@ -13,7 +13,7 @@ from lxml import etree
 from ...model.report import FormatError, Report
 from ..given import Given
 from ..numbers import remedy_for
-from ..xml import Standing, line_of, where_is
+from ..xml import Standing, line_of, report_at, where_is
 from .table import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Table, possible_ids
 
 _OBJECTS = {table.tag: table for table in CONTAINERS.values()}
@@ -88,11 +88,10 @@ class Reader:
             pass
         shown = text if len(text) <= 40 else text[:40] + "..."
         if item.kind is FLAG:
-            self.report.warn(
+            self.warn(
                 "not-a-flag",
                 f"{item.path} is '{shown}', which is neither yes nor no; {'yes' if item.default else 'no'} is taken",
-                line_of(element),
-                where_is(element),
+                element,
             )
             return item.default
         kind = item.kind.name
@@ -105,6 +104,10 @@ class Reader:
             where=where_is(element),
             remedy=remedy_for(text.strip(), remedy) if kind == "number" else remedy,
         )
+
+    def warn(self, code: str, message: str, element: etree._Element) -> None:
+        """Something repaired or left out of an element."""
+        report_at(self.report, "warning", code, message, element)
 
     def tell_defaults(self) -> None:
         """Report the defaults that were taken, once per kind of element."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...model.records import Joint, Light, Restraint
+from collections.abc import Collection
+
+from ...model.records import Light, Restraint
 from .read import Placed, Reader
 from .resolve import Resolver
 from .table import ORIGIN, SEPARATOR
@@ -32,8 +34,8 @@ def light_of(placed: Placed, resolver: Resolver, reader: Reader) -> Light:
     return light
 
 
-def restraint_of(placed: Placed, resolver: Resolver, joints: list[Joint], reader: Reader) -> Restraint:
-    """The restraint of an element. FormatError where its knots and pieces do not fit."""
+def restraint_of(placed: Placed, resolver: Resolver, joints: Collection[str], reader: Reader) -> Restraint:
+    """The restraint of an element; ``joints`` are the ids of all. FormatError where its knots and pieces do not fit."""
     row = placed.row
     made = Restraint(str(row["name"]), row["type"], distance=row["distance_type"], assembly=placed.assembly)
     made.knots = [float(x) for x in row["knot_points"]]
@@ -59,9 +61,9 @@ def restraint_of(placed: Placed, resolver: Resolver, joints: list[Joint], reader
     return made
 
 
-def _joint_named(name: str, placed: Placed, joints: list[Joint], reader: Reader) -> str | None:
+def _joint_named(name: str, placed: Placed, joints: Collection[str], reader: Reader) -> str | None:
     wanted = name if SEPARATOR in name or not placed.assembly else f"{placed.assembly}{SEPARATOR}{name}"
-    if any(joint.id == wanted for joint in joints):
+    if wanted in joints:
         return wanted
     reader.warn("missing-joint", f"{placed.label} acts on the joint '{name}', which is not there", placed.node)
     return None

@@ -61,8 +61,9 @@ class _Builder:
         self._place()
         reader, result = self.reader, self.result
         result.lights += [light_of(placed, self.resolver, reader) for placed in self.elements.lights]
+        joints = {joint.id for joint in result.joints}
         result.restraints += [
-            restraint_of(placed, self.resolver, result.joints, reader) for placed in self.elements.restraints
+            restraint_of(placed, self.resolver, joints, reader) for placed in self.elements.restraints
         ]
         self._tell_names()
         return self.made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from ...model.records import Mechanism
@@ -141,11 +142,12 @@ class _Patch:
         for old, new in pairs:
             at = node_of[id(old)]
             self._row(at, old.row, new.row, self._changed_ends(at, old, new))
+        stay = {id(part) for pair in pairs for part in pair}
         for old in before:
-            if all(old is not one for one, _ in pairs):
+            if id(old) not in stay:
                 self._delete(node_of[id(old)].node)
         for new in now:
-            if any(new is other for _, other in pairs):
+            if id(new) in stay:
                 continue
             if key == "lights":
                 ground = self.document.root.get(FIXED)
@@ -253,14 +255,10 @@ class _Patch:
 
 def _paired(before: list[Part], now: list[Part]) -> list[tuple[Part, Part]]:
     """Which element of the document is which of now: by name, those of one name by order."""
-    left = list(before)
-    pairs = []
-    for new in now:
-        old = next((item for item in left if item.key[0] == new.key[0]), None)
-        if old is not None:
-            left.remove(old)
-            pairs.append((old, new))
-    return pairs
+    left: dict[str, deque[Part]] = {}
+    for old in before:
+        left.setdefault(old.key[0], deque()).append(old)
+    return [(left[new.key[0]].popleft(), new) for new in now if left.get(new.key[0])]
 
 
 def _plain(value: Any) -> Any:

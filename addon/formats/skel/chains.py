@@ -64,12 +64,12 @@ def _chain(
     last: Joint, links: set[str], carrying: dict[str | None, Joint], below: dict[str | None, list[Joint]]
 ) -> list[Joint]:
     """The joints from the last real body to the next, first to last; empty where it is not our chain."""
-    chain = [last]
-    while chain[0].parent in links:
-        if len(below[chain[0].parent]) != 1 or chain[0].parent not in carrying or len(chain) > len(links):
+    chain = [last] if last.active and last.child not in links else []
+    while chain and chain[-1].parent in links:
+        if len(below[chain[-1].parent]) != 1 or chain[-1].parent not in carrying or len(chain) > len(links):
             return []
-        chain.insert(0, carrying[chain[0].parent])
-    return chain if len(chain) > 1 and last.active and last.child not in links else []
+        chain.append(carrying[chain[-1].parent])
+    return chain[::-1] if len(chain) > 1 else []
 
 
 def _whole(chain: list[Joint], placed: Placed) -> Joint | None:

@@ -33,9 +33,11 @@ class Skeleton:
 
 @dataclass
 class Document:
-    """What a text holds. ``holder`` is the element that the skeletons are in."""
+    """What a text holds; ``sound`` is the text as it was parsed. ``holder`` is the element that the skeletons are
+    in."""
 
     text: str
+    sound: str
     root: etree._Element
     holder: etree._Element
     world: Placed | None
@@ -49,12 +51,14 @@ def is_skel(root: etree._Element) -> bool:
     return bool(root.tag == "skel")
 
 
-def read(text: str, path: str = "", report: Report | None = None, root: etree._Element | None = None) -> Document:
-    """Read a document (``root`` where its text is parsed already). FormatError names the line and element of what
-    cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's report."""
+def read(
+    text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
+) -> Document:
+    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already). FormatError names the line
+    and element of what cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's
+    report."""
     report = Report() if report is None else report
-    if root is None:
-        root, text = parse(text, path, report)
+    root, sound = parse(text, path, report) if parsed is None else parsed
     world = root.find("world")
     if world is None and root.find("skeleton") is None:
         raise FormatError(
@@ -76,7 +80,7 @@ def read(text: str, path: str = "", report: Report | None = None, root: etree._E
     reader.tell()
     result.report = report
     result.source = Source("skel", "skeleton" if world is None else "world", path, text)
-    return Document(text, root, holder, placed_world, skeletons, result)
+    return Document(text, sound, root, holder, placed_world, skeletons, result)
 
 
 def _tell_outside(root: etree._Element, reader: Reader) -> None:

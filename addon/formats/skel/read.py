@@ -12,11 +12,12 @@ from lxml import etree
 
 from ...model.report import FormatError, Report, Severity
 from ..given import Given
-from ..xml import Standing, line_of, where_is
+from ..numbers import SPELLING
+from ..xml import Standing, line_of, report_at, where_is
 from .table import FLAG, TEXT, WORD, Field, Kind, Table
 
 _SEPARATORS = re.compile(r"[\s,;]+")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![a-zA-Z]*\d)", re.ASCII)
+_NUMBER = re.compile(SPELLING + r"(?![a-zA-Z]*[0-9])")
 _ENDLESS = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
@@ -50,10 +51,6 @@ class Placed(Standing):
     def has(self, path: str) -> bool:
         """Whether the document says anything under a path or the group that it names."""
         return self.row.says(path) or any(each.startswith(f"{path}/") for each in self.row)
-
-
-#: Of so many messages the element's path is told as well as its line: each costs a walk over all elements before it.
-_PLACED = 1000
 
 
 @dataclass
@@ -134,10 +131,9 @@ class Reader:
 
     def tell(self) -> None:
         """Say everything, once per message, with the first place where it holds."""
-        for at, ((severity, code, message), elements) in enumerate(self.notes.items()):
+        for (severity, code, message), elements in self.notes.items():
             more = f" (here and in {len(elements) - 1} more)" if len(elements) > 1 else ""
-            where = where_is(elements[0]) if at < _PLACED else ""
-            self.report.add(severity, code, message + more, line_of(elements[0]), where)
+            report_at(self.report, severity, code, message + more, elements[0])
         self.notes.clear()
 
     def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...model.records import Array, Trajectory
 from ...model.report import FormatError, Report
-from ..numbers import read_many
+from ..numbers import SPELLING, read_many
 from ..opened import WEBOTS_MOTION
 
 HEADER, VERSION = WEBOTS_MOTION, "V1.0"
@@ -28,8 +28,8 @@ _WORDS_AT_ONCE = 4000
 
 _FIELD = re.compile(r"[^,\r\n]+")
 _NUMBER = re.compile(
-    r"[ \t\v\f]*(?P<number>[+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?"
-    r"|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))",
+    r"[ \t\v\f]*(?P<number>[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?"
+    rf"|{SPELLING})",
     re.ASCII,
 )
 #: Times as programs write them, with commas between.

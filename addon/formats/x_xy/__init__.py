@@ -21,7 +21,7 @@ def detect(opened: Opened) -> bool:
 
 def read_opened(opened: Opened) -> Document:
     """The document in a file. FormatError for what cannot be read."""
-    return read(opened.text, opened.path, opened.report, opened.root)
+    return read(opened.as_read, opened.path, opened.report, (opened.root, opened.text))
 
 
 def load(opened: Opened) -> Mechanism:

@@ -39,9 +39,11 @@ _NO_NOTE = Shared()
 
 @dataclass
 class Document:
-    """What a text holds: its rows with the elements that they stand in, and the mechanism that they make."""
+    """What a text holds: its rows with the elements that they stand in, and the mechanism that they make. ``sound`` is
+    the text as it was parsed."""
 
     text: str
+    sound: str
     root: etree._Element
     mechanism: Mechanism
     model: ModelRow
@@ -56,16 +58,18 @@ class Document:
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
-def read(text: str, path: str = "", report: Report | None = None, root: etree._Element | None = None) -> Document:
-    """Read a document (``root`` where its text is parsed already). FormatError names the line and element of what
-    cannot be read; what the program would not take but can only mean one thing is read and reported."""
+def read(
+    text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
+) -> Document:
+    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already). FormatError names the line
+    and element of what cannot be read; what the program would not take but can only mean one thing is read and
+    reported."""
     report = Report() if report is None else report
-    if root is None:
-        root, text = parse(text, path, report)
+    root, sound = parse(text, path, report) if parsed is None else parsed
     if root.tag != ROOT:
         raise FormatError(f"<{root.tag}> does not begin an x_xy model", path=path, line=1, where=str(root.tag))
     remarks = Remarks(report)
-    walk = _Walk(text, root, Reader(path, remarks))
+    walk = _Walk(text, sound, root, Reader(path, remarks))
     document = walk.document()
     mechanism, keys = build(document.model, path, remarks)
     mechanism.report = report
@@ -79,10 +83,10 @@ def read(text: str, path: str = "", report: Report | None = None, root: etree._E
 class _Walk:
     """Goes through the elements once and gathers rows."""
 
-    def __init__(self, text: str, root: etree._Element, reader: Reader) -> None:
-        self.text, self.root, self.reader = text, root, reader
+    def __init__(self, text: str, sound: str, root: etree._Element, reader: Reader) -> None:
+        self.text, self.sound, self.root, self.reader = text, sound, root, reader
         self.remarks = reader.remarks
-        found = notes.find(text, Spans(text)) if "<!--knuckle" in text else {}
+        found = notes.find(sound, Spans(sound)) if "<!--knuckle" in sound else {}
         self.noted: dict[etree._Element, tuple[notes.Note | None, int, int]] = {}
         if found:
             self.noted = {element: found[i] for i, element in enumerate(root.iter()) if i in found}
@@ -99,7 +103,7 @@ class _Walk:
         if worldbody is None or worldbody.find("body") is None:
             self.remarks.warn("no-bodies", "the model has no body, and the program refuses it", root)
         places = {element: (start, end) for element, (_, start, end) in self.noted.items()}
-        out = Document(self.text, root, Mechanism(), model, worldbody, reader, notes=places)
+        out = Document(self.text, self.sound, root, Mechanism(), model, worldbody, reader, notes=places)
         if worldbody is None:
             return out
         out.world_geoms, model.geoms = self._geoms(worldbody)

@@ -15,7 +15,7 @@ from lxml import etree
 
 from ...model.records import Array
 from ...model.report import FormatError, Report
-from ..xml import line_of, where_is
+from ..xml import attributes_of, line_of, where_is
 from .table import ATTRIBUTES, COLORS, OLD, Color
 
 #: The attributes of each element, for those that have no others.
@@ -92,17 +92,17 @@ class Reader:
         """An element's own attributes under the program's names."""
         tag = str(element.tag)
         known, old = ATTRIBUTES.get(tag, ()), OLD.get(tag, {})
-        found: dict[str, str] = dict(element.items())
+        given = found = attributes_of(element)
         if found.keys() <= _KNOWN.get(tag, frozenset()) and not ("quat" in found and "euler" in found):
             return found
         found = {}
-        for name, text in element.attrib.items():
+        for name, text in given.items():
             right = old.get(name, name)
             if right not in known and tag != "defaults":
                 self.remarks.warn(
                     "unknown-attribute", f"{tag} has no attribute {name}; the program refuses it", element
                 )
-            elif right != name and right in element.attrib:
+            elif right != name and right in given:
                 self.remarks.warn("unknown-attribute", f"{tag} has both {name} and {right}; {right} counts", element)
             else:
                 if right != name:

@@ -48,7 +48,7 @@ class _Patch:
             self.waiting.append(lambda edits, new=new: _insert_motion(edits, self.document, new))
         if not self.waiting:
             return self.document.text
-        edits = Edits(self.document.sound, self.document.root)
+        edits = Edits(self.document.sound, self.document.root, as_read=self.document.text)
         for change in self.waiting:
             change(edits)
         return edits.result()

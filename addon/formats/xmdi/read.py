@@ -10,18 +10,18 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from lxml import etree
 
 from ...model.records import Array, Motion, Source, Trajectory
-from ...model.report import MOST_OF_A_KIND, FormatError, Report
+from ...model.report import FormatError, Report
 from .. import xml
 from ..numbers import DECIMAL, read_many, remedy_for
 from ..remembered import remember
-from ..xml import Spans
+from ..xmledits import Layout
 
 FRAME_SECONDS = 0.032
 POSITION_TAGS = ("position", "positions")
@@ -32,7 +32,7 @@ HOLDING = ("constant", "step", "hold")
 LAST_LINE = 65535  # libxml2 counts no further
 #: More motions than any file has; each becomes an Action.
 MOST_MOTIONS = 10_000
-#: So many warnings tell where behind the last line that is counted they are: each costs a walk over all elements.
+#: So many warnings tell where behind the last line that is counted they are: each costs a walk over the text.
 MOST_SEARCHED = 20
 
 _WORD = re.compile(r"[^ \t\r\n]+")
@@ -81,7 +81,7 @@ class MotionText:
     @property
     def attributes(self) -> dict[str, str]:
         """What its element says besides."""
-        return {str(key): str(value) for key, value in self.element.attrib.items() if key != "name"}
+        return {key: value for key, value in xml.attributes_of(self.element).items() if key != "name"}
 
 
 @dataclass
@@ -130,7 +130,6 @@ class Reader:
 
     def __init__(self, text: str, sound: str, root: etree._Element, path: str, report: Report) -> None:
         self.text, self.sound, self.root, self.path, self.report = text, sound, root, path, report
-        self.warned: Counter[str] = Counter()
         self.searched = 0
         self.known: dict[str, Array] = {}  # servos often share their frames
 
@@ -242,26 +241,21 @@ class Reader:
         )
 
     def _warn(self, code: str, message: str, element: Any) -> None:
-        self.warned[code] += 1
-        if self.warned[code] > MOST_OF_A_KIND:
-            self.report.warn(code, message)  # which is but counted
-            return
         line = xml.line_of(element)
         if line is not None and line >= LAST_LINE:
             self.searched += 1
             line = self._line_of(element) if self.searched <= MOST_SEARCHED else None
-        self.report.warn(code, message, line, xml.where_is(element))
+        self.report.warn(code, message, line, partial(xml.where_is, element))
 
     def _line_of(self, element: Any) -> int | None:
         line = xml.line_of(element)
         if line is None or line < LAST_LINE:
             return line
-        place = next(place for place, each in enumerate(self.root.iter()) if each is element)
-        return self.sound.count("\n", 0, self._spans[place].inner) + 1
+        return self.sound.count("\n", 0, self._layout.span(element).inner) + 1
 
     @cached_property
-    def _spans(self) -> Spans:
-        return Spans(self.sound)
+    def _layout(self) -> Layout:
+        return Layout(self.sound, self.root)
 
 
 def _short(word: str) -> str:

@@ -26,34 +26,16 @@ SECONDS, TIMES, CONSTANT = 5.0, 20.0, 20e6
 _SCRIPT = """
 import resource, sys, time
 from pathlib import Path
-from addon import formats
-from addon.formats.mesh_boxes import mesh_box
-from addon.formats.wavefront import harmless
-from addon.model.report import FormatError
-from tests.fuzz.grown import GROWN
-def obj(path):
-    harmless(path, (), (), {})
-    mesh_box(path)
-def mtl(path):
-    mesh = path.with_suffix(".obj")
-    mesh.write_text(f"mtllib {path.name}")
-    harmless(mesh, (), (), {})
-READ = {"obj": obj, "stl": mesh_box, "ply": mesh_box, "collada": mesh_box, "mtl": mtl}
+from tests.bench.growth import read
 def used():
     if sys.platform == "linux":
         told = Path("/proc/self/status").read_text()
         return int(told.partition("VmHWM:")[2].split()[0]) * 1000
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1000)
-def read(path, reader):
-    try:
-        READ.get(reader, formats.load_motions if reader in formats.MOTION_FORMATS else formats.load)(path)
-    except FormatError as error:
-        return "refused: " + str(error).partition(": ")[2][:100]
-    return "read"
 reader, small, path = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-read(small, reader)
+read(reader, small.read_bytes(), small.parent)
 before, start = used(), time.process_time()
-told = read(path, reader)
+told = read(reader, path.read_bytes(), path.parent)
 print("TOOK", time.process_time() - start, used() - before, told)
 """
 
