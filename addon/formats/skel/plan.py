@@ -52,7 +52,7 @@ class Plan:
 
 class _Planner:
     def __init__(self, mechanism: Mechanism, report: Report, standing: Standings, made: Mapping[str, MadeBody]) -> None:
-        self.mechanism, self.report, self.standing, self.made = mechanism, report, standing, made
+        self.report, self.standing, self.made = report, standing, made
         self.frames_of: dict[str | None, list[Frame]] = {}
         for frame in mechanism.frames:
             self.frames_of.setdefault(frame.body, []).append(frame)
@@ -60,6 +60,11 @@ class _Planner:
         self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
         known = {body.id for body in self.bodies}
         self.body_of = {body.id: body for body in self.bodies}
+        joints = [
+            self._reversed(joint) if joint.active and joint.child is None and joint.parent in known else joint
+            for joint in mechanism.joints  # DART's world carries and is never carried
+        ]
+        mechanism = self.mechanism = replace(mechanism, joints=joints)
         self.live = [
             joint
             for joint in mechanism.joints
@@ -185,15 +190,7 @@ class _Planner:
     def _tree_joint(self, joint: Joint, against: bool) -> None:
         """A joint that DART builds, in the direction from the root outwards; several where it has no such type."""
         if against:
-            dofs = reversed_dofs(joint.dofs, joint.name, self.losses)
-            joint = replace(
-                joint,
-                parent=joint.child,
-                child=joint.parent,
-                frame_parent=joint.frame_child,
-                frame_child=joint.frame_parent,
-                dofs=dofs,
-            )
+            joint = self._reversed(joint)
         child = joint.child
         assert child is not None
         key = self.skeleton_of[child]
@@ -210,6 +207,17 @@ class _Planner:
         last = found[-1]
         row = {"parent": parent, "child": self.name_of[child], "transformation": joint.frame_child @ last.turn}
         self._add(joint.id, key, "joint", self._own_row(joint, name, key, found) | row, last.dofs)
+
+    def _reversed(self, joint: Joint) -> Joint:
+        """The same joint with its child as its parent."""
+        return replace(
+            joint,
+            parent=joint.child,
+            child=joint.parent,
+            frame_parent=joint.frame_child,
+            frame_child=joint.frame_parent,
+            dofs=reversed_dofs(joint.dofs, joint.name, self.losses),
+        )
 
     def _matched(self, joint: Joint) -> list[Match]:
         """The joint's degrees of freedom in DART's types."""
