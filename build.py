@@ -602,9 +602,9 @@ def demo(options: argparse.Namespace) -> int:
 def test(options: argparse.Namespace) -> int:
     with bytecode() as kept:
         if options.ci:
-            return matrix(landing(), kept)
+            return test_parts(ci_parts(), kept)
         if options.blender == ALL:
-            return matrix([(series, options.rest) for series in BLENDERS], kept)
+            return test_parts([Part(series, options.rest) for series in BLENDERS], kept)
         return run_tests(options.blender, options.rest, variables=kept, coverage=options.coverage)
 
 
@@ -647,8 +647,6 @@ def covered(python: Path, words: Sequence[str], variables: Mapping[str, str]) ->
 EVERY_CORE = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile", "-p", "tests.crashes"]
 #: What numpy calls for matrices else starts threads on every core, which wait for each other at our small ones.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
-#: How much of the edit matrix (tests/matrix) runs where several Blenders are tested: all of it in one of them.
-EDIT_MATRIX, A_TENTH = {"5.0": {"KNUCKLE_MATRIX": "all"}}, {"KNUCKLE_MATRIX": "tenth"}
 #: The tests that show of each room that it works in a Blender.
 CORE = ["-m", "core"]
 ALL = "all"
@@ -670,28 +668,28 @@ class Outcome(NamedTuple):
     note: str = ""
 
 
-def matrix(runs: Sequence[tuple[str, Sequence[str]]], variables: Mapping[str, str]) -> int:
-    """The tests in one Blender after the other, each with its words for pytest, on to the end whatever fails; then how
-    each ended. 1 if any failed."""
-    outcomes = [outcome(series, rest, {**variables, **EDIT_MATRIX.get(series, A_TENTH)}) for series, rest in runs]
+def test_parts(parts: Sequence[Part], variables: Mapping[str, str]) -> int:
+    """The tests in one Blender after the other, on to the end whatever fails; then how each ended. 1 if any failed."""
+    outcomes = [outcome(part, variables) for part in parts]
     say("")
-    for line in matrix_lines(outcomes):
+    for line in outcome_lines(outcomes):
         say(line)
     return 1 if any(each.code for each in outcomes) else 0
 
 
-def outcome(series: str, rest: Sequence[str], variables: Mapping[str, str]) -> Outcome:
-    say(paint(f"Blender {series} ...", 36))
+def outcome(part: Part, variables: Mapping[str, str]) -> Outcome:
+    say(paint(f"Blender {part.blender} ...", 36))
+    variables = {**variables, "KNUCKLE_MATRIX": part.cells} if part.cells else variables
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         try:
-            code, note = run_tests(series, rest, f"--junit-xml={results}", variables=variables), ""
+            code, note = run_tests(part.blender, part.rest, f"--junit-xml={results}", variables=variables), ""
         except Trouble as trouble:
             say(paint(f"build.py: {trouble}", 31))
             code, note = 1, "no environment"
         counts = counted(results) if results.is_file() else {}
-    return Outcome(series, code, counts, time.monotonic() - start, note or ("" if counts else "no results"))
+    return Outcome(part.blender, code, counts, time.monotonic() - start, note or ("" if counts else "no results"))
 
 
 def counted(results: Path) -> dict[str, int]:
@@ -703,29 +701,44 @@ def counted(results: Path) -> dict[str, int]:
     return {"passed": total - errors - failures - skipped, "failed": errors + failures, "skipped": skipped}
 
 
-def matrix_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """A table: a line for each Blender."""
+def outcome_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """A table: a line for each Blender, and the time that all took."""
     lines = [f"{'Blender':8} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}"]
     for each in outcomes:
         passed, failed, skipped = (each.counts.get(name, "-") for name in ("passed", "failed", "skipped"))
         line = f"{each.blender:8} {passed:>7} {failed:>7} {skipped:>8} {each.seconds:>8.0f}"
         ending = each.note or (f"exit code {each.code}" if each.code else "")
         lines.append(paint(f"{line}  {ending}".rstrip(), 31 if each.code else 32))
+    lines.append(f"{sum(each.seconds for each in outcomes) / 60:.1f} minutes")
     return lines
 
 
-def landing() -> list[tuple[str, Sequence[str]]]:
-    """Blender 5.0 and 4.2 with all their tests, and 5.2 with the core ones where there is a Python for it."""
-    runs: list[tuple[str, Sequence[str]]] = [("4.2", []), ("5.0", [])]
-    newest = BLENDERS["5.2"]
-    if ready_python(newest) or find_python(newest.pythons[0]):
-        runs.append(("5.2", CORE))
-    else:
-        say("Blender 5.2 is left out: there is no Python {}.{} here.".format(*newest.pythons[0]))
-    for series, _rest in runs:  # first all of them: what one saves, others open
+class Part(NamedTuple):
+    """What is tested in a Blender: words for pytest, and which cells of the edit matrix (``tests/matrix``)."""
+
+    blender: str
+    rest: Sequence[str]
+    cells: str = ""
+
+
+#: What CI tests, the first to the last.
+CI = (Part("4.2", [], "tenth"), Part("4.5", CORE, "tenth"), Part("5.0", [], "all"), Part("5.2", CORE, "tenth"))
+
+
+def ci_parts() -> list[Part]:
+    """``CI`` but for core parts whose Blender there is no Python for. First sets up all of their Blenders: what one
+    saves, others open."""
+    parts = []
+    for part in CI:
+        recipe = BLENDERS[part.blender]
+        if part.rest == CORE and not ready_python(recipe) and not any(map(find_python, recipe.pythons)):
+            say("Blender {} is left out: there is no Python {}.{} here.".format(part.blender, *recipe.pythons[0]))
+            continue
+        parts.append(part)
+    for part in parts:
         with contextlib.suppress(Trouble):
-            blender_python(series)
-    return runs
+            blender_python(part.blender)
+    return parts
 
 
 #: Has the bench's table put into the manual as well.
@@ -872,7 +885,9 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--seconds", type=float, default=8.0)
     words.add_argument("--out", metavar="DIR", help="default: out/ in the tree")
     words = verb("test", test, "the tests; further words go to pytest, paths counted from the tree's root")
-    words.add_argument("--ci", action="store_true", help="all on 4.2 and 5.0, the core ones on 5.2, and a table")
+    words.add_argument(
+        "--ci", action="store_true", help="all on 4.2 and 5.0, the core ones on 4.5 and 5.2, and a table"
+    )
     words.add_argument("--coverage", action="store_true", help="and which lines of addon/ they run, in out/coverage")
     verb("bench", bench, "how long things take; further words go to tests/bench/run.py")
     verb("fuzz", fuzz, "odd input for every reader, as long as you like; words go to tests/fuzz/run.py")

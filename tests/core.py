@@ -1,4 +1,5 @@
-"""The core of the tests: what shows of each room that it works in a Blender, in about two minutes on two cores.
+"""The core of the tests: what shows of each room that it works in a Blender, in about three minutes on two cores,
+besides those cells of the edit matrix that ``KNUCKLE_MATRIX`` chooses.
 
 They carry the marker ``core``. This is the one place that names them, by file, from the tree's root."""
 
@@ -7,8 +8,10 @@ from __future__ import annotations
 CORE = frozenset(
     f"tests/{name}.py"
     for name in (
+        "test_public_api",
         "test_cli",  # models and motions in and out, a walker under physics, a picture and a film
         "blender/test_other_versions",  # what another Blender or another release of ours saved
+        "blender/test_release_1_0",
         "blender/test_migration",
         "blender/test_blocks",
         "blender/animation/test_keys",
@@ -27,6 +30,7 @@ CORE = frozenset(
         "matrix/test_all_x_xy",
         "matrix/test_all_shift",
         "matrix/test_fast",
+        *(f"matrix/test_{name}" for name in ("fast", "all_juice", "all_skel", "all_x_xy", "all_shift")),
         "formats/test_x_xy_write",  # what goes by the types that numpy and Python declare
     )
 )

@@ -629,7 +629,15 @@ def test_words_for_pytest_pass_through_in_order(build: ModuleType, monkeypatch: 
 
 
 @pytest.fixture
-def endings(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
+def cells() -> list[str | None]:
+    """Which cells of the edit matrix each run was told to test."""
+    return []
+
+
+@pytest.fixture
+def endings(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, cells: list[str | None]
+) -> list[tuple[str, tuple[str, ...]]]:
     """Stands in for pytest in every Blender: 4.5 fails, 5.2 cannot be set up. Gives what ran with which words."""
     ran: list[tuple[str, tuple[str, ...]]] = []
 
@@ -640,6 +648,7 @@ def endings(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[tuple[st
 
     def call(python: Path, *words: str, variables: Mapping[str, str]) -> int:
         ran.append((str(python), words))
+        cells.append(variables.get("KNUCKLE_MATRIX"))
         results = next(word for word in words if word.startswith("--junit-xml=")).removeprefix("--junit-xml=")
         failed = str(python) == "4.5"
         counts = f'errors="{int(failed)}" failures="{2 * failed}" skipped="3" tests="20"'
@@ -659,7 +668,7 @@ def test_all_blenders_are_tested_to_the_end_and_one_that_fails_fails_it(
     assert build.main(["test", "--blender", "all", "-k", "juice"]) == 1
     assert [series for series, _words in endings] == ["4.2", "4.5", "5.0"]
     assert all(words[3:5] == ("-k", "juice") for _series, words in endings)
-    table = [line.split() for line in capsys.readouterr().out.splitlines()[-5:]]
+    table = [line.split() for line in capsys.readouterr().out.splitlines()[-6:-1]]
     assert table[0] == ["Blender", "passed", "failed", "skipped", "seconds"]
     assert [row[:4] for row in table[1:]] == [
         ["4.2", "17", "0", "3"],
@@ -671,16 +680,33 @@ def test_all_blenders_are_tested_to_the_end_and_one_that_fails_fails_it(
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_ci_runs_two_fully_and_the_core_on_the_newest_where_its_python_is(
-    build: ModuleType, monkeypatch: pytest.MonkeyPatch, endings: list[tuple[str, tuple[str, ...]]], there: bool
+def test_ci_runs_two_fully_and_the_core_on_the_others_where_their_python_is(
+    build: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    endings: list[tuple[str, tuple[str, ...]]],
+    cells: list[str | None],
+    there: bool,
 ) -> None:
     monkeypatch.setattr(build, "ready_python", lambda recipe: None)
-    monkeypatch.setattr(build, "find_python", lambda version: ["python"] if there else None)
+    monkeypatch.setattr(build, "find_python", lambda version: ["python"] if there or version == (3, 11) else None)
     monkeypatch.setattr(build, "blender_python", Path)
-    assert build.main(["test", "--ci"]) == 0
-    assert [series for series, _words in endings] == (["4.2", "5.0", "5.2"] if there else ["4.2", "5.0"])
+    assert build.main(["test", "--ci"]) == 1, "4.5 fails here"
+    expected = [("4.2", False, "tenth"), ("4.5", True, "tenth"), ("5.0", False, "all"), ("5.2", True, "tenth")]
+    ran = [(series, "core" in words) for series, words in endings]
+    assert list(zip(*zip(*ran, strict=True), cells, strict=True)) == expected[: 4 if there else 3]
     assert all("--numprocesses" in words for _series, words in endings)
-    assert [series for series, words in endings if "core" in words] == (["5.2"] if there else [])
+
+
+def test_other_runs_leave_the_edit_matrix_to_its_own_choice(
+    build: ModuleType, endings: list[tuple[str, tuple[str, ...]]], cells: list[str | None]
+) -> None:
+    build.main(["test", "--blender", "all", "-k", "juice"])
+    assert len(endings) == len(cells) == 3
+    assert set(cells) == {None}
+
+
+def test_ci_is_this_command() -> None:
+    assert "build.py test --ci" in (ROOT / ".ci/run").read_text(encoding="utf-8")
 
 
 def test_results_of_pytest_are_counted(build: ModuleType, tmp_path: Path) -> None:
