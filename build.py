@@ -836,6 +836,7 @@ EXAMPLES = """examples:
   python3 build.py bench
   python3 build.py bench --only imports exports --json /tmp/bench.json
   python3 build.py bench --page
+  python3 build.py bench --against ../knuckle-1.0
   python3 build.py bench conversions
   python3 build.py bench batch
   python3 build.py bench farm

@@ -21,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from tests.bench import physics, table
+from tests.bench import against, one_tree, physics, table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -90,16 +90,26 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] in OWN_WORDS:
         return int(import_module(f"tests.bench.{arguments[0]}").main(arguments[1:]))
     parser = argparse.ArgumentParser(prog="build.py bench", description="Ratios to floors measured in the same run.")
-    parser.add_argument("--only", choices=parts(), nargs="+", metavar="PART", help=f"of {', '.join(parts())}")
+    parser.add_argument("--only", nargs="+", default=[], metavar="PART", help=f"of {', '.join(parts())}")
     parser.add_argument("--quick", action="store_true", help="small sizes, no bars: that it runs")
     parser.add_argument("--full", action="store_true", help="largest sizes of all parts, however long they take")
     parser.add_argument("--sizes", type=int, nargs="+", metavar="N", help="instead of a part's own")
-    parser.add_argument("--json", type=Path, default=KEPT, metavar="FILE", help=f"default: {KEPT}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help=f"default: {KEPT}")
     parser.add_argument("--strict", action="store_true", help="a bar that is missed is a failure")
+    parser.add_argument(
+        "--against", type=Path, metavar="TREE",
+        help="instead: playing, posing, importing and exporting in this tree beside another one (--only: its parts)",
+    )  # fmt: skip
     parser.add_argument("--part", help=argparse.SUPPRESS)
     parser.add_argument("--rows", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    known = one_tree.PARTS if options.against else parts()
+    if unknown := [part for part in options.only if part not in known]:
+        parser.error(f"argument --only: there is no {', '.join(unknown)}; choose from {', '.join(known)}")
+    if options.against:
+        return against.main(options.against, options.only, 1 if options.quick else against.TIMES, options.json)
     extent = "QUICK" if options.quick else "FULL" if options.full else "SIZES"
+    options.json = options.json or KEPT
     if options.part:
         measure(options.part, options.sizes or chosen_sizes(options.part, extent), options.quick, options.rows)
         return 0
