@@ -25,6 +25,7 @@ from . import (
     import_model,
     import_motion,
     joint_table,
+    keying_set,
     lists,
     mechanism_menu,
     motion_panel,
@@ -81,6 +82,7 @@ _CLASSES: tuple[Any, ...] = (
     *add_menu.CLASSES,
     *context_menus.CLASSES,
     *mechanism_menu.CLASSES,
+    *keying_set.CLASSES,
 )
 _MENUS = (
     ("VIEW3D_MT_editor_menus", mechanism_menu.menu),

@@ -26,6 +26,7 @@ from .common import (
 )
 from .default_scene import untouched_cube
 from .import_options import ImportOptions, draw_options, take_defaults
+from .keying_set import select_keyed_bones, use_servos
 from .local_views import seen_in_local_views
 from .overlay import show_marks
 from .view_framing import frame_objects
@@ -68,6 +69,9 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         if first:
             show_marks(context.scene, overlay_defaults())
         _select_models(context, imported)
+        for rig in imported:
+            select_keyed_bones(rig)
+        use_servos(context.scene)
         if cube is not None:
             bpy.data.objects.remove(cube)
         if self._is_asked_for("frame_view"):

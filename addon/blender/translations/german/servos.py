@@ -57,4 +57,7 @@ WORDS: dict[str, str] = {
     "Pose {} deleted": "Pose {} gelöscht",
     "{} posed as in {}": "{} gestellt wie in {}",
     "{} has no pose called {}": "{} hat keine Pose namens {}",
+    "Insert a keyframe on each servo of the selected bones, and on the transform of other objects": (
+        "Einen Keyframe für jeden Servo der ausgewählten Knochen setzen und für die Transformation anderer Objekte"
+    ),
 }
