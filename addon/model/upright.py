@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -10,28 +9,39 @@ import numpy as np
 from .copies import copied
 from .records import Array, Mechanism
 
-UpAxis = Literal["AUTO", "Z", "Y", "-Z"]
+UpAxis = Literal["AUTO", "Z", "Y", "-Z", "-Y", "X", "-X"]
 
-#: A turn about X (rad) that brings each up axis to Z.
-_TURN = {"Z": 0.0, "Y": math.pi / 2, "-Z": math.pi}
+#: The rotation (3, 3) that brings each up axis to Z: about X, or about Y where the axis is X.
+_ROTATIONS: dict[str, list[list[int]]] = {
+    "Z": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "-Z": [[1, 0, 0], [0, -1, 0], [0, 0, -1]],
+    "Y": [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
+    "-Y": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
+    "X": [[0, 0, -1], [0, 1, 0], [1, 0, 0]],
+    "-X": [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
+}
 
 
 def upright_turn(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
-    """The turn that stands the model up: by its gravity when ``AUTO``, as (4, 4)."""
-    if up_axis == "AUTO":
-        down = np.asarray(mechanism.world.gravity)
-        along = int(np.argmax(np.abs(down)))
-        up_axis = "Z"
-        if along == 1 and down[1] < 0:
-            up_axis = "Y"
-        elif along == 2 and down[2] > 0:
-            up_axis = "-Z"
-    angle = _TURN[up_axis]
+    """Compute the transform (4, 4) that stands a mechanism up: its up axis becomes Z.
+
+    Args:
+        mechanism: Its gravity decides when ``up_axis`` is ``AUTO``.
+        up_axis: The axis of the file that points up; ``AUTO`` is the one against the largest component of gravity.
+    """
     out = np.eye(4)
-    if angle:
-        cos, sin = round(math.cos(angle), 15), round(math.sin(angle), 15)
-        out[1:3, 1:3] = [[cos, -sin], [sin, cos]]
+    out[:3, :3] = _ROTATIONS[up_by_gravity(mechanism) if up_axis == "AUTO" else up_axis]
     return out
+
+
+def up_by_gravity(mechanism: Mechanism) -> UpAxis:
+    """Find the axis of a file that points up: against the largest component of gravity, Z where there is none."""
+    gravity = np.asarray(mechanism.world.gravity)
+    largest = np.abs(gravity).max()
+    axis = 2 if np.abs(gravity[2]) == largest else int(np.argmax(np.abs(gravity)))
+    sign = "-" if gravity[axis] > 0.0 else ""
+    axes: dict[str, UpAxis] = {"X": "X", "Y": "Y", "Z": "Z", "-X": "-X", "-Y": "-Y", "-Z": "-Z"}
+    return axes[sign + "XYZ"[axis]]
 
 
 def turned(mechanism: Mechanism, turn: Array) -> Mechanism:

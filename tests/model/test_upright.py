@@ -11,12 +11,28 @@ from addon.model.rotations import rotation_matrix
 from addon.model.upright import turned, upright_turn
 
 
-@pytest.mark.parametrize("gravity", [(0, -9.81, 0), (0, 0, 9.81), (0, 0, -9.81)])
-def test_gravity_points_down_after_the_turn(gravity: tuple[float, float, float]) -> None:
+UP = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1), "-X": (-1, 0, 0), "-Y": (0, -1, 0), "-Z": (0, 0, -1)}
+
+
+@pytest.mark.parametrize("up", UP)
+def test_gravity_points_down_after_the_turn(up: str) -> None:
     mechanism = Mechanism()
-    mechanism.world.gravity = np.array(gravity, dtype=np.float64)
-    found = turned(mechanism, upright_turn(mechanism)).world.gravity
-    assert np.allclose(found, (0, 0, -9.81), atol=1e-12)
+    mechanism.world.gravity = -9.81 * np.array(UP[up])
+    turn = upright_turn(mechanism)
+    assert np.allclose(turned(mechanism, turn).world.gravity, (0, 0, -9.81), atol=1e-12)
+    assert np.array_equal(turn, upright_turn(Mechanism(), up)), "as where the axis is chosen"
+    assert np.allclose(turn @ turn.T, np.eye(4)) and np.linalg.det(turn) == pytest.approx(1.0), "a rotation"
+
+
+@pytest.mark.parametrize(
+    ("gravity", "up"),
+    [((0.0, 0.0, 0.0), "Z"), ((0.3, 9.7, -0.2), "-Y"), ((-9.0, 2.0, -3.0), "X"), ((3.0, 0.0, -3.0), "Z")],
+    ids=["none", "nearly -Y", "oblique", "as much along Z"],
+)
+def test_the_largest_component_of_gravity_counts(gravity: tuple[float, float, float], up: str) -> None:
+    mechanism = Mechanism()
+    mechanism.world.gravity = np.array(gravity)
+    assert np.array_equal(upright_turn(mechanism), upright_turn(Mechanism(), up))
 
 
 def test_poses_turn_together_whatever_the_joints_do() -> None:

@@ -24,6 +24,9 @@ class ImportOptions:
             ("Z", "Z", "The file's Z"),
             ("Y", "Y", "The file's Y"),
             ("-Z", "-Z", "The file's Z points down"),
+            ("-Y", "-Y", "The file's Y points down"),
+            ("X", "X", "The file's X"),
+            ("-X", "-X", "The file's X points down"),
         ],
         default=_DEFAULTS.up_axis,
     )

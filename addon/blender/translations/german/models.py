@@ -78,8 +78,13 @@ WORDS: dict[str, str] = {
     "Against the file's gravity": "Gegen die Schwerkraft der Datei",
     "The file's Z": "Das Z der Datei",
     "The file's Y": "Das Y der Datei",
+    "The file's X": "Das X der Datei",
     "-Z": "-Z",
+    "-Y": "-Y",
+    "-X": "-X",
     "The file's Z points down": "Das Z der Datei zeigt nach unten",
+    "The file's Y points down": "Das Y der Datei zeigt nach unten",
+    "The file's X points down": "Das X der Datei zeigt nach unten",
     "Close Loops": "Schleifen schließen",
     "Where the file's joint positions leave a loop open, begin at the nearest ones that close it. The file keeps its own": (
         "Wo die Gelenkstellungen der Datei eine Schleife offen lassen, mit den nächsten beginnen, die sie schließen. Die Datei behält ihre eigenen"
