@@ -23,6 +23,8 @@ from .records import DOF_SIZE, Array, Body, Mechanism
 CLOSED = 2e-6
 #: Constraints that answer by less than this share of the liveliest are redundant: planar loops in space.
 REDUNDANT = 3e-6
+#: Loops in which every combination of coordinates is answered by more than this share of the liveliest are rigid.
+RIGID = 1e-3
 #: The longest way, in radians or characteristic lengths, from one closed position to the next.
 _STEP = 0.2
 #: A step that fails is halved so often before the loop is said not to close, or to go no further.
@@ -91,6 +93,19 @@ class Linkage:
                 left[columns] = True
         return found
 
+    def is_rigid(self, start: Mapping[str, Array]) -> bool:
+        """Whether the loops, closed at ``start``, leave no joint any freedom.
+
+        A loop that misses a freedom by little, as one of parallel hinges does whose axes a file has rounded, is none
+        that is rigid (see ``RIGID``)."""
+        if not self.joints:
+            return False
+        at = self.system.vector(start)
+        if np.abs(self.system.residual(at)).max(initial=0.0) > CLOSED:
+            return False
+        slope = self._liveliest(at)
+        return _rank(slope, RIGID) == slope.shape[1]
+
     def _liveliest(self, start: Array) -> Array:
         """The slope at a position that is no dead centre: of some closed ones near the start, that in which the loops
         answer in the most ways."""
@@ -112,11 +127,11 @@ class Linkage:
         return best
 
 
-def _rank(slope: Array) -> int:
+def _rank(slope: Array, redundant: float = REDUNDANT) -> int:
     if not slope.size:
         return 0
     strengths = np.linalg.svd(slope, compute_uv=False)
-    return int((strengths > REDUNDANT * max(strengths.max(), 1e-300)).sum())
+    return int((strengths > redundant * max(strengths.max(), 1e-300)).sum())
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from ..model_parts import joint_bones, parts
 from .actions import is_mixed
 from .gait import pose_curves
 from .keys import CONSTANT, LINEAR
+from .live_loops import rigid_joints
 
 _Key32 = NDArray[np.float32]
 
@@ -110,6 +111,7 @@ def _following(rig: bpy.types.Object) -> set[str]:
     """The bones without keys that follow their loops, where anything of the rig is keyed."""
     keyed = {path.rpartition(".")[0] for path, _index in pose_curves(rig)}
     follow = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
+    follow -= rigid_joints(rig) if follow else set()
     bones = {bone for joint, chain in joint_bones(rig).items() if joint in follow for bone in chain}
     return {bone for bone in bones if rig.pose.bones[bone].path_from_id() not in keyed} if keyed else set()
 

@@ -33,11 +33,13 @@ from ..records import read_dofs, start_of
 from ..reporting import add_to_report
 
 #: Loops of rigs by the ``session_uid`` that they keep until another file is opened.
-_loops: dict[int, list[LiveLoop]] = {}
+_loops: dict[int, list[LiveLoop | RigidLoop]] = {}
 #: What tells that a loop does not close at the present pose.
 _CODE = "loop-open"
 #: And that its drivers are held where it does.
 _HELD = "loop-held"
+#: What a joint of a rigid loop may be off by (rad or length units): bones have 32-bit numbers.
+_STANDS = 1e-5
 
 
 class LiveLoop:
@@ -167,6 +169,40 @@ class LiveLoop:
         write_pose(self.rig, channels, values, self._turns.get(channels[0].bone))
 
 
+class RigidLoop:
+    """A linkage of a rig's without a degree of freedom: its joints stay where the loops are closed."""
+
+    drivers: tuple[str, ...] = ()
+
+    def __init__(
+        self, rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Mapping[str, list[Channel]]
+    ) -> None:
+        self.rig = rig
+        self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
+        self._start = {joint: start[joint] for joint in self.channels}
+        #: What was posed and put back last: what something poses again at once, a driver, is left alone.
+        self._refused: dict[str, Array] | None = None
+
+    def before_frame(self, _frame: float) -> None:
+        """Let curves pose anew what was put back at the frame before."""
+        self._refused = None
+
+    def after_change(self, evaluated: bpy.types.Object) -> None:
+        """Put joints back that an evaluated rig has elsewhere."""
+        now = {joint: read_pose(evaluated, channels) for joint, channels in self.channels.items()}
+        moved = {joint: value for joint, value in now.items() if not _near(value, self._start[joint])}
+        if not moved or _same(moved, self._refused):
+            self._refused = self._refused if moved else None
+            return
+        self._refused = moved
+        for joint in moved:
+            write_pose(self.rig, self.channels[joint], self._start[joint])
+
+
+def _near(one: Array, other: Array) -> bool:
+    return bool((np.abs(one - other) <= _STANDS * np.maximum(1.0, np.abs(other))).all())
+
+
 def _same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
     return (
         other is not None
@@ -200,11 +236,16 @@ def _begun(dof: Any, start: list[float]) -> Any:
     return replace(dof, position=start[0]) if len(start) == 1 else replace(dof, start=tuple(start))
 
 
-def live_loops(rig: bpy.types.Object) -> list[LiveLoop]:
+def live_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
     """The loops of a rig that have followers, gathered once."""
     if rig.session_uid not in _loops:
         _loops[rig.session_uid] = list(_gathered(rig))
     return _loops[rig.session_uid]
+
+
+def rigid_joints(rig: bpy.types.Object) -> set[str]:
+    """The ids of the joints of loops without a degree of freedom."""
+    return {joint for loop in live_loops(rig) if not loop.drivers for joint in loop.channels}
 
 
 def has_none(rig: bpy.types.Object) -> None:
@@ -212,7 +253,7 @@ def has_none(rig: bpy.types.Object) -> None:
     _loops[rig.session_uid] = []
 
 
-def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop]:
+def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
     follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
     if not follows:
         return
@@ -224,6 +265,8 @@ def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop]:
         drivers = [joint for joint in linkage.joints if joint not in follows and joint not in linkage.chords]
         if drivers and follows.intersection(linkage.joints):
             yield LiveLoop(rig, linkage, start, drivers, channels)
+        elif not drivers and linkage.joints:
+            yield RigidLoop(rig, linkage, start, channels)
 
 
 # ---------------------------------------------------------------- what Blender calls
@@ -265,13 +308,13 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
             loop.after_change(loop.rig.evaluated_get(depsgraph))
 
 
-def _of_scene(scene: bpy.types.Scene) -> Iterator[LiveLoop]:
+def _of_scene(scene: bpy.types.Scene) -> Iterator[LiveLoop | RigidLoop]:
     for rig in rigs_in(scene) if not _resting["depth"] else ():
         if rig.mode != "EDIT" and live_loops(rig):
             yield from _whole(rig)
 
 
-def _whole(rig: bpy.types.Object) -> list[LiveLoop]:
+def _whole(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
     """The loops of a rig of which no bone was renamed or deleted since they were gathered."""
     loops = live_loops(rig)
     bones = rig.pose.bones

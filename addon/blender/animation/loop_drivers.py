@@ -20,7 +20,7 @@ def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types
     now. ValueError where the loops do not follow from it."""
     choice, wanted = _Choice(rig), record_of(empty).source_id
     linkage = next((each for each in choice.linkages if wanted in each.joints), None)
-    if linkage is None:
+    if linkage is None or choice.is_rigid(linkage):
         raise ValueError(f"{empty.name!r} lies on no loop that moves")
     drivers = choice.drivers(linkage, [wanted])
     if wanted not in drivers:
@@ -32,12 +32,13 @@ def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types
 
 def choose_again(rig: bpy.types.Object) -> None:
     """Have loops whose joints have other degrees of freedom now be driven by as many joints as they need: by those that
-    drive them already, as far as they can. What lies on no loop that moves follows nothing."""
+    drive them already, as far as they can. In a loop without a degree of freedom all are dependent. What lies on no
+    loop follows nothing."""
     choice = _Choice(rig)
     idle = choice.empties.keys() - {joint for linkage in choice.linkages for joint in linkage.joints}
     for linkage in choice.linkages:
         drivers = choice.drivers(linkage)
-        choice.put(linkage, drivers or linkage.joints)
+        choice.put(linkage, drivers if drivers or choice.is_rigid(linkage) else linkage.joints)
     for joint in idle:
         set_follows(choice.empties[joint], False)
     forget(rig)
@@ -60,6 +61,10 @@ class _Choice:
         now = [joint for joint in boned if not record_of(self.empties[joint]).joint.follows]
         order = dict.fromkeys([*first, *now, *self._usual])
         return linkage.drivers(self._start, [joint for joint in order if joint in boned])
+
+    def is_rigid(self, linkage: Linkage) -> bool:
+        """Whether a linkage has no degree of freedom."""
+        return linkage.is_rigid(self._start)
 
     def put(self, linkage: Linkage, drivers: Sequence[str]) -> None:
         """Have joints drive a linkage, and its others follow."""

@@ -80,7 +80,7 @@ def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) ->
     size = _size(mechanism)
     bones, bone_of_body = _bones(tree, frames, bodies, size)
     starts = closing_positions(mechanism, tree) if closed else {}
-    follow = followers(mechanism, tree, starts) if closed else set()
+    follow = followers(mechanism, tree, starts, mechanism.report) if closed else set()
     upright = upright_turn(mechanism, up_axis)
     return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright, size, bodies, starts, follow)
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...model.followers import CLOSED, driver_order, linkages
+from ...model.followers import CLOSED, Linkage, driver_order, linkages
 from ...model.kinematics import Tree
 from ...model.loops import assemble, chord_errors, initial_positions, joint_initial
 from ...model.records import Array, Mechanism
+from ...model.report import Report
 
 #: Loops that are open by less, in length units or radians, are taken as closed.
 OPEN = 1e-6
@@ -42,9 +43,17 @@ def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
     return positions
 
 
-def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array]) -> set[str]:
-    """The ids of the joints with bones that go where the drivers of their loops lead them. Loops that do not close
-    where they begin, or in which nothing can move, have none."""
+def followers(
+    mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], report: Report | None = None
+) -> set[str]:
+    """Find the joints with bones that go where the input joints of their loops lead them.
+
+    Loops that do not close where they begin have none. In a loop without a degree of freedom all joints are dependent,
+    which ``report`` is told of: they stay where the loop is closed.
+
+    Returns:
+        Ids of joints.
+    """
     if not tree.loop_joints:
         return set()
     positions = {**initial_positions(mechanism), **starts}
@@ -55,6 +64,21 @@ def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array]) -> 
         if np.abs(system.residual(system.vector(positions))).max(initial=0.0) > CLOSED:
             continue
         drivers = linkage.drivers(positions, order)
-        if drivers:
+        rigid = not drivers and linkage.is_rigid(positions)
+        if drivers or rigid:
             found |= set(linkage.joints) - tree.loop_joints - set(drivers)
+        if rigid and report is not None:
+            _tell_of_rigid(mechanism, linkage, report)
     return found
+
+
+def _tell_of_rigid(mechanism: Mechanism, linkage: Linkage, report: Report) -> None:
+    joints = [joint for joint in mechanism.joints if joint.id in linkage.joints]
+    names = ", ".join(repr(joint.name) for joint in joints[:6]) + (", …" if len(joints) > 6 else "")
+    report.info(
+        "loop-rigid",
+        f"The closed loop of the {len(joints)} joints {names} has no degree of freedom: their bones are locked where "
+        "the loop is closed",
+        joints[0].line,
+        joints[0].name,
+    )

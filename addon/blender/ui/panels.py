@@ -10,6 +10,7 @@ from ... import formats
 from .. import ticks
 from ..access import record_of, settings
 from ..animation.gait import chased, wants_gait
+from ..animation.live_loops import rigid_joints
 from ..build.folders import SEPARATOR
 from ..edit.missing import missing
 from ..edit.refit import is_unfitted
@@ -185,6 +186,8 @@ def _joint(
         paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
         paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+    elif joint.follows and record_of(empty).source_id in rigid_joints(rig):
+        paragraph(context, layout, "Locked: its loop has no degree of freedom", "LOCKED")
     elif joint.follows:
         paragraph(context, layout, "Follows its loop: other joints of the loop drive it", "LINKED")
         layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name

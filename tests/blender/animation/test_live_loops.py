@@ -454,3 +454,69 @@ def test_loops_that_the_user_left_open_stay_open(blank: Any) -> None:
     rig.pose.bones["A"].rotation_euler.z = 0.2
     blank.view_layer.update()
     assert rig.pose.bones["D"].rotation_euler.z == 0.0
+
+
+def triangle(height: float = 1.5, tilt: float = 0.0) -> Mechanism:
+    """Two bars and the ground, hinged in the plane at the corners of a triangle, one axis tilted (rad): no freedom."""
+    ends = {"A": (None, "one"), "B": ("one", "two"), "C": ("two", None)}
+    mechanism = loops.planar("triangle", ends, {"A": (0, 0), "B": (1, height), "C": (3, 0)})
+    lean = np.eye(4)
+    lean[:2, :2] = [[math.cos(tilt), -math.sin(tilt)], [math.sin(tilt), math.cos(tilt)]]
+    for joint in mechanism.joints[1:2]:
+        joint.frame_parent, joint.frame_child = joint.frame_parent @ lean, joint.frame_child @ lean
+    return mechanism
+
+
+def stray(path: str) -> Mechanism:
+    """Four bars of which only the lengths allow a motion: all four axes point elsewhere, so that there is none."""
+    mechanism = loops.crank_rocker()
+    for number, joint in enumerate(mechanism.joints):
+        lean = np.eye(4)
+        angle = {"little": 1e-5, "much": 0.4}[path] * (number + 1) * (-1) ** number
+        lean[1:3, 1:3] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+        joint.frame_parent, joint.frame_child = joint.frame_parent @ lean, joint.frame_child @ lean
+    return mechanism
+
+
+RIGID: Made = {"triangle": triangle, "flat": lambda: triangle(0.4), "leaning": lambda: stray("much")}
+
+
+@pytest.mark.parametrize("name", RIGID)
+def test_a_loop_without_freedom_cannot_be_posed_open(name: str, blank: Any) -> None:
+    mechanism = RIGID[name]()
+    rig = put(mechanism)
+    (told,) = [line.message for line in rig.data.knuckle.report if line.code == "loop-rigid"]
+    assert "has no degree of freedom" in told
+    pivots = Pivots(mechanism, rig)
+    for bone in rig.pose.bones:
+        assert all(bone.lock_rotation) or bone.bone.knuckle.root, bone.name
+        for value in (0.5, -1.0):
+            bone.rotation_euler.z = value
+            blank.view_layer.update()
+            assert pivots.gap() < WITHIN, (bone.name, value)
+    turning = [bone for bone in rig.pose.bones if bone.bone.knuckle.joint]
+    for frame, value in ((1, 0.0), (11, 0.7)):
+        turning[0].rotation_euler.z = value
+        turning[0].keyframe_insert("rotation_euler", index=2, frame=frame)
+    for frame in (3, 6, 11, 20, 21):
+        blank.scene.frame_set(frame)
+        assert pivots.gap() < WITHIN, frame
+
+
+def test_a_loop_of_axes_that_a_file_rounded_is_not_locked(blank: Any) -> None:
+    rig = put(stray("little"))
+    assert not [line for line in rig.data.knuckle.report if line.code == "loop-rigid"]
+    assert not all(all(bone.lock_rotation) for bone in rig.pose.bones)
+
+
+def test_a_rigid_loop_stays_locked_in_a_saved_file(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    mechanism = triangle()
+    put(mechanism)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rigid.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rigid.blend"))
+    rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    rig.pose.bones["A"].rotation_euler.z = 0.5
+    bpy.context.view_layer.update()
+    assert Pivots(mechanism, rig).gap() < WITHIN

@@ -131,6 +131,7 @@ WORDS: dict[str, str] = {
     ),
     "Value": "Wert",
     "Nothing to report": "Nichts zu berichten",
+    "Locked: its loop has no degree of freedom": "Gesperrt: seine Schleife hat keinen Freiheitsgrad",
     "Follows its loop: other joints of the loop drive it": (
         "Folgt seiner Schleife: andere Gelenke der Schleife treiben es an"
     ),

@@ -239,6 +239,9 @@ WORDS: dict[str, str] = {
         "{} von {} Schleifen sind bei den Gelenkstellungen der Datei offen, die weiteste um {} (Länge) und {} rad. {} Gelenke beginnen anderswo, {}"
     ),
     "where all are closed": "wo alle geschlossen sind",
+    "The closed loop of the {} joints {} has no degree of freedom: their bones are locked where the loop is closed": (
+        "Die geschlossene Schleife der {} Gelenke {} hat keinen Freiheitsgrad: Ihre Knochen sind dort gesperrt, wo sie geschlossen ist"
+    ),
     "as near as can be, which leaves {}": "so nah wie möglich, was {} lässt",
     # building and editing
     "Bars of these lengths cannot be closed: the longest is longer than the others together": (
