@@ -14,9 +14,13 @@ import numpy as np
 
 from ..model.naming import servo_names as names_of
 from ..model.records import DOF_SIZE, Array, DofKind
+from ..model.root_motion import root_names
 from .access import armature_of, bone_record, record_of
-from .model_parts import file_name, joint_bones, parts, renamed_bones
+from .model_parts import file_name, joint_bones, parts, renamed_bones, root_bones
 from .records import start_of
+
+#: What the keys of roots among channels begin with, before the body's id: no name in a file has such a character.
+ROOT = "\x1froot:"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class Channel:
     index: int
     against: bool  # the joint points against the tree: its bones carry the inverse of its motion
     start: float  # where the file has it
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is a coordinate of a root's path, and no servo's."""
+        return self.joint.startswith(ROOT)
 
     @property
     def is_single(self) -> bool:
@@ -106,6 +115,39 @@ def servo_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
     return out
 
 
+def root_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
+    """Find the channels of the paths of a mechanism's roots: those of free blocks, one list for each root.
+
+    Returns:
+        Lists of six channels by ``ROOT`` and the body's id. They are no servos: ``servo_channels`` is without them.
+    """
+    bones = root_bones(rig)
+    bodies = {record_of(obj).source_id: obj for obj in reversed(parts(rig, "BODY"))} if bones else {}
+    named = ((body, file_name(bodies[body]) if body in bodies else bones[body]) for body in bones)
+    return {
+        ROOT + body: [
+            Channel(ROOT + body, number, name, "free", bones[body], "rotation_quaternion", number, False, 0.0)
+            for number, name in enumerate(names)
+        ]
+        for body, names in root_names(named).items()
+    }
+
+
+def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
+    """All that motion files may hold: the channels of servos, and those of the roots' paths behind them."""
+    return servo_channels(rig) | root_channels(rig)
+
+
+def is_of_screw(curve: bpy.types.FCurve) -> bool:
+    """Whether a driver is one that has a screw's bone slide as another turns."""
+    names = [variable.name for variable in curve.driver.variables]
+    return names == ["angle"] and curve.driver.expression.startswith("angle * ")
+
+
 def block_turn(rig: bpy.types.Object, bone: str) -> Array:
-    """The turn (3, 3) from the axes of a ball's or free block's bone to those that its coordinates count in."""
-    return np.array(bone_record(armature_of(rig).bones[bone]).turn, dtype=np.float64).reshape(3, 3)
+    """The turn (3, 3) from the axes of a ball's or free block's bone to those that its coordinates count in: of a root
+    those of the armature."""
+    data = armature_of(rig).bones[bone]
+    if bone_record(data).root:
+        return np.array(data.matrix_local.to_3x3(), dtype=np.float64)
+    return np.array(bone_record(data).turn, dtype=np.float64).reshape(3, 3)

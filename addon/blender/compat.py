@@ -43,6 +43,18 @@ def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
     return bag.fcurves if bag is not None else None
 
 
+def strip_curves(strip: Any) -> Iterator[Any]:
+    """The F-curves that a strip of the NLA plays: before 4.4 all of its Action's, since then those of its slot."""
+    if strip.action is None:
+        return
+    if not HAS_SLOTS:
+        yield from strip.action.fcurves
+        return
+    for bag in _bags(strip.action):
+        if strip.action_slot is not None and bag.slot == strip.action_slot:
+            yield from bag.fcurves
+
+
 def all_curves(action: Any) -> Iterator[Any]:
     """The F-curves of an Action, of whatever they are."""
     for bag in _bags(action):

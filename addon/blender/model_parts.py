@@ -87,11 +87,12 @@ def why_linked(scene: bpy.types.Scene) -> str:
 
 def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
     """The model whose settings an armature shows without being it: that of which it is a linked copy. None where it
-    is a model of its own."""
+    is a model of its own, or overrides the one of a library."""
     if not isinstance(rig.data, bpy.types.Armature):
         return None
     owner = armature_settings(rig.data).rig
-    return owner if owner != rig else None
+    overridden = rig.override_library.reference if rig.override_library is not None else None
+    return owner if owner not in {rig, overridden} else None
 
 
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..model.records import Mechanism, Motion, Source
 from ..model.report import FormatError, Report
+from ..model.root_motion import without_root_motion
 from . import juice, motion_csv, webots, xmdi
 from .beyond import tell_beyond
 from .documents import AnyDocument, mechanism_of
@@ -255,11 +256,11 @@ def dumps_motions(
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
         raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
     several, report = _several(motions), Report() if report is None else report
+    row = MOTION_FORMATS[format]
+    if not row.holds_roots:
+        several = [without_root_motion(each, row.label, report) for each in several]
     with no_garbage_hunts():
-        if format == xmdi.FORMAT:
-            text = xmdi.dump(several, report, xmdi_tags)
-        else:
-            text = MOTION_FORMATS[format].dump(several, report)
+        text = xmdi.dump(several, report, xmdi_tags) if format == xmdi.FORMAT else row.dump(several, report)
     if format != webots.FORMAT:
         webots.tell_of_pose_names(several, report)
     source = _document(several, format, report)

@@ -34,7 +34,7 @@ class Format:
 @dataclass(frozen=True)
 class MotionFormat:
     """A kind of motion file. ``dump`` gives the text for motions: the document they were read from with what was
-    edited, where they have one of this format, else a new one."""
+    edited, where they have one of this format, else a new one. ``holds_roots``: it has a place for root motion."""
 
     id: str
     label: str
@@ -42,6 +42,7 @@ class MotionFormat:
     detect: Callable[[Opened], bool]
     load: Callable[[Opened], tuple[list[Motion], Report]]
     dump: Callable[[Sequence[Motion], Report], str]
+    holds_roots: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -76,6 +77,7 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
         motion_csv.detect,
         motion_csv.load,
         motion_csv.dump,
+        holds_roots=True,
     ),
 }
 

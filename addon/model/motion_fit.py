@@ -11,6 +11,7 @@ import numpy as np
 
 from .records import Mechanism, Motion, Trajectory
 from .report import FormatError, Report
+from .root_motion import is_turn
 from .servo_match import Match, match_servos
 from .servos import Servo, servos_of
 from .stops import beyond, put_within
@@ -38,7 +39,7 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
     another now has. The report tells of each servo that was not matched, or loosely, and how many keys lie beyond its
     stops. FormatError where no servo is matched and, with ``stops`` at "refuse", where a key is beyond a stop."""
     known = servos_of(mechanism)
-    match = match_servos([each.name for each in motion.trajectories], list(known), fitting.mapping)
+    match = match_servos([each.name for each in motion.trajectories if not each.root], list(known), fitting.mapping)
     _tell_match(match, motion, mechanism, report)
     tracks: list[Trajectory] = []
     for each in motion.trajectories:
@@ -57,8 +58,9 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
 
 
 def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Report) -> None:
-    if motion.trajectories and not match.pairs:
-        examples = ", ".join(repr(each.name) for each in motion.trajectories[:3])
+    servos = [each for each in motion.trajectories if not each.root]
+    if servos and not match.pairs:
+        examples = ", ".join(repr(each.name) for each in servos[:3])
         raise FormatError(
             f"{mechanism.name!r} has none of the servos of motion {motion.name!r} ({examples})",
             path=motion.source.path if motion.source is not None else "",
@@ -78,7 +80,7 @@ def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Repo
 def _in_our_units(track: Trajectory, servo: Servo | None, fitting: Fitting) -> Trajectory:
     """In rad and m. What the file itself names the unit of is already so; of a servo that nobody knows it is guessed
     that it turns."""
-    slides = servo is not None and servo.slides
+    slides = servo.slides if servo is not None else track.root and not is_turn(track.name)
     factor = 0.001 if slides and fitting.millimetres else math.pi / 180.0 if fitting.degrees and not slides else 1.0
     if track.unit or factor == 1.0:
         return track

@@ -242,7 +242,8 @@ class Trajectory:
     """The keys of one servo: times in seconds, ascending, and values in rad or length units, both shape (n,).
 
     ``held`` (n,) tells key by key whether its value holds until the next key instead of going straight to it; None:
-    all or none, as ``interpolation`` says. ``unit`` is what the values are in, where that is known."""
+    all or none, as ``interpolation`` says. ``unit`` is what the values are in, where that is known. ``root``: they
+    are a coordinate of a root's path and no servo's (see ``root_motion``)."""
 
     name: str
     times: Array
@@ -250,6 +251,7 @@ class Trajectory:
     interpolation: Literal["linear", "constant"] = "linear"
     held: NDArray[np.bool_] | None = None
     unit: MotionUnit = ""
+    root: bool = False
 
     @property
     def may_hold(self) -> bool:

@@ -19,7 +19,8 @@ _OUTCOMES: dict[str, Outcome] = {
          "no-force", "held-keys", "sampled", "document-lost", "encoding"),
         "approximated",
     ),
-    **dict.fromkeys(("dropped-", "ignored-", "dangling-joint", "bad-note", "attributes", "empty-servo"), "lost"),
+    **dict.fromkeys(("dropped-", "ignored-", "dangling-joint", "bad-note", "attributes", "empty-servo",
+         "root-motion-left"), "lost"),
 }  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from addon.model.records import Body, Dof, Frame, Joint, Light, Mechanism, Restr
 from addon.model.rotations import rotation_matrix
 from addon.model.upright import turned, upright_turn
 
-
 UP = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1), "-X": (-1, 0, 0), "-Y": (0, -1, 0), "-Z": (0, 0, -1)}
 
 

@@ -11,7 +11,16 @@ import numpy as np
 from ...model.records import Array
 from ..access import action_record, settings
 from ..channels import servo_channels
-from ..compat import action_curves, action_slot, all_curves, played_action, put_action, use_action
+from ..compat import (
+    action_curves,
+    action_slot,
+    all_curves,
+    is_muted,
+    played_action,
+    put_action,
+    strip_curves,
+    use_action,
+)
 
 
 def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
@@ -97,6 +106,20 @@ def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
     solo = [track for track in data.nla_tracks if track.is_solo]
     tracks = solo or [track for track in data.nla_tracks if not track.mute]
     return [strip for track in tracks for strip in track.strips if not strip.mute]
+
+
+def strip_places(rig: bpy.types.Object) -> set[tuple[str, int]]:
+    """Where the curves are, by data path and index, that strips of the NLA play on a rig now; what is muted or has no
+    keys plays nothing."""
+    data = rig.animation_data
+    strips = list(_heard(data)) if data is not None and data.use_nla else []
+    out: set[tuple[str, int]] = set()
+    while strips:
+        strip = strips.pop()
+        strips += [inner for inner in strip.strips if not inner.mute]  # of a meta strip
+        found = (curve for curve in strip_curves(strip) if not is_muted(curve) and not curve.is_empty)
+        out.update((curve.data_path, curve.array_index) for curve in found)
+    return out
 
 
 def _shows_as_it_is(strip: bpy.types.NlaStrip) -> bool:

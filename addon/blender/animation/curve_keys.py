@@ -15,7 +15,7 @@ from ..access import record_of
 from ..bone_limits import is_stop
 from ..channels import Channel
 from ..compat import action_curves
-from ..model_parts import joint_bones, parts
+from ..model_parts import joint_bones, own_bones, parts
 from .actions import is_mixed
 from .gait import pose_curves
 from .keys import CONSTANT, LINEAR
@@ -70,7 +70,9 @@ class Alone:
         self._none = not by_keys or is_mixed(rig)
         self._driven = {curve.data_path for curve in data.drivers if not curve.mute} if data is not None else set()
         self._turned_by = {pose.name: pose.rotation_mode for pose in rig.pose.bones}
-        self._held = _constrained(rig, self._driven) | _following(rig)
+        self._constrained = _constrained(rig, self._driven)
+        self._held = self._constrained | _following(rig)
+        self._own = own_bones(rig)
 
     def __call__(self, channel: Channel) -> bool:
         """Whether nothing but its curves poses a channel."""
@@ -81,6 +83,15 @@ class Alone:
         if not channel.is_single:
             return by == "QUATERNION"
         return channel.prop == "location" or by not in {"QUATERNION", "AXIS_ANGLE"}
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether more than one Action, or part of one, makes the pose; or physics does."""
+        return self._none
+
+    def may_pose_beside(self) -> bool:
+        """Whether constraints or inverse kinematics pose bones of the mechanism: these need not keep to joints."""
+        return not self._own.isdisjoint(self._constrained)
 
     def is_moved(self, channel: Channel) -> bool:
         """Whether a driver or a constraint poses a channel."""

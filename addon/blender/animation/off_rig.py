@@ -9,31 +9,34 @@ from typing import Literal
 import bpy
 import numpy as np
 
+from ... import formats
 from ...model.records import Array, Motion, Trajectory
-from ...model.report import FormatError, Report
-from ...model.stops import beyond as beyond_stops
-from ...model.stops import put_within
+from ...model.report import Report
+from ...model.root_motion import without_root_motion
 from ...model.thinning import kept_keys
 from ..access import settings
-from ..channels import Channel, names_as_built, servo_channels
+from ..channels import Channel, names_as_built, root_channels, servo_channels
 from ..compat import action_curves, is_muted
 from ..model_parts import require_rig
-from .actions import active_action
+from .actions import active_action, strip_places
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
-from .curves import plays_cycles
+from .curve_samples import evaluated, sampled_blocks, tell_of_error
+from .curves import Place, plays_cycles
 from .gait import settings_curves
 from .keys import NEAREST, blocks_of
 from .origins import origins_of
+from .residues import Residues, frames_to_look, is_posed_beside, stray_places
 from .restored import block_tracks, single_track
 from .sampling import pose_values
-from .stops import stops_of
+from .take_checks import refuse_no_number, see_to_joints, see_to_stops, tell_of_rate
 from .telling import Teller, name_of, some
 from .units import Units
 
 #: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
 Physical = Mapping[tuple[str, int], tuple[Array, Array]]
-_LOOKS = 4  # between two samples of a curve, where its distance from the line is looked at
+#: A root that goes less far (m, rad) in a run stands still.
+STANDS = 1e-5
 
 
 @dataclass
@@ -93,9 +96,21 @@ class _Taking:
         self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not is_muted(curve)}
         self.muted = {(curve.data_path, curve.array_index) for curve in curves or () if is_muted(curve)}
         self.origins = origins_of(self.action, self.report)
+        self.strips = strip_places(rig)
         self.channels = [channel for own in servo_channels(rig).values() for channel in own]
+        self.roots = list(root_channels(rig).values())
+        row = formats.MOTION_FORMATS.get(options.format)
+        #: What the format that will be written is called, where it has no place for root motion.
+        self.without_roots = row.label if row is not None and not row.holds_roots else ""
+        see_to_joints(rig, self.report)
         self.alone = Alone(rig, follows_keys(rig) if options.by_keys is None else options.by_keys)
         self.clock = Clock.of(scene, self._start())
+        #: Curves that pose bones beside their joints; what measures that, where anything may do so.
+        data = rig.animation_data
+        driven = {(curve.data_path, curve.array_index) for curve in data.drivers} if data is not None else set()
+        self.stray = stray_places(rig, self.strips | self.curves.keys() | driven)
+        beside = bool(self.stray) or self.alone.may_pose_beside() or is_posed_beside(rig)
+        self.residues = Residues(rig) if beside and not physical else None
         self.sampled: list[Channel] = []
         self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
         self.in_time = True  # whether the keys that came from files stand where they were put
@@ -115,7 +130,8 @@ class _Taking:
 
     def _ends(self) -> Iterable[tuple[float, float]]:
         """First and last key of each servo's curves."""
-        posing = {place for channel in self.channels for place in channel.curves()}
+        roots = [] if self.without_roots else [own[0] for own in self.roots]
+        posing = {place for channel in (*self.channels, *roots) for place in channel.curves()}
         for place, curve in self.curves.items():
             if place in posing and (len(curve.keyframe_points) or len(curve.sampled_points)):
                 first, last = curve.range()
@@ -145,6 +161,8 @@ class _Taking:
         """The whole motion."""
         wanted = self._wanted()
         self._tell_of_muted(wanted if self.options.servos == "SELECTED" else self.channels)
+        if not self.physical:
+            tell_of_rate(self.origins, self.clock, self.report)
         tracks = self._from_physics([c for c in wanted if (c.joint, c.number) in self.physical])
         exact: dict[Channel, Trajectory] = {}
         if self.options.keys != "SAMPLED":
@@ -153,8 +171,10 @@ class _Taking:
         if self.options.servos == "KEYED":
             wanted = [channel for channel in wanted if channel not in self.idle]
         self._sample([channel for channel in wanted if channel not in tracks], tracks)
-        self.report.info("servos-taken", f"{len(exact)} key for key, {len(wanted) - len(exact)} sampled")
-        self._see_to_stops(tracks)
+        servos, kept = (sum(not channel.is_root for channel in each) for each in (wanted, exact))
+        self.report.info("servos-taken", f"{kept} key for key, {servos - kept} sampled")
+        self._see_to_residues()
+        see_to_stops(self.rig, tracks, self.options.stops, self.report)
         self._thin(tracks)
         return self._told({channel: tracks[channel] for channel in wanted})
 
@@ -170,13 +190,25 @@ class _Taking:
         }
 
     def _wanted(self) -> list[Channel]:
+        """What the motion is to have, roots that move behind the servos: they are left out where it is written."""
         if self.options.servos == "SELECTED":
             return [channel for channel in self.channels if channel.joint in self.options.selected]
-        if self.options.servos == "KEYED":
-            curves = {place for place, curve in self.curves.items() if not curve.is_empty}
-            keyed = [c for c in self.channels if not curves.isdisjoint(c.curves()) or self.alone.is_moved(c)]
-            return keyed or ([] if self.origins else self.channels)
-        return self.channels
+        curves = self.strips | {place for place, curve in self.curves.items() if not curve.is_empty}
+        roots = [channel for own in self.roots if any(self._is_moved(c, curves) for c in own) for channel in own]
+        if self.options.servos == "ALL":
+            return self.channels + roots
+        keyed = [channel for channel in self.channels if self._is_moved(channel, curves)]
+        if not keyed and not self.origins and (self.without_roots or not roots):
+            keyed = self.channels
+        return keyed + roots
+
+    def _is_moved(self, channel: Channel, curves: set[Place]) -> bool:
+        """Whether curves at some places, a driver, a constraint or physics move a channel. Of a root that physics has
+        stand still there is no path."""
+        if self.physical:
+            run = self.physical.get((channel.joint, channel.number))
+            return run is not None and (not channel.is_root or float(np.abs(run[1]).max(initial=0.0)) > STANDS)
+        return not curves.isdisjoint(channel.curves()) or self.alone.is_moved(channel)
 
     def _tell_of_muted(self, meant: Iterable[Channel]) -> None:
         off = (c for c in meant if self.muted and not self.muted.isdisjoint(c.curves()))
@@ -260,62 +292,42 @@ class _Taking:
             return
         times = self._grid_times()
         frames = np.minimum(self.clock.frames(times), max(self._last(), self.clock.start))
+        places = frames * self.scene.render.frame_map_old / self.scene.render.frame_map_new
         curved = {place for place, curve in self.curves.items() if not curve.is_empty}
         alone = [c for c in channels if c.is_single and self.alone(c) and (c.path, c.index) in curved]
         for channel in alone:
             curve = self.curves[channel.path, channel.index]
-            places = frames * self.scene.render.frame_map_old / self.scene.render.frame_map_new
-            values = _evaluated(curve, places)
+            values = evaluated(curve, places)
             tracks[channel] = Trajectory(channel.name, times.copy(), values)
-            self._say_error(channel, curve, places, values)
+            tell_of_error(channel, curve, places, values, self.options.step, self.report)
+        fit = [channel for channel in channels if not channel.is_single and self.alone(channel)]
+        for channel, values in sampled_blocks(self.rig, fit, self.curves, places).items():
+            tracks[channel] = Trajectory(channel.name, times.copy(), values)
         posed = [channel for channel in channels if channel not in tracks]
         if posed:
-            values = pose_values(self.rig, self.scene, posed, frames.tolist())
+            look = self.residues.look if self.residues is not None else None
+            values = pose_values(self.rig, self.scene, posed, frames.tolist(), look)
             for k, channel in enumerate(posed):
                 tracks[channel] = Trajectory(channel.name, times.copy(), values[:, k].copy())
         self.sampled += channels
         for channel in channels:
-            _refuse_no_number(tracks[channel])
+            refuse_no_number(tracks[channel])
 
-    def _say_error(self, channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array) -> None:
-        """How far lines between samples stray from the curve."""
-        if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and not plays_cycles(curve)):
+    def _see_to_residues(self) -> None:
+        """Tell what bones do beside their joints, where anything has them do so."""
+        if self.residues is None:
             return
-        shares = (np.arange(_LOOKS) + 0.5) / _LOOKS
-        between = (places[:-1, None] + np.diff(places)[:, None] * shares).ravel()
-        worst = float(np.abs(_evaluated(curve, between) - np.interp(between, places, values)).max())
-        unit = "rad" if channel.is_angle else "length units"
-        self.report.info(
-            "curve-sampled",
-            f"The curve of {channel.name!r} was sampled every {1000 * self.options.step:g} ms: lines between samples "
-            f"stray from it by {worst:.2g} {unit} at most",
-            where=channel.name,
-        )
+        if not self.residues.has_looked:
+            own = [self.curves[place] for place in self.stray if place in self.curves]
+            scale = self.scene.render.frame_map_new / self.scene.render.frame_map_old
+            keys = [float(key.co[0]) * scale for curve in own for key in curve.keyframe_points]
+            first, last = self.clock.start, max(self._last(), self.clock.start)
+            frames = self.clock.frames(self._grid_times()) if self.stray or self.alone.is_mixed else [first]
+            looked = frames_to_look(np.minimum(frames, last), (key for key in keys if first <= key <= last))
+            pose_values(self.rig, self.scene, [], looked, self.residues.look)
+        self.residues.tell(self.report)
 
     # --------------------------------------------------------- afterwards
-
-    def _see_to_stops(self, tracks: dict[Channel, Trajectory]) -> None:
-        beyond: list[str] = []
-        ends = stops_of(self.rig)
-        for channel, track in tracks.items():
-            limits = ends[channel.joint, channel.number]
-            out = beyond_stops(track.values, limits) != 0.0
-            if not out.any():
-                continue
-            count, first = int(out.sum()), float(track.times[np.argmax(out)])
-            beyond.append(f"{channel.name!r} {count} of {len(out)} keys, first at {first:g} s")
-            if self.options.stops == "CLAMP":
-                track.values = put_within(track.values, limits)
-        if not beyond:
-            return
-        listed = "; ".join(beyond[:5]) + (f"; and {len(beyond) - 5} servos more" if len(beyond) > 5 else "")
-        if self.options.stops == "REFUSE":
-            raise FormatError(
-                f"values are beyond the stops: {listed}",
-                remedy="Keep them within, or choose to clamp them or to write them as they are.",
-            )
-        done = "were put at them" if self.options.stops == "CLAMP" else "are written as they are"
-        self.report.warn("beyond-stops", f"Values beyond the stops {done}: {listed}")
 
     def _thin(self, tracks: dict[Channel, Trajectory]) -> None:
         if self.options.tolerance <= 0.0:
@@ -339,16 +351,21 @@ class _Taking:
         self._tell_of_renamed(tracks, trajectories)
         name, attributes = name_of(self.rig, self.action)
         motion = Motion(options.name if options.name is not None else name, trajectories, attributes)
+        if self.without_roots:
+            motion = without_root_motion(motion, self.without_roots, self.report, self._frame)
         if teller.main is None or options.first is not None:
             return motion
         read = teller.main.motion
         return replace(motion, source=read.source, index=read.index, count=read.count, as_read=read.as_read)
 
+    def _frame(self, time: float) -> str:
+        return f"frame {float(self.clock.frames(time)):g}"
+
     def _tell_of_renamed(self, tracks: Iterable[Channel], told: Iterable[Trajectory]) -> None:
         """Motions keep the names that their file has, also where joints were renamed meanwhile."""
         names = {each.name for each in told}
         before = names_as_built(self.rig)
-        pairs = [(before[channel.joint][channel.number], channel.name) for channel in tracks]
+        pairs = [(before[c.joint][c.number], c.name) for c in tracks if not c.is_root]
         stale = [f"{new!r} is {old!r} there" for old, new in pairs if old != new and old in names and new not in names]
         if stale:
             listed = ", ".join(stale[:5]) + (", …" if len(stale) > 5 else "")
@@ -358,16 +375,3 @@ class _Taking:
 def follows_keys(rig: bpy.types.Object) -> bool:
     """Whether a model's bodies follow its bones, and at every frame."""
     return settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig)
-
-
-def _refuse_no_number(track: Trajectory) -> None:
-    wrong = ~np.isfinite(track.values)
-    if wrong.any():
-        raise FormatError(
-            f"servo {track.name!r} is at no number, first at {track.times[np.argmax(wrong)]:g} s",
-            remedy="Look at its drivers and constraints.",
-        )
-
-
-def _evaluated(curve: bpy.types.FCurve, places: Array) -> Array:
-    return np.array([curve.evaluate(place) for place in places.tolist()], dtype=np.float64)

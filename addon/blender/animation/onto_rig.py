@@ -12,7 +12,7 @@ from ...model.records import Motion, Trajectory
 from ...model.report import FormatError, Report
 from ...model.servo_match import Match, match_servos
 from ..access import action_record
-from ..channels import Channel, servo_channels, servo_names
+from ..channels import Channel, root_channels, servo_channels, servo_names
 from ..compat import action_curves, use_action, use_in_strip
 from ..model_parts import require_rig
 from .actions import fit_strips, need_free
@@ -92,7 +92,7 @@ def apply(
         before.use_fake_user = True  # nobody asked for it to be thrown away
     put_origin(action, motion, clock, units, placed)
     if cyclic and tracks:
-        loop_endlessly(rig, gap=0.0, bones={channel.bone for channel in tracks})
+        loop_endlessly(rig, gap=0.0, bones={channel.bone for channel in tracks if not channel.is_root})
     if extend:
         _extend(scene, float(clock.frames(motion.duration)), report)
     report.info("servos-keyed", f"{len(tracks)} of {len(motion.trajectories)} servos keyed in Action {action.name!r}")
@@ -165,8 +165,13 @@ def placed_channels(
     and none of them is the model's."""
     mapping = own_mapping(rig) if mapping is None else mapping
     report = Report() if report is None else report
-    channel_of = {channel.name: channel for own in servo_channels(rig).values() for channel in own}
     known = [name for names in servo_names(rig).values() for name in names]
+    channels = servo_channels(rig)
+    if any(each.root for each in motion.trajectories):
+        roots = root_channels(rig)
+        known += [channel.name for own in roots.values() for channel in own]
+        channels |= roots
+    channel_of = {channel.name: channel for own in reversed(channels.values()) for channel in own}
     names = [trajectory.name for trajectory in motion.trajectories]
     match = match_servos(names, known, mapping)
     _say_matches(match, report)

@@ -13,7 +13,7 @@ from ...model.records import DOF_SIZE, Array
 from ...model.rotations import affine_inverse
 from ..access import armature_of
 from ..blocks import block_coordinates, nearest_vectors, told_vectors
-from ..channels import Channel, block_turn, servo_channels
+from ..channels import Channel, block_turn, motion_channels
 
 #: Channels whose rotation is this near (rad) to the evaluated one are what made it.
 _SAME = 1e-3
@@ -27,6 +27,30 @@ Places = NDArray[np.intp]
 _Numbers = NDArray[np.float32]
 
 
+class LocalPoses:
+    """The own motions of bones: their poses against their carriers', from rest.
+
+    ``at`` (n,) is where the bones are among all of the rig, ``most`` how many poses may well be worked out together."""
+
+    def __init__(self, rig: bpy.types.Object, names: Sequence[str]) -> None:
+        bones = armature_of(rig).bones
+        place = {pose.name: number for number, pose in enumerate(rig.pose.bones)}
+        self.at = np.array([place[name] for name in names], dtype=np.intp)
+        carriers = [bones[name].parent for name in names]
+        self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
+        rest = np.array([np.array(pose.bone.matrix_local) for pose in rig.pose.bones]).reshape(-1, 4, 4)
+        rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
+        self._from_rest = affine_inverse(rest[self.at]) @ rest[self._carrier]
+        self.most = max(_MOST_MATRICES // max(len(bones), 1), 1)
+
+    def of(self, matrices: _Numbers) -> Array:
+        """The own motions (poses, n, 4, 4) for the matrices of all bones (poses, 16 for each), by columns."""
+        poses = len(matrices)
+        pose = matrices.reshape(poses, -1, 4, 4).swapaxes(2, 3).astype(np.float64)
+        pose = np.concatenate([pose, np.broadcast_to(np.eye(4), (poses, 1, 4, 4))], axis=1)
+        return self._from_rest @ affine_inverse(pose[:, self._carrier]) @ pose[:, self.at]
+
+
 class PoseReader:
     """Reads the coordinates of channels off evaluated poses, all bones in one go, and many poses together.
 
@@ -35,31 +59,20 @@ class PoseReader:
 
     def __init__(self, rig: bpy.types.Object, wanted: Sequence[Channel]) -> None:
         self._rig = rig
-        every = servo_channels(rig)
+        every = motion_channels(rig)
         channels = [channel for joint in dict.fromkeys(c.joint for c in wanted) for channel in every[joint]]
         place = {(channel.joint, channel.number): k for k, channel in enumerate(channels)}
         self._wanted = np.array([place[channel.joint, channel.number] for channel in wanted], dtype=np.intp)
         self._count = len(channels)
         names = list(dict.fromkeys(channel.bone for channel in channels))
-        self._place(names)
+        self._bones = LocalPoses(rig, names)
+        self.most = self._bones.most
+        self._seen: list[tuple[_Numbers, _Numbers, _Numbers]] = []
         row = {name: number for number, name in enumerate(names)}
         slides = [(k, row[c.bone], c.index) for k, c in enumerate(channels) if c.prop == "location"]
         self._slides = np.array(slides, dtype=np.intp).reshape(-1, 3).T
-        self._turns = _turns(channels, row)
+        self._turns = turns_of(channels, row)
         self._blocks = _blocks(rig, channels, row)
-
-    def _place(self, names: Sequence[str]) -> None:
-        """Where the bones and their carriers are among all bones of the rig."""
-        bones = armature_of(self._rig).bones
-        place = {pose.name: number for number, pose in enumerate(self._rig.pose.bones)}
-        self._at = np.array([place[name] for name in names], dtype=np.intp)
-        carriers = [bones[name].parent for name in names]
-        self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
-        rest = np.array([np.array(pose.bone.matrix_local) for pose in self._rig.pose.bones]).reshape(-1, 4, 4)
-        rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
-        self._from_rest = affine_inverse(rest[self._at]) @ rest[self._carrier]
-        self.most = max(_MOST_MATRICES // max(len(bones), 1), 1)
-        self._seen: list[tuple[_Numbers, _Numbers, _Numbers]] = []
 
     def read(self) -> Array:
         """Coordinates of the current pose, (channels,)."""
@@ -84,16 +97,14 @@ class PoseReader:
         values = np.zeros((poses, self._count))
         if not len(self._wanted):
             return values[:, self._wanted]
-        told = angles.reshape(poses, -1, 3)[:, self._at].astype(np.float64)
-        pose = matrices.reshape(poses, -1, 4, 4).swapaxes(2, 3).astype(np.float64)
-        pose = np.concatenate([pose, np.broadcast_to(np.eye(4), (poses, 1, 4, 4))], axis=1)
-        local = self._from_rest @ affine_inverse(pose[:, self._carrier]) @ pose[:, self._at]
+        told = angles.reshape(poses, -1, 3)[:, self._bones.at].astype(np.float64)
+        local = self._bones.of(matrices)
         channels, rows, index = self._slides
         values[:, channels] = local[:, rows, index, 3]
         for turns in self._turns:
             values[:, turns.channels] = turns.read(local[:, turns.rows, :3, :3], told[:, turns.rows])
         for blocks in self._blocks:
-            written = quaternions.reshape(poses, -1, 4)[:, self._at[blocks.rows]].astype(np.float64)
+            written = quaternions.reshape(poses, -1, 4)[:, self._bones.at[blocks.rows]].astype(np.float64)
             for number in range(poses):
                 values[number, blocks.channels] = blocks.read(local[number, blocks.rows], written[number])
         return values[:, self._wanted]
@@ -123,7 +134,7 @@ class _Blocks:
 
 
 @dataclass
-class _Turns:
+class Turns:
     """All bones that turn about the same axes in the same order. ``channels`` is of shape (bones, turns); ``columns``
     are the bones' axes (0 to 2) from the outermost turn to the innermost, those without a turn at the end."""
 
@@ -193,7 +204,7 @@ def _within_half_turn(angles: Array) -> Array:
     return (angles + np.pi) % (2.0 * np.pi) - np.pi
 
 
-def _turns(channels: Sequence[Channel], row: dict[str, int]) -> list[_Turns]:
+def turns_of(channels: Sequence[Channel], row: dict[str, int]) -> list[Turns]:
     """The turning channels of bones, gathered by the order of their axes."""
     own: dict[str, list[int]] = {}
     for number, channel in enumerate(channels):
@@ -208,7 +219,7 @@ def _turns(channels: Sequence[Channel], row: dict[str, int]) -> list[_Turns]:
         rest = [column for column in (2, 1, 0) if column not in columns]
         rows = np.array([row[channels[numbers[0]].bone] for numbers in groups], dtype=np.intp)
         first, second, third = (*columns, *rest)
-        out.append(_Turns((first, second, third), rows, np.array(groups, dtype=np.intp)))
+        out.append(Turns((first, second, third), rows, np.array(groups, dtype=np.intp)))
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
@@ -62,9 +62,14 @@ def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
 
 
 def pose_values(
-    rig: bpy.types.Object, scene: bpy.types.Scene, channels: Sequence[Channel], frames: Sequence[float]
+    rig: bpy.types.Object,
+    scene: bpy.types.Scene,
+    channels: Sequence[Channel],
+    frames: Sequence[float],
+    look: Callable[[float], None] | None = None,
 ) -> Array:
-    """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back."""
+    """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back. ``look`` is
+    called with each frame while it is shown."""
     values = np.empty((len(frames), len(channels)))
     before = scene.frame_current, scene.frame_subframe
     with _posed(rig):
@@ -76,6 +81,8 @@ def pose_values(
                     whole = int(np.floor(frame))
                     scene.frame_set(whole, subframe=float(frame - whole))
                     reader.look()
+                    if look is not None:
+                        look(frame)
                 values[first : first + len(part)] = reader.taken()
         finally:
             scene.frame_set(before[0], subframe=before[1])

@@ -80,6 +80,7 @@ class Teller:
             track.interpolation,
             track.held,
             self.out.name(channel),
+            channel.is_root,
         )
 
     def _as_read(self, channel: Channel, track: Trajectory, origin: Origin) -> Trajectory:
@@ -93,7 +94,7 @@ class Teller:
             at = np.clip(np.searchsorted(own.times, track.times), 0, len(own.times) - 1)
             same = (own.times[at] == track.times) & (own.values[at] * size == track.values)
             values = np.where(same, own.values[at], values)
-        return Trajectory(own.name, track.times, values, own.interpolation, track.held, unit)
+        return Trajectory(own.name, track.times, values, own.interpolation, track.held, unit, channel.is_root)
 
     def _left_over(self, own: Trajectory, origin: Origin, cut: Callable[[Trajectory], Trajectory]) -> Trajectory:
         """A servo that moves nothing here, at the times that its file's have become."""
@@ -108,7 +109,7 @@ class Teller:
             return own
         if origin.clock != self.clock:
             times = self.clock.times(origin.clock.frames(own.times))
-            own = Trajectory(own.name, times, own.values, own.interpolation, own.held, own.unit)
+            own = replace(own, times=times)
         return cut(own)
 
 

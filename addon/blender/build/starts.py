@@ -43,9 +43,7 @@ def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
     return positions
 
 
-def followers(
-    mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], report: Report | None = None
-) -> set[str]:
+def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], report: Report | None = None) -> set[str]:
     """Find the joints with bones that go where the input joints of their loops lead them.
 
     Loops that do not close where they begin have none. In a loop without a degree of freedom all joints are dependent,

@@ -100,7 +100,7 @@ def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report
         scene.frame_set(scene.frame_start)
         save_blend(out)
     elif out is not None:
-        report.extend(formats.save_motion(recorded_motion(scene, recording, name, FRAME_SECONDS), out))
+        report.extend(formats.save_motion(recorded_motion(scene, recording, name, FRAME_SECONDS, whole=True), out))
     figures = figures_of(run, truth)
     if job.drive == "SERVO" and math.isnan(figures.tracking_error):
         report.info(

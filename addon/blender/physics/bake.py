@@ -10,14 +10,15 @@ from typing import TypeVar
 import bpy
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array, Joint, Motion, Trajectory
+from ...model.records import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
 from ...model.report import Report
 from ...model.rotations import affine_inverse
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
-from ..blocks import nearest_vectors
-from ..channels import servo_channels, servo_names
+from ..animation.off_rig import STANDS
+from ..blocks import coordinates_of, nearest_vectors
+from ..channels import block_turn, motion_channels, root_channels, servo_channels, servo_names
 from ..joint_sides import design_pose
 from ..reporting import add_to_report
 from . import progress as runs
@@ -253,7 +254,19 @@ def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tu
     driven = {(joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.plant.joints)}
     for joint, (frames, values, _how) in other_tracks(rig, recording).items():
         driven |= {(joint, number): (frames, column) for number, column in enumerate(values.T)}
+    for root, values in root_tracks(rig, recording).items():
+        driven |= {(root, number): (recording.frames, column) for number, column in enumerate(values.T)}
     return driven
+
+
+def root_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, Array]:
+    """Coordinates (n, 6) of the paths of roots during a run, by their keys among ``root_channels``."""
+    paths = root_paths(rig, recording)
+    return {
+        root: coordinates_of(*paths[own[0].bone], block_turn(rig, own[0].bone), against=False, free=True)
+        for root, own in root_channels(rig).items()
+        if own[0].bone in paths
+    }
 
 
 def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
@@ -272,17 +285,42 @@ def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
     return paths
 
 
-def recorded_motion(scene: bpy.types.Scene, recording: Recording, name: str, step: float | None = None) -> Motion:
-    """A recording's servo values as a Motion, time 0 at the scene's first frame.
+def recorded_motion(
+    scene: bpy.types.Scene,
+    recording: Recording,
+    name: str,
+    step: float | None = None,
+    whole: bool = False,
+) -> Motion:
+    """Convert a recording to a Motion of its servos, time 0 at the scene's first frame.
 
-    With ``step`` (s) they are read off on that grid, linearly between the frames that were simulated."""
-    names = servo_names(recording.plant.rig)
+    Args:
+        scene: The scene of the run.
+        recording: What the run did.
+        name: The motion's name.
+        step: The grid (s) on which values are read off, linearly between the frames that were simulated; None for
+            these frames.
+        whole: Add the joints that no servo drives (balls, free joints) and the paths of roots that move.
+    """
+    rig, plant = recording.plant.rig, recording.plant
+    names = servo_names(rig)
     at = seconds_since_start(scene, recording.frames)
     times = at if step is None else np.arange(np.floor(at[-1] / step + 1e-9) + 1.0) * step
-    return Motion(
-        name,
-        [
-            Trajectory(names[joint][0], times.copy(), np.interp(times, at, recording.values[:, number]))
-            for number, joint in enumerate(recording.plant.joints)
-        ],
-    )
+    turning = np.asarray(plant.turns, dtype=bool)
+    tracks: list[Trajectory] = []
+
+    def add(called: str, values: Array, turns: bool, root: bool = False) -> None:
+        unit: MotionUnit = "rad" if turns else "m"
+        tracks.append(Trajectory(called, times.copy(), np.interp(times, at, values), unit=unit, root=root))
+
+    for number, joint in enumerate(plant.joints):
+        add(names[joint][0], recording.values[:, number], bool(turning[number]))
+    if whole:
+        did = recorded_coordinates(rig, recording)
+        for joint, own in motion_channels(rig).items():
+            runs = [did[joint, channel.number][1] for channel in own if (joint, channel.number) in did]
+            stands = own[0].is_root and np.abs(runs).max(initial=0.0) <= STANDS
+            if joint not in plant.joints and len(runs) == len(own) and not stands:
+                for channel, values in zip(own, runs, strict=True):
+                    add(channel.name, values, channel.is_angle, channel.is_root)
+    return Motion(name, tracks)

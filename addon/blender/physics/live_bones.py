@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import bpy
 
-from .others import has_strips, is_of_screw
+from ..channels import is_of_screw
+from .others import has_strips
 
 _Key = tuple[str, int]
 

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 
 from ..access import record_of
+from ..channels import is_of_screw
 from .anchor import stands
 
 
@@ -37,12 +38,6 @@ def is_mixed(rig: bpy.types.Object) -> bool:
 def has_strips(data: bpy.types.AnimData) -> bool:
     """Whether strips have a say beside an Action."""
     return data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
-
-
-def is_of_screw(curve: bpy.types.FCurve) -> bool:
-    """Whether a driver is one that has a screw's bone slide as another turns."""
-    names = [variable.name for variable in curve.driver.variables]
-    return names == ["angle"] and curve.driver.expression.startswith("angle * ")
 
 
 def _moves(obj: bpy.types.Object) -> bool:

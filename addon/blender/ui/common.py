@@ -115,6 +115,8 @@ class NeedsModel(bpy.types.Operator):
 
     bl_idname = "knuckle.needs_model"
     bl_label = "Needs a Model"
+    #: Whether the model is only read, so that it may be linked from another file or overridden.
+    only_reads = False
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -122,7 +124,9 @@ class NeedsModel(bpy.types.Operator):
         reason = (
             why_no_model(context)
             if rig is None
-            else why_foreign(rig) or why_linked_copy(rig) or cls.why_not(context, rig)
+            else (why_newer(rig) if cls.only_reads else why_foreign(rig))
+            or why_linked_copy(rig)
+            or cls.why_not(context, rig)
         )
         if reason:
             cls.poll_message_set(told(reason))

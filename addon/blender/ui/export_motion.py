@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ..animation import TakeOptions, Units, take
 from ..animation.actions import active_action, motions_of, playing
 from ..animation.curves import joints_of
 from ..animation.off_rig import Physical, follows_keys
+from ..model_parts import is_foreign
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
 from ..physics.progress import shown_of_run
@@ -30,6 +32,7 @@ from .selection import selected_bones
 #: What exports tell of; the next tells it anew.
 OF_EXPORTS = (
     "servos-taken", "beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-over-unit",
+    "joints-missing", "rate-changed", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
     "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding", "held-keys",
 )  # fmt: skip
 _AS_READ = ("AS_READ", "As Imported", "As in the file that the Action came from; else in radians and the model's unit")
@@ -42,6 +45,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
     bl_label = "Export Servo Motion"
     bl_description = "Write what the servos of the active mechanism do to a motion file"
     bl_options = {"PRESET"}
+    only_reads = True
 
     filename_ext = EXTENSIONS[0]
     check_extension = None
@@ -164,7 +168,8 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         report = Report()
         motions = self._taken(context, rig, self._options(context, rig, path), report)
         report.extend(formats.save_motion(motions, path, xmdi_tags=preferences.xmdi_tags()))
-        add_to_report(rig, report, OF_EXPORTS)
+        if not is_foreign(rig):
+            add_to_report(rig, report, OF_EXPORTS)
         name = Path(path).name
         if len(motions) == 1:
             servos = counted(len(motions[0].trajectories), "servo")
@@ -224,7 +229,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
             for action in actions:
                 with playing(rig, action):
                     motion, taken = take(rig, context.scene, replace(options, by_keys=True))
-                if motion.name in {each.name for each in motions}:
+                if motion.name in {each.name for each in motions} and not _is_own_name(action, motion, actions):
                     motion.name = action.name  # which Blender keeps apart
                 motions.append(motion)
                 report.entries += [_of(motion, entry) for entry in taken.entries]
@@ -237,6 +242,11 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         """Where physics moves the model, what a run does with it."""
         if follows_keys(rig):
             return None
+        if is_foreign(rig):
+            raise ValueError(
+                f"{rig.name!r} is linked from another file, where its drive is not on Keys: physics cannot run here. "
+                "Make it local first (Object > Relations > Make Local > All)"
+            )
         last = self.frame_end if self._has("frame_end") else None
         shown = shown_of_run(context.scene)
         windows = context.window_manager
@@ -253,6 +263,19 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         finally:
             windows.progress_end()
         return recorded_coordinates(rig, recording)
+
+
+def _is_own_name(action: bpy.types.Action, motion: Motion, actions: Sequence[bpy.types.Action]) -> bool:
+    """Whether a motion shares its name in its file already: with others of that file, of which none is there twice."""
+    places = [_place_of(each) for each in actions if action_record(each).motion == motion.name]
+    own = _place_of(action)
+    return own is not None and len({place[0] for place in places if place}) == 1 and len(set(places)) == len(places)
+
+
+def _place_of(action: bpy.types.Action) -> tuple[str, int] | None:
+    """The file that an Action came from, and which of its motions it is."""
+    origins = action_record(action).origins
+    return (origins[0].path, origins[0].index) if len(origins) else None
 
 
 def _of(motion: Motion, entry: Entry) -> Entry:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from ...model.records import Motion, Source
 from ...model.report import FormatError, Report
+from ...model.root_motion import mark_root_motion
 from .. import tables
 from ..files import decode
 from ..opened import Opened
@@ -41,6 +42,7 @@ def load(opened: Opened) -> tuple[list[Motion], Report]:
     source = Source(FORMAT, "", opened.path, opened.text, opened.encoding)
     document = parse(opened.text, opened.path, opened.report)
     trajectories = trajectories_of(document, opened.path)
+    mark_root_motion(trajectories)
     remember(source, document)
     for trajectory in trajectories:
         if not len(trajectory.times):

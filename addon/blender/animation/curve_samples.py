@@ -1,0 +1,67 @@
+"""Curves read off at places of an Action: what they say there, and how far lines between stray from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import bpy
+import numpy as np
+
+from ...model.records import Array
+from ...model.report import Report
+from ..bone_limits import is_stop
+from ..channels import Channel, bone_path
+from .block_curves import coordinates
+from .curve_keys import CurveKeys, is_plain
+from .curves import Place, plays_cycles
+from .keys import blocks_of
+
+_LOOKS = 4  # between two samples of a curve, where its distance from the line is looked at
+
+
+def evaluated(curve: bpy.types.FCurve, places: Array) -> Array:
+    """The values (n,) of a curve at places (n,)."""
+    return np.array([curve.evaluate(place) for place in places.tolist()], dtype=np.float64)
+
+
+def sampled_blocks(
+    rig: bpy.types.Object,
+    channels: Sequence[Channel],
+    curves: Mapping[Place, bpy.types.FCurve],
+    places: Array,
+) -> dict[Channel, Array]:
+    """The coordinates (n,) of balls, free blocks and roots at places (n,), from their curves, which alone pose them.
+    Those whose bones have stops are left out: the pose tells where these hold them."""
+    bones = rig.pose.bones
+    found: dict[Channel, Array] = {}
+    for block in blocks_of(rig, dict.fromkeys(channels)):
+        bone = block[0].bone
+        if any(is_stop(each) for each in bones[bone].constraints):
+            continue
+        columns = np.empty((len(places), 7))
+        for number in range(7):
+            prop, index = ("location", number) if number < 3 else ("rotation_quaternion", number - 3)
+            curve = curves.get((bone_path(bone, prop), index))
+            still = getattr(bones[bone], prop)[index]
+            columns[:, number] = still if curve is None or curve.is_empty else evaluated(curve, places)
+        values = coordinates(rig, block, columns[:, :3], columns[:, 3:])
+        found |= {channel: column.copy() for channel, column in zip(block, values.T, strict=True)}
+    return {channel: found[channel] for channel in channels if channel in found}
+
+
+def tell_of_error(
+    channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array, step: float, report: Report
+) -> None:
+    """Report how far lines between samples stray from a curve, which was sampled every ``step`` (s)."""
+    if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and not plays_cycles(curve)):
+        return
+    shares = (np.arange(_LOOKS) + 0.5) / _LOOKS
+    between = (places[:-1, None] + np.diff(places)[:, None] * shares).ravel()
+    worst = float(np.abs(evaluated(curve, between) - np.interp(between, places, values)).max())
+    unit = "rad" if channel.is_angle else "length units"
+    report.info(
+        "curve-sampled",
+        f"The curve of {channel.name!r} was sampled every {1000 * step:g} ms: lines between samples "
+        f"stray from it by {worst:.2g} {unit} at most",
+        where=channel.name,
+    )

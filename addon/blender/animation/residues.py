@@ -1,0 +1,185 @@
+"""What bones do beside their joints, which no servo motion holds: turns, slides and scales on channels that no degree
+of freedom has, by inverse kinematics, keys, drivers or by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ...model.records import Array
+from ...model.report import Report
+from ...model.rotations import rotation_vector
+from ..channels import bone_path, is_of_screw, motion_channels
+from ..model_parts import joint_bones, own_bones, root_bones
+from .actions import bone_numbers
+from .curves import Place
+from .pose import LocalPoses, turns_of
+
+#: Turns (rad) and scales below which a bone keeps to its joint: its matrix has 32-bit numbers.
+_TURNED, _SCALED = 1e-4, 1e-4
+#: The same of slides, in lengths of the longest arm of a bone from the armature's origin.
+_SLID = 2e-5
+#: At how many frames bones are looked at that nothing else has sampled.
+_MOST_FRAMES = 400
+_KINDS = ("turn", "slide", "scale")
+_SIZES = {"location": 3, "scale": 3, "rotation_quaternion": 4, "rotation_axis_angle": 4, "rotation_euler": 3}
+
+
+@dataclass
+class Worst:
+    """The largest residue of a kind: its size, the bone, the frame, and the bones that have some."""
+
+    size: float = 0.0
+    bone: str = ""
+    frame: float = 0.0
+    bones: frozenset[str] = frozenset()
+
+
+class Residues:
+    """Measures at every pose that is looked at what bones do beside their joints. Roots have the whole path."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self._rig = rig
+        channels = [channel for own in motion_channels(rig).values() for channel in own]
+        chains = [bone for chain in joint_bones(rig).values() for bone in chain]
+        self._names = list(dict.fromkeys([*chains, *root_bones(rig).values()]))
+        self._local = LocalPoses(rig, self._names)
+        row = {name: number for number, name in enumerate(self._names)}
+        self._fixed = np.ones((len(row), 3))  # the numbers of locations that no degree of freedom has
+        self._whole = np.zeros(len(row), dtype=bool)  # bones that turn in every way
+        for channel in channels:
+            if channel.is_single and channel.prop == "location":
+                self._fixed[row[channel.bone], channel.index] = 0.0
+            elif channel.kind == "free":
+                self._fixed[row[channel.bone]] = 0.0
+            self._whole[row[channel.bone]] |= not channel.is_single
+        for path, index in _screw_slides(rig):
+            for name, number in row.items():
+                if path == bone_path(name, "location"):
+                    self._fixed[number, index] = 0.0
+        self._turns = turns_of(channels, row)
+        arms = [bone.bone.matrix_local.translation.length for bone in rig.pose.bones]
+        self._least = {"turn": _TURNED, "scale": _SCALED, "slide": _SLID * max([*arms, 1e-6])}
+        self.worst = {kind: Worst() for kind in _KINDS}
+        self.has_looked = False
+
+    def look(self, frame: float) -> None:
+        """Measure the present pose."""
+        self.has_looked = True
+        if not self._names:
+            return
+        numbers = np.empty(16 * len(self._rig.pose.bones), dtype=np.float32)
+        self._rig.pose.bones.foreach_get("matrix", numbers)
+        local = self._local.of(numbers[None])[0]
+        scales = np.linalg.norm(local[:, :3, :3], axis=1)
+        rotation = local[:, :3, :3] / np.where(scales > 0.0, scales, 1.0)[:, None, :]
+        found = {
+            "turn": self._turned(rotation),
+            "slide": np.linalg.norm(local[:, :3, 3] * self._fixed, axis=1),
+            "scale": np.abs(scales - 1.0).max(axis=1),
+        }
+        for kind, sizes in found.items():
+            self._note(kind, np.nan_to_num(sizes), frame)
+
+    def _turned(self, rotation: Array) -> Array:
+        """How far (n,) rotations (n, 3, 3) are from the nearest that the bones' joints allow."""
+        left = rotation.copy()
+        for turns in self._turns:
+            for column, angles in zip(turns.columns, turns.angles(rotation[turns.rows]).T, strict=False):
+                left[turns.rows] = _about(column, -angles) @ left[turns.rows]
+        sizes: Array = np.linalg.norm(rotation_vector(left), axis=1)
+        return np.where(self._whole, 0.0, sizes)
+
+    def _note(self, kind: str, sizes: Array, frame: float) -> None:
+        worst, at = self.worst[kind], int(np.argmax(sizes))
+        beyond = np.flatnonzero(sizes > self._least[kind])
+        if not len(beyond):
+            return
+        bones = worst.bones | {self._names[number] for number in beyond.tolist()}
+        if sizes[at] > worst.size:
+            worst = Worst(float(sizes[at]), self._names[at], frame)
+        self.worst[kind] = Worst(worst.size, worst.bone, worst.frame, bones)
+
+    def tell(self, report: Report) -> None:
+        """Report each kind of residue once, with the largest, its bone and its frame."""
+        what = {
+            "turn": (
+                "turns by {} rad beside its joint",
+                "Unkey these axes, or move what inverse kinematics aims it at",
+            ),
+            "slide": ("slides by {} m beside its joint", "Lock these channels, or unkey them"),
+            "scale": ("is scaled by {} more or less than 1", "Take its scale away (Alt+S)"),
+        }
+        for kind, (does, remedy) in what.items():
+            worst = self.worst[kind]
+            if worst.bone:
+                several = f", the most of {len(worst.bones)} bones" if len(worst.bones) > 1 else ""
+                report.warn(
+                    f"bone-{kind}",
+                    f"Bone {worst.bone!r} {does.format(f'{worst.size:.3g}')} (frame {worst.frame:g}{several}), which "
+                    f"no servo motion holds: it is not in the file. {remedy}",
+                )
+
+
+def _about(column: int, angles: Array) -> Array:
+    """Rotations (n, 3, 3) about a bone's axis."""
+    cos, sin = np.cos(angles), np.sin(angles)
+    out = np.zeros((len(angles), 3, 3))
+    one, other = (column + 1) % 3, (column + 2) % 3
+    out[:, column, column] = 1.0
+    out[:, one, one] = out[:, other, other] = cos
+    out[:, one, other], out[:, other, one] = -sin, sin
+    return out
+
+
+def _screw_slides(rig: bpy.types.Object) -> Iterator[Place]:
+    data = rig.animation_data
+    for curve in data.drivers if data is not None else ():
+        if is_of_screw(curve):
+            yield curve.data_path, curve.array_index
+
+
+def stray_places(rig: bpy.types.Object, curves: Iterable[Place]) -> set[Place]:
+    """Of the places of curves, those that pose a mechanism's bones beside its joints: locations, rotations and scales
+    of no degree of freedom."""
+    posing = {place for own in motion_channels(rig).values() for channel in own for place in channel.curves()}
+    slides = set(_screw_slides(rig))
+    own = {bone_path(bone, prop) for bone in own_bones(rig) for prop in _SIZES}
+    return {place for place in curves if place[0] in own and place not in posing and place not in slides}
+
+
+def is_posed_beside(rig: bpy.types.Object) -> bool:
+    """Whether the numbers that pose a mechanism's bones now pose one beside its joint."""
+    numbers = bone_numbers(rig)
+    names = [pose.name for pose in rig.pose.bones]
+    own = own_bones(rig)
+    posing: Mapping[str, set[int]] = {name: set() for name in _SIZES}
+    place = {name: number for number, name in enumerate(names)}
+    for channel in (channel for each in motion_channels(rig).values() for channel in each):
+        for path, index in channel.curves():
+            prop = path.rpartition(".")[2]
+            posing[prop].add(place[channel.bone] * _SIZES[prop] + index)
+    for prop, size in _SIZES.items():
+        rest = np.tile(
+            {"scale": [1.0] * 3, "rotation_quaternion": [1.0, 0.0, 0.0, 0.0]}.get(prop, [0.0] * size), len(names)
+        )
+        if prop == "rotation_axis_angle":
+            angles = numbers[prop].reshape(-1, 4).copy()
+            angles[:, 1:] = 0.0
+            numbers[prop] = angles.ravel()
+        strange = np.abs(numbers[prop] - rest) > _SCALED
+        strange[sorted(posing[prop])] = False
+        if any(names[number // size] in own for number in np.flatnonzero(strange).tolist()):
+            return True
+    return False
+
+
+def frames_to_look(scene_frames: Array, keys: Iterable[float]) -> list[float]:
+    """At which frames bones are looked at that nothing else has sampled: at the keys of what strays, and at some of
+    the motion's, not more than Blender evaluates in some seconds."""
+    share = max(len(scene_frames) // _MOST_FRAMES, 1)
+    wanted = np.unique(np.concatenate([scene_frames[::share], scene_frames[-1:], np.fromiter(keys, np.float64)]))
+    return wanted[:: max(len(wanted) // (2 * _MOST_FRAMES), 1)].tolist()

@@ -1,0 +1,90 @@
+"""What is checked of a motion that is taken off a model: its joints, its rate, its stops, its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import bpy
+import numpy as np
+
+from ...model.records import Trajectory
+from ...model.report import FormatError, Report
+from ...model.stops import beyond as beyond_stops
+from ...model.stops import put_within
+from ..access import record_of
+from ..channels import Channel
+from ..model_parts import joint_bones, parts
+from .clock import Clock
+from .origins import Origin
+from .stops import stops_of
+from .telling import some
+
+
+def see_to_joints(rig: bpy.types.Object, report: Report) -> None:
+    """Tell which bones have lost their joints' objects. FormatError where all have: there are no servos."""
+    there = {record_of(empty).source_id for empty in parts(rig, "JOINT")}
+    lost = [chain[-1] for joint, chain in joint_bones(rig).items() if joint not in there]
+    if lost and not there:
+        raise FormatError(
+            f"{rig.name!r} has lost the objects of its joints ({some(lost)}), without which it has no servos",
+            remedy="Copy the whole mechanism, its collection, or press Rebuild Missing Parts.",
+        )
+    if lost:
+        report.warn(
+            "joints-missing",
+            f"Bones {some(lost)} have lost the objects of their joints and are not in the motion: Rebuild Missing "
+            "Parts makes them anew",
+        )
+
+
+def tell_of_rate(origins: Sequence[Origin], clock: Clock, report: Report) -> None:
+    """Tell where a motion plays at another speed than its file has, since the scene shows more or fewer frames."""
+    rates, now = {origin.clock.rate for origin in origins}, clock.rate
+    if len(rates) == 1 and abs(now / (own := rates.pop()) - 1.0) > 1e-6:
+        report.warn(
+            "rate-changed",
+            f"The motion was keyed at {own:g} frames per second and the scene shows {now:g}: unless its keys were "
+            f"moved, it plays {max(now / own, own / now):.3g} times {'faster' if now > own else 'slower'} than in its "
+            f"file, and is written so. Set the scene to {own:g}, or give Speed the factor {own / now:.4g}",
+        )
+
+
+def see_to_stops(
+    rig: bpy.types.Object,
+    tracks: dict[Channel, Trajectory],
+    stops: Literal["KEEP", "CLAMP", "REFUSE"],
+    report: Report,
+) -> None:
+    """Count values beyond stops, and put them within where that is wanted. FormatError where they are refused."""
+    beyond: list[str] = []
+    ends = stops_of(rig)
+    for channel, track in tracks.items():
+        limits = ends.get((channel.joint, channel.number), (None, None))
+        out = beyond_stops(track.values, limits) != 0.0
+        if not out.any():
+            continue
+        count, first = int(out.sum()), float(track.times[np.argmax(out)])
+        beyond.append(f"{channel.name!r} {count} of {len(out)} keys, first at {first:g} s")
+        if stops == "CLAMP":
+            track.values = put_within(track.values, limits)
+    if not beyond:
+        return
+    listed = "; ".join(beyond[:5]) + (f"; and {len(beyond) - 5} servos more" if len(beyond) > 5 else "")
+    if stops == "REFUSE":
+        raise FormatError(
+            f"values are beyond the stops: {listed}",
+            remedy="Keep them within, or choose to clamp them or to write them as they are.",
+        )
+    done = "were put at them" if stops == "CLAMP" else "are written as they are"
+    report.warn("beyond-stops", f"Values beyond the stops {done}: {listed}")
+
+
+def refuse_no_number(track: Trajectory) -> None:
+    """FormatError where a servo is at no number."""
+    wrong = ~np.isfinite(track.values)
+    if wrong.any():
+        raise FormatError(
+            f"servo {track.name!r} is at no number, first at {track.times[np.argmax(wrong)]:g} s",
+            remedy="Look at its drivers and constraints.",
+        )
