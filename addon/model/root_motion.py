@@ -88,7 +88,7 @@ def without_root_motion(motion: Motion, format: str, report: Report, when: Calla
         )
     report.warn(
         "root-motion-left",
-        f"{format} has no root motion: {'; '.join(told)}. Write CSV to keep it",
+        f"{format} holds no root motion: {'; '.join(told)}. Write CSV to keep it",
         where=f"motion {motion.name!r}",
     )
     return replace(motion, trajectories=[each for each in motion.trajectories if not each.root])

@@ -105,23 +105,27 @@ class Residues:
 
     def tell(self, report: Report) -> None:
         """Report each kind of residue once, with the largest, its bone and its frame."""
-        what = {
-            "turn": (
-                "turns by {} rad beside its joint",
-                "Unkey these axes, or move what inverse kinematics aims it at",
-            ),
-            "slide": ("slides by {} m beside its joint", "Lock these channels, or unkey them"),
-            "scale": ("is scaled by {} more or less than 1", "Take its scale away (Alt+S)"),
-        }
-        for kind, (does, remedy) in what.items():
-            worst = self.worst[kind]
-            if worst.bone:
-                several = f", the most of {len(worst.bones)} bones" if len(worst.bones) > 1 else ""
-                report.warn(
-                    f"bone-{kind}",
-                    f"Bone {worst.bone!r} {does.format(f'{worst.size:.3g}')} (frame {worst.frame:g}{several}), which "
-                    f"no servo motion holds: it is not in the file. {remedy}",
-                )
+        turn, slide, scale = (self.worst[kind] for kind in _KINDS)
+        if turn.bone:
+            report.warn(
+                "bone-turn",
+                f"Bone {turn.bone!r} turns by {turn.size:.3g} rad beside its joint (frame {turn.frame:g}; bones that "
+                f"do: {len(turn.bones)}), which no servo holds: it is not in the file. Unkey these axes, or move what "
+                "inverse kinematics aims it at",
+            )
+        if slide.bone:
+            report.warn(
+                "bone-slide",
+                f"Bone {slide.bone!r} slides by {slide.size:.3g} m beside its joint (frame {slide.frame:g}; bones that "
+                f"do: {len(slide.bones)}), which no servo holds: it is not in the file. Unkey these channels",
+            )
+        if scale.bone:
+            report.warn(
+                "bone-scale",
+                f"Bone {scale.bone!r} is scaled, by {scale.size:.3g} more or less than 1 (frame {scale.frame:g}; bones "
+                f"that are: {len(scale.bones)}), which no servo holds: it is not in the file. Take the scale away "
+                "(Alt+S)",
+            )
 
 
 def _about(column: int, angles: Array) -> Array:

@@ -45,8 +45,8 @@ def tell_of_rate(origins: Sequence[Origin], clock: Clock, report: Report) -> Non
         report.warn(
             "rate-changed",
             f"The motion was keyed at {own:g} frames per second and the scene shows {now:g}: unless its keys were "
-            f"moved, it plays {max(now / own, own / now):.3g} times {'faster' if now > own else 'slower'} than in its "
-            f"file, and is written so. Set the scene to {own:g}, or give Speed the factor {own / now:.4g}",
+            f"moved, it plays at {now / own:.3g} times the speed of its file, and is written so. Set the scene to "
+            f"{own:g}, or give Speed the factor {own / now:.4g}",
         )
 
 

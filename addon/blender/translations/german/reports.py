@@ -185,6 +185,30 @@ WORDS: dict[str, str] = {
     "upper": "oben",
     "lower": "unten",
     "length units": "Längeneinheiten",
+    "Bone {} turns by {} rad beside its joint (frame {}; bones that do: {}), which no servo holds: it is not in the file. Unkey these axes, or move what inverse kinematics aims it at": (
+        "Knochen {} dreht um {} rad neben seinem Gelenk (Frame {}; so viele Knochen tun es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Keys dieser Achsen löschen oder das Ziel der inversen Kinematik verschieben"
+    ),
+    "Bone {} slides by {} m beside its joint (frame {}; bones that do: {}), which no servo holds: it is not in the file. Unkey these channels": (
+        "Knochen {} gleitet um {} m neben seinem Gelenk (Frame {}; so viele Knochen tun es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Keys dieser Kanäle löschen"
+    ),
+    "Bone {} is scaled, by {} more or less than 1 (frame {}; bones that are: {}), which no servo holds: it is not in the file. Take the scale away (Alt+S)": (
+        "Knochen {} ist skaliert, um {} mehr oder weniger als 1 (Frame {}; so viele Knochen sind es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Skalierung löschen (Alt+S)"
+    ),
+    "{} holds no root motion: {}. Write CSV to keep it": (
+        "{} kann den Weg der Wurzel nicht aufnehmen: {}. Als CSV schreiben, um ihn zu behalten"
+    ),
+    "{} has lost the objects of its joints ({}), without which it has no servos": (
+        "{} hat die Objekte seiner Gelenke verloren ({}), ohne die es keine Servos hat"
+    ),
+    "Bones {} have lost the objects of their joints and are not in the motion: Rebuild Missing Parts makes them anew": (
+        "Die Knochen {} haben die Objekte ihrer Gelenke verloren und sind nicht in der Bewegung: Fehlende Teile neu bauen stellt sie her"
+    ),
+    "The motion was keyed at {} frames per second and the scene shows {}: unless its keys were moved, it plays at {} times the speed of its file, and is written so. Set the scene to {}, or give Speed the factor {}": (
+        "Die Bewegung wurde mit {} Frames je Sekunde gekeyt und die Szene zeigt {}: Wenn ihre Keys nicht verschoben wurden, läuft sie mit {}-facher Geschwindigkeit ihrer Datei und wird so geschrieben. Die Szene auf {} stellen oder Tempo den Faktor {} geben"
+    ),
+    "{} is linked from another file, where its drive is not on Keys: physics cannot run here. Make it local first (Object > Relations > Make Local > All)": (
+        "{} ist aus einer anderen Datei verknüpft, in der der Antrieb nicht auf Keys steht: Physik kann hier nicht laufen. Erst lokal machen (Objekt > Beziehungen > Lokal machen > Alle)"
+    ),
     "Values beyond the stops {}: {}": "Werte jenseits der Anschläge {}: {}",
     "were put at them": "wurden an diese gesetzt",
     "are written as they are": "werden geschrieben, wie sie sind",
