@@ -23,6 +23,8 @@ from .numbers import edited_pose, plain, was_moved
 P = TypeVar("P", Frame, Light)
 #: What a report says of a frame that was deleted though something is at it.
 FRAME_KEPT = "frame-kept"
+#: Scales that differ from 1 by no more are none.
+_SAME_SCALE = 1e-6
 
 
 @dataclass
@@ -92,13 +94,19 @@ class Attachments:
         """The pose of what was made a child of its body, or of the model where it is the world's."""
         holder = self.designs.rig if part.body is None else self.bodies[part.body]
         design = self.designs.on(obj, _copy_of_holder(obj, holder))
-        if not was_moved(obj, design):
+        scale = np.ones(3) if part.body is None else self._scale_of(holder)
+        if not was_moved(obj, design) and (scale == 1.0).all():
             return part.pose
         com = self.coms.get(part.body or "", np.zeros(3))
         exact = from_com(part.pose, com)
         pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
-        pose[:3, 3] = [plain(x) for x in pose[:3, 3] + com]
+        pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]  # a scaled body takes along what hangs on it
         return pose
+
+    def _scale_of(self, body: bpy.types.Object) -> Array:
+        """The scale (3,) of a body, exactly 1 where it has none."""
+        scale = np.array(self.designs.of(body).to_scale())
+        return np.ones(3) if np.abs(scale - 1.0).max() <= _SAME_SCALE else np.array([plain(x) for x in scale])
 
     def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
         """The object of the frame that a light's object was made a child of, or of the copy of it that it hangs on."""

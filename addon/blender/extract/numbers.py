@@ -15,6 +15,9 @@ from ..records import flat, unflat
 
 #: Two rotations of Blender's whose matrices differ by no more are the same rotation.
 _SAME_TURN = 1e-6
+#: Coordinates that differ by no more units in the last place, of the largest of them, are the same: Blender's tools
+#: turn them to the world and back.
+_SAME_PLACE = 4.0
 _DIGITS = 9  # tell all 32-bit numbers apart
 #: How far (rad) the angle of a turn is off after it went through Blender's matrices and quaternions.
 _SAME_ANGLE = 1e-6
@@ -78,7 +81,8 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
         place, turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
         is_same = np.abs(now - _rotation(turn)).max() <= _SAME_TURN
         pose[:3, :3] = exact[:3, :3] if is_same else _turned(exact[:3, :3], now)
-        kept = [same(float(x), float(y)) for x, y in zip(design.translation[:], place[:], strict=True)]
+        here, there = np.array(design.translation), np.array(place)
+        kept = np.abs(here - there) <= _SAME_PLACE * np.spacing(np.float32(np.abs(there).max()))
         pose[:3, 3] = np.where(kept, exact[:3, 3], pose[:3, 3])
     return pose, scale
 

@@ -172,13 +172,19 @@ def scaled(shape: Shape, scale: Array, about: Array) -> Shape:
     """A shape under the scale (3,) of its body's object, whose origin is the point ``about`` of the body."""
     pose = shape.pose.copy()
     pose[:3, 3] = about + scale * (pose[:3, 3] - about)
-    along = np.abs(shape.pose[:3, :3].T) @ np.abs(scale)  # the scale as the shape's own axes feel it
+    along = _along_axes(shape, scale)
     return _resized(replace(shape, pose=pose), along if scale[0] > 0.0 else -along)
+
+
+def _along_axes(shape: Shape, scale: Array) -> Array:
+    """By how much (3,) a scale of the body stretches a shape along its own axes, however it is turned in the body."""
+    stretched: Array = np.linalg.norm(scale[:, None] * shape.pose[:3, :3], axis=0)
+    return stretched
 
 
 def is_uneven(shape: Shape, scale: Array) -> bool:
     """Whether a scale would make a round shape one that has no name here."""
-    along = np.abs(shape.pose[:3, :3].T) @ np.abs(scale)
+    along = _along_axes(shape, scale)
     round_ = along if shape.type in _BALLS else along[:2]
     return shape.type in {*_BALLS, "capsule", "cylinder", "cone"} and float(np.ptp(round_)) > 1e-6 * float(along.max())
 

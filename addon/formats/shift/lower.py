@@ -254,7 +254,7 @@ class Lowering:
 
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
         mark = keep.joint_mark(joint, usual)
-        if joint.twin in self.joint_of and not self.own:  # by the id that it will be read with
+        if joint.twin in self.joint_of:  # by the id that it will be read with
             home, twin = self.joint_of[joint.twin]
             mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
         if "dofs" in mark or "twin" in mark:

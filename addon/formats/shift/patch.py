@@ -254,11 +254,18 @@ class _Patch:
 
 
 def _paired(before: list[Part], now: list[Part]) -> list[tuple[Part, Part]]:
-    """Which element of the document is which of now: by name, those of one name by order."""
+    """Which element of the document is which of now: by name, those of one name by order. Where there are as many as
+    before, one of another name is the one that was in its place."""
     left: dict[str, deque[Part]] = {}
     for old in before:
         left.setdefault(old.key[0], deque()).append(old)
-    return [(left[new.key[0]].popleft(), new) for new in now if left.get(new.key[0])]
+    pairs = [(left[new.key[0]].popleft(), new) for new in now if left.get(new.key[0])]
+    if len(pairs) < len(before) == len(now):
+        alone = {old.key[1]: old for same in left.values() for old in same}
+        known = {id(new) for _old, new in pairs}
+        renamed = (new for new in now if id(new) not in known and new.key[1] in alone)
+        pairs += [(alone[new.key[1]], new) for new in renamed]
+    return pairs
 
 
 def _plain(value: Any) -> Any:

@@ -110,6 +110,8 @@ def _shape(changes: Changes, placed: Placed, old: tuple[str, Row], new: tuple[st
         altered = True
         value = new[1].get(path)
         item = placed.table[path]
+        if path == "color" and value is not None and len(placed.row[path] or ()) == 3 and value[3:] == (1.0,):
+            value = value[:3]  # as the document has it
         if item.kind is SIX:
             value = value @ inverse(inner_pose(placed.row))  # a plane's own place is in its normal and offset
         near = placed.row[path] if item.kind is SIX else None
