@@ -129,6 +129,12 @@ def joint_child(joint: Any) -> Any:
     return joint.knuckle.joint.child
 
 
+def bone(joint: Any) -> Any:
+    """The first bone of a joint."""
+    own = joint.knuckle.source_id
+    return min((b for b in the_rig().data.bones if b.knuckle.joint == own), key=lambda bone: bone.knuckle.step)
+
+
 def tick(*joints: Any) -> None:
     """Tick joints in the table, and no others."""
     for joint in parts("JOINT"):

@@ -41,6 +41,7 @@ def read_juice(text: str) -> Document:
     for item in root.iter("Body"):
         name, at = item.findtext("Name"), paths[item]
         key = f"body/{name}"
+        out.put(f"{key}/is", True, at)
         out.put(f"{key}/pose", pose(item), f"{at}/Position", f"{at}/Rotation")
         out.put(f"{key}/mass", number(item, "Mass"), f"{at}/Mass")
         out.put(f"{key}/com", np.zeros(3))
@@ -60,6 +61,7 @@ def read_juice(text: str) -> Document:
     for item in (item for item in root.iter() if item.tag in kinds):
         name, at, kind = item.findtext("Name"), paths[item], kinds[item.tag]
         key, dof = f"joint/{name}", f"dof/{name}/0"
+        out.put(f"{key}/is", True, at)
         stops = [f"{at}/{end}Stop{what}" for end in ("Lo", "Hi") for what in ("Value", "Flag")]
         out.put(f"{key}/frame", pose(item), f"{at}/Position", f"{at}/Rotation", *stops)  # the frame says their sense
         out.put(f"{key}/parent", names.get(item.findtext("Body1")), f"{at}/Body1")
@@ -123,6 +125,7 @@ def read_skel(text: str) -> Document:
 def _skel_body(out: Document, body: ET.Element, at: str, base: np.ndarray) -> None:
     name = body.get("name")
     key, mark = f"body/{name}", body.find("knuckle")
+    out.put(f"{key}/is", True, at)
     out.put(f"{key}/pose", base @ _six(body.findtext("transformation")), f"{at}/transformation")
     out.put(f"{key}/mass", float(body.findtext("inertia/mass") or 1), f"{at}/inertia/mass")
     offset = _numbers(body.findtext("inertia/offset"))
@@ -154,6 +157,7 @@ def _skel_joint(out: Document, joint: ET.Element, at: str) -> None:
     name, kind, mark = joint.get("name"), joint.get("type"), joint.find("knuckle")
     key = f"joint/{name}"
     parent, child = joint.findtext("parent"), joint.findtext("child")
+    out.put(f"{key}/is", True, at)
     out.put(f"{key}/type", kind, f"{at}/@type")
     out.put(f"{key}/parent", None if parent == "world" else parent, f"{at}/parent")
     out.put(f"{key}/child", child, f"{at}/child")
@@ -223,6 +227,9 @@ def read_x_xy(text: str) -> Document:
     options = root.find("options")
     out.put("world/Gravity", -_numbers(options.get("gravity", "0 0 9.81")), "/options/@gravity")
 
+    # a renamed part keeps, in a note, the id by which its twin knows it
+    name_of = {raw.get(f"{paths[item]}/knuckle/id", item.get("name")): item.get("name") for item in root.iter("body")}
+
     def places(element: ET.Element) -> list[str]:
         return [f"{paths[element]}/@{name}" for name in ("pos", "euler", "quat")]
 
@@ -231,6 +238,7 @@ def read_x_xy(text: str) -> Document:
         pose = base @ _x_xy_pose(element)
         below = [place for child in element.findall("body") for place in places(child)]
         note = _note(raw, f"{at}/knuckle")
+        out.put(f"body/{name}/is", True, at)
         geoms = [geom for geom in element.findall("geom") if geom.get("type") != "xyz"]
         masses = [float(geom.get("mass", 0)) for geom in geoms]
         where = [paths[geom] for geom in geoms]
@@ -246,7 +254,7 @@ def read_x_xy(text: str) -> Document:
         out.put(f"body/{name}/mass", sum(masses), *(f"{place}/@mass" for place in where))
         com = sum(m * local(geom)[:3, 3] for m, geom in zip(masses, geoms, strict=True)) / (sum(masses) or 1.0)
         out.put(f"body/{name}/com", com, *(f"{place}/@pos" for place in where), *(f"{place}/@mass" for place in where))
-        out.put(f"body/{name}/twin", note.get("body/twin"), f"{at}/knuckle")
+        out.put(f"body/{name}/twin", name_of.get(note.get("body/twin")), f"{at}/knuckle")
         for number, geom in enumerate(geoms):
             own, here, kind = f"shape/{name}/{number}", paths[geom], geom.get("type")
             dim = _numbers(geom.get("dim"))
@@ -261,7 +269,7 @@ def read_x_xy(text: str) -> Document:
         out.put(f"{key}/frame", pose, *places(element), *below, *every)
         out.put(f"{key}/active", True)
         out.put(f"{key}/motions", _X_XY_JOINTS[joint])
-        out.put(f"{key}/twin", note.get("joint/twin"), f"{at}/knuckle")
+        out.put(f"{key}/twin", name_of.get(note.get("joint/twin")), f"{at}/knuckle")
         for number, (kind, _axis) in enumerate(_X_XY_JOINTS[joint]):
             for what, tag in _X_XY_DOF.items() if kind not in {"ball", "free"} else ():
                 kept = _numbers(element.get(tag))
@@ -326,6 +334,7 @@ def read_shift(text: str) -> Document:
     for body in assembly["bodies"]:
         name = body["name"]
         at, mark = f"{base}/bodies[{name}]", body.get("knuckle", {})
+        out.put(f"body/{name}/is", True, at)
         ends = [f"{base}/joints", *(f"{base}/bodies[{other['name']}]/frames" for other in assembly["bodies"])]
         out.put(f"body/{name}/pose", poses.get(name, np.eye(4)), *ends, "/fixed/frames")
         out.put(f"body/{name}/mass", float(body.get("mass", 0)), f"{at}/mass")
@@ -341,7 +350,7 @@ def read_shift(text: str) -> Document:
         out.put(f"body/{name}/immobile", mark.get("immobile", False), f"{at}/knuckle")
         out.put(f"body/{name}/active", body.get("active", True), f"{at}/active")
         for item in (item for item in body["frames"] if (name, item["name"]) not in of_joints):
-            out.put(f"frame/{item['name']}/body", name)
+            out.put(f"frame/{item['name']}/body", name, f"{at}/frames[{item['name']}]")
             out.put(f"frame/{item['name']}/pose", pose(item), f"{at}/frames[{item['name']}]")
     for item in data.get("fixed", {}).get("frames", ()):
         out.put(f"frame/{item['name']}/body", None)
@@ -349,6 +358,7 @@ def read_shift(text: str) -> Document:
     for joint in joints:
         name, (one, other), mark = joint["name"], joint["body_frame_pairs"], joint.get("knuckle", {})
         key, at = f"joint/{name}", f"{base}/joints[{name}]"
+        out.put(f"{key}/is", True, at)
         ends = [f"{base}/bodies[{end[0]}]/frames" for end in (one, other)]
         out.put(f"{key}/type", joint["type"], f"{at}/type")
         out.put(f"{key}/parent", None if one[0] == "fixed" else one[0], f"{at}/body_frame_pairs[0]")
@@ -377,6 +387,7 @@ def read_shift(text: str) -> Document:
     for light in data.get("fixed", {}).get("lights", ()):
         key, at = f"light/{light['name']}", f"/fixed/lights[{light['name']}]"
         holder, frame = light["parent"]
+        out.put(f"{key}/is", True, at)
         out.put(f"{key}/type", light["type"], f"{at}/type")
         out.put(f"{key}/diffuse", np.array(light.get("Kd", [1, 1, 1]), dtype=float), f"{at}/Kd")
         out.put(f"{key}/place", (holder, frame), f"{at}/parent")

@@ -11,11 +11,25 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from . import ways
 from .cells import STATES, VIAS, Cell, Expected
-from .ways import DofValue, Edit, Mass, Placing
+from .ways import (
+    Delete,
+    DofValue,
+    Edit,
+    LightValue,
+    Mass,
+    ModelValue,
+    Paint,
+    PhysicsFriction,
+    Placing,
+    Rename,
+    Scale,
+    Unheld,
+)  # fmt: skip
 
 ALL = ("juice", "skel", "x_xy", "shift")
 Way = Callable[[Any, Cell], Expected]
@@ -83,6 +97,69 @@ ROWS: tuple[Row, ...] = (
     _dof("armature", 0.05, ("skel", "x_xy", "shift")),
     _dof("position", 0.12, ("skel", "shift")),
     _dof("velocity", 0.9, ("skel", "shift")),
+    Row("body name", ALL, {"rename": Rename("BODY")}, {"symmetric": TWINS["symmetric"], **AFTER}),
+    Row(
+        "joint name", ("juice", "skel", "shift"), {"rename": Rename("JOINT"), "rename bone": Rename("JOINT", "", True)},
+        {"symmetric": TWINS["symmetric"], **AFTER},
+    ),
+    Row("shape size", ("juice", "skel", "x_xy"), {"scale": Scale((1.5, 1.5, 1.5))}, {**TWINS, **AFTER}),
+    Row(
+        "shape color", ("skel", "x_xy"),
+        {
+            "shader": Paint(ways.paint_shader), "viewport": Paint(ways.paint_viewport),
+            "material": Paint(ways.paint_anew),
+        },
+        AFTER,
+    ),
+    Row("frame name", ("skel", "x_xy", "shift"), {"rename": Rename("FRAME", "left tip")}, AFTER),
+    Row(
+        "frame pose", ("skel", "x_xy", "shift"),
+        {
+            "move": Placing("FRAME", ways.move, "left tip"),
+            "sidebar": Placing("FRAME", ways.type_location, "left tip"),
+            "parent": Placing("FRAME", ways.hang_on_an_empty, "left tip"),
+            "clear parent": Placing("FRAME", ways.clear_parent_and_move, "left tip"),
+        },
+        AFTER,
+    ),
+    Row("frame turn", ("x_xy", "shift"), {"rotate": Placing("FRAME", ways.rotate, "left tip")}, AFTER),
+    Row(
+        "frame", ("skel", "x_xy", "shift"),
+        {"delete": Delete("FRAME", "left tip", ("left tip",), ways.delete)}, AFTER,
+    ),
+    Row("light name", ("shift",), {"rename": Rename("LIGHT", "lamp")}, AFTER),
+    Row(
+        "light color", ("shift",),
+        {"data": LightValue("lamp", "diffuse", (1.0, 0.5, 0.25), np.array([0.7, 0.35, 0.175]))}, AFTER,
+    ),
+    Row("light type", ("shift",), {"data": LightValue("lamp", "type", "SPOT", "spot")}, AFTER),
+    Row("light", ("shift",), {"delete": Delete("LIGHT", "lamp", ("lamp",), ways.delete)}, AFTER),
+    Row(
+        "body", ALL,
+        {
+            "delete": Delete("BODY", "left hand", ("left hand", "left wrist"), ways.delete),
+            "delete parts": Delete("BODY", "left hand", ("left hand", "left wrist"), ways.delete_parts),
+        },
+        AFTER,
+    ),
+    Row("gravity", ALL, {"panel": ModelValue("gravity", (0.0, 0.0, -3.7), "world/Gravity")}, AFTER),
+    Row("friction", ("juice",), {"panel": ModelValue("friction", 33.0, "world/Friction")}, AFTER),
+    Row("erp", ("juice",), {"panel": ModelValue("erp", 0.7, "world/ERP")}, AFTER),
+    Row("cfm", ("juice",), {"panel": ModelValue("cfm", 0.002, "world/CFM")}, AFTER),
+    Row("speed factor", ("juice",), {"panel": ModelValue("speed factor", 1.3, "world/SpeedFactor")}, AFTER),
+    Row("standard speed", ("juice",), {"panel": ModelValue("standard speed", 31.0, "world/StandardSpeed")}, AFTER),
+    Row("pose delay", ("juice",), {"panel": ModelValue("pose delay", 0.8, "world/PoseDelay")}, AFTER),
+    Row("pose phase", ("juice",), {"panel": ModelValue("pose phase", 30.0, "world/PosePhase")}, AFTER),
+    Row("stop off", ALL, {"panel": DofValue("has lower", False)}, {**TABLE, **TWINS, **AFTER}),
+    Row("body friction", ALL, {"physics tab": PhysicsFriction()}, AFTER),
+    Row(
+        "not held", ("juice",),
+        {name: Unheld(DofValue(name, 0.6)) for name in ("damping", "friction", "stiffness")}, {},
+    ),
+    Row(
+        "servo", ALL, {name: Unheld(DofValue(name, 40.0)) for name in ("servo stiffness", "servo damping")},
+        {"alt": ways.edited_together, **TWINS, **AFTER},
+    ),
 )  # fmt: skip
 
 

@@ -12,7 +12,8 @@ import bpy
 import numpy as np
 
 from . import names
-from .cells import GONE, Cell, Expected, M, pick, rigid
+from .cells import GONE, Cell, Expected, M, pick, renamed, rigid
+from .document import Document, placed
 
 #: Fields of a joint that *Copy to Selected* gives to others.
 COPIED = (
@@ -49,13 +50,22 @@ class Edit:
         del cell, side
         return set()
 
+    def renamed(self, cell: Cell, side: int = 0) -> dict[str, str]:
+        """The names that are others then."""
+        del cell, side
+        return {}
+
     def expected(self, cell: Cell) -> Expected:
         """What is to come of it."""
-        return Expected(self.facts(cell), self.moved(cell), told=self.told)
+        return Expected(self.facts(cell), self.moved(cell), self.renamed(cell), told=self.told)
 
     def image(self, cell: Cell) -> dict[str, Any]:
         """The same facts of the twin, as its mirror image has them."""
         return dict(mirrored(cell, fact, value) for fact, value in self.facts(cell).items())
+
+    def facts_of_both(self, cell: Cell) -> dict[str, Any]:
+        """The facts of it and of its mirror image."""
+        return self.facts(cell) | self.image(cell)
 
 
 def mirrored(cell: Cell, fact: str, value: Any) -> tuple[str, Any]:
@@ -121,7 +131,7 @@ def mirrored_to_twin(edit: Edit, cell: Cell) -> Expected:
     edit.apply(cell)
     bpy.context.view_layer.update()
     expected = edit.expected(cell)
-    expected.facts |= edit.image(cell)
+    expected.facts = edit.facts_of_both(cell)
     expected.moved |= edit.moved(cell, 1)
     names.run("mirror to twin")
     if edit.role == "JOINT":  # bones are where joints are now
@@ -139,8 +149,9 @@ def edited_symmetrically(edit: Edit, cell: Cell) -> Expected:
     edit.apply(cell)
     bpy.context.view_layer.update()
     expected = edit.expected(cell)
-    expected.facts |= edit.image(cell)
+    expected.facts = edit.facts_of_both(cell)
     expected.moved |= edit.moved(cell, 1)
+    expected.renamed |= edit.renamed(cell, 1)
     return expected
 
 
@@ -237,8 +248,8 @@ class Mass(Edit):
 # ---------------------------------------------------------------- Blender's own tools
 
 
-def _select_only(obj: Any) -> None:
-    pick(obj)
+#: How far the tools move and turn.
+SHIFT, TURN = (0.05, -0.03, 0.08), 0.3
 
 
 class Placing(Edit):
@@ -258,16 +269,18 @@ class Placing(Edit):
 
     def motion(self, cell: Cell, side: int = 0) -> np.ndarray:
         """How far (4, 4) it was moved where it is seen, in the file's axes, without a scale."""
-        obj = self.target(cell, side)
-        number = 1 if cell.state == "animated" else 0
-        before = cell.before.seen[self.role, obj.name][number]
-        now = dict(cell._seen())[self.role, obj.name]
+        before, now = self.places(cell, side)
         return rigid(now) @ np.linalg.inv(rigid(before))
+
+    def places(self, cell: Cell, side: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where it was seen, at the frame at which it is edited, and where it is."""
+        key = self.role, self.target(cell, side).name
+        return cell.before.seen[key][1 if cell.state == "animated" else 0], dict(cell.places())[key]
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
         document, name = cell.before.document, self.part(cell, side)
         motion = self.motion(cell, side)
-        assert np.abs(motion - np.eye(4)).max() > 0.01, "the tool has moved nothing"
+        self.see_that_it_went_as_told(cell, motion, side)
         kind = {"BODY": "body", "JOINT": "joint", "FRAME": "frame"}[self.role]
         fact = f"{kind}/{name}/{self.fact}"
         carrier = name
@@ -283,6 +296,19 @@ class Placing(Edit):
         if self.role == "FRAME":
             return {fact: np.linalg.inv(design) @ moved @ design @ document.facts[fact]}
         return {fact: moved @ document.facts[fact]}
+
+    def see_that_it_went_as_told(self, cell: Cell, motion: np.ndarray, side: int) -> None:
+        """The tool has moved, or turned, it by what it was told to and not otherwise."""
+        world = np.linalg.inv(cell.upright()) @ motion @ cell.upright()
+        if self.tool is rotate:
+            angle = np.arccos(np.clip((np.trace(world[:3, :3]) - 1) / 2, -1, 1))
+            before, now = self.places(cell, side)
+            slid = now[:3, 3] - before[:3, 3]
+            assert abs(angle - TURN) < 1e-4 and np.abs(slid).max() < 1e-5, f"turned by {angle}, moved by {slid}"
+        elif self.tool in {move, clear_parent_and_move}:
+            assert np.abs(world - placed(SHIFT)).max() < 1e-4, f"moved by {world} instead of {SHIFT}"
+        else:
+            assert np.abs(motion - np.eye(4)).max() > 0.01, "the tool has moved nothing"
 
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
         return with_children(self.target(cell, side))
@@ -302,14 +328,14 @@ def with_children(obj: Any) -> set[tuple[str, str]]:
 
 def move(obj: Any) -> None:
     """G."""
-    _select_only(obj)
-    assert bpy.ops.transform.translate(value=(0.05, -0.03, 0.08)) == {"FINISHED"}
+    pick(obj)
+    assert bpy.ops.transform.translate(value=SHIFT) == {"FINISHED"}
 
 
 def rotate(obj: Any) -> None:
     """R."""
-    _select_only(obj)
-    assert bpy.ops.transform.rotate(value=0.3, orient_axis="Y") == {"FINISHED"}
+    pick(obj)
+    assert bpy.ops.transform.rotate(value=TURN, orient_axis="Y") == {"FINISHED"}
 
 
 def type_location(obj: Any) -> None:
@@ -332,6 +358,227 @@ def hang_on_an_empty(obj: Any) -> None:
 
 def clear_parent_and_move(obj: Any) -> None:
     """Alt+P (Keep Transform), then G."""
-    _select_only(obj)
+    pick(obj)
     assert bpy.ops.object.parent_clear(type="CLEAR_KEEP_TRANSFORM") == {"FINISHED"}
     move(obj)
+
+
+class Rename(Edit):
+    """Another name, of an object or of a joint's bone."""
+
+    def __init__(self, role: str, old: str = "", is_bone: bool = False) -> None:
+        self.role, self.old, self.is_bone = role, old, is_bone
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return self.old or super().part(cell, side)
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        obj = self.target(cell, side)
+        new = self.renamed(cell, side)[self.part(cell, side)]
+        (names.bone(obj) if self.is_bone else obj).name = new
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        if cell.format != "x_xy":
+            return {}
+        document = renamed(cell.before.document, self.renamed(cell))  # notes keep ids, by which twins know each other
+        return {key: value for key, value in document.facts.items() if key.endswith("/twin") and value is not None}
+
+    def facts_of_both(self, cell: Cell) -> dict[str, Any]:
+        new = self.renamed(cell) | self.renamed(cell, 1)
+        document = renamed(cell.before.document, new) if cell.format == "x_xy" else Document()
+        return {key: value for key, value in document.facts.items() if key.endswith("/twin") and value is not None}
+
+    def renamed(self, cell: Cell, side: int = 0) -> dict[str, str]:
+        old = self.part(cell, side)
+        return {old: old.split()[0] + " thing"}
+
+    def expected(self, cell: Cell) -> Expected:
+        expected = super().expected(cell)
+        expected.keeps_object_names = self.is_bone
+        return expected
+
+
+class Scale(Edit):
+    """S: a body's shapes and what hangs on it grow about its center of mass."""
+
+    def __init__(self, factors: tuple[float, float, float], tool: Callable[[Any, Any], None] | None = None) -> None:
+        self.factors, self.tool = np.array(factors), tool or resize
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        self.tool(self.target(cell, side), self.factors)
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before, name = cell.before.document.facts, self.part(cell, side)
+        center, scale = before[f"body/{name}/com"], float(self.factors[0])
+        first = cell.format == "x_xy"  # where a body is is where its first geom is
+        facts: dict[str, Any] = {}
+        for key, value in before.items():
+            kind, own, *_more = key.split("/")
+            if kind == "shape" and own == name and key.endswith("/size"):
+                facts[key] = value * scale
+            elif (kind == "shape" and own == name and key.endswith("/pose")) or (
+                kind == "frame" and key.endswith("/pose") and before[f"frame/{own}/body"] == name
+            ):
+                facts[key] = value.copy()
+                facts[key][:3, 3] = scale * value[:3, 3] if first else center + scale * (value[:3, 3] - center)
+        if first:
+            facts[f"body/{name}/com"] = scale * center
+            facts[f"body/{name}/pose"] = before[f"body/{name}/pose"] @ placed((1 - scale) * center)
+        return facts
+
+    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return with_children(self.target(cell, side))
+
+
+def resize(obj: Any, factors: np.ndarray) -> None:
+    """S."""
+    pick(obj)
+    assert bpy.ops.transform.resize(value=factors.tolist()) == {"FINISHED"}
+
+
+class Paint(Edit):
+    """The color of a material, which all have that use it."""
+
+    color = (0.1, 0.6, 0.3)
+
+    def __init__(self, tool: Callable[[Any, Any], None]) -> None:
+        self.tool = tool
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return cell.scene.trunk
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        self.tool(self.target(cell), [*(linear(part) for part in self.color), 1.0])
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        own = f"shape/{self.part(cell)}/"
+        every = cell.before.document.facts
+        return {key: self.color for key in every if key.startswith(own) and key.endswith("/color")}
+
+
+def linear(part: float) -> float:
+    """A value of sRGB as Blender has it (IEC 61966-2-1)."""
+    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+
+def paint_shader(obj: Any, color: Any) -> None:
+    """The base color of the material's shader."""
+    nodes = obj.material_slots[0].material.node_tree.nodes
+    next(node for node in nodes if node.type == "BSDF_PRINCIPLED").inputs["Base Color"].default_value = color
+
+
+def paint_viewport(obj: Any, color: Any) -> None:
+    """The color in the viewport."""
+    obj.material_slots[0].material.diffuse_color = color
+
+
+def paint_anew(obj: Any, color: Any) -> None:
+    """Another material."""
+    made = bpy.data.materials.new("paint")
+    made.use_nodes = True
+    obj.material_slots[0].material = made
+    paint_shader(obj, color)
+
+
+class ModelValue(Edit):
+    """A number of the mechanism, in our panel."""
+
+    role = "MODEL"
+
+    def __init__(self, field: str, value: Any, fact: str) -> None:
+        self.field, self.value, self.fact = field, value, fact
+
+    def target(self, cell: Cell, side: int = 0) -> Any:
+        return names.the_rig()
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        setattr(names.settings(), names.MODEL[self.field], self.value)
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        value = self.value if cell.format != "juice" or self.field != "gravity" else -self.value[2]
+        return {self.fact: np.array(value) if isinstance(value, tuple) else value}
+
+
+class Delete(Edit):
+    """A part deleted, and what is nothing without it."""
+
+    def __init__(self, role: str, name: str, gone: tuple[str, ...], tool: Callable[[Any], None]) -> None:
+        self.role, self.name, self.gone, self.tool = role, name, gone, tool
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return self.name
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        every = (obj for obj in names.visible_parts() if obj.knuckle.source_name in self.gone)
+        self.objects = {key for obj in every for key in with_children(obj)}
+        self.tool(self.target(cell))
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before, gone = cell.before.document.facts, self.gone
+        if cell.format == "juice" and self.tool is delete:  # its joints stay, and join nothing
+            gone = self.gone[:1]
+        facts = {key: GONE for key in before if key.split("/")[1] in gone}
+        twins = {key: None for key, value in before.items() if key.endswith("/twin") and value in gone}
+        for joint in self.gone if gone != self.gone else ():
+            if f"joint/{joint}/is" in before:
+                facts |= {f"joint/{joint}/child": None, f"joint/{joint}/active": False}
+        return twins | facts
+
+    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return self.objects
+
+
+def delete(obj: Any) -> None:
+    """X."""
+    pick(obj)
+    assert bpy.ops.object.delete() == {"FINISHED"}
+
+
+def delete_parts(obj: Any) -> None:
+    """*Delete Parts*."""
+    pick(obj)
+    names.run("delete parts")
+
+
+class LightValue(Edit):
+    """The color or the kind of a light."""
+
+    role = "LIGHT"
+
+    def __init__(self, name: str, fact: str, value: Any, wanted: Any) -> None:
+        self.name, self.fact, self.value, self.wanted = name, fact, value, wanted
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return self.name
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        setattr(self.target(cell).data, "color" if self.fact == "diffuse" else self.fact, self.value)
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        return {f"light/{self.name}/{self.fact}": self.wanted}
+
+
+class Unheld(Edit):
+    """What no file of the format can hold: nothing in it changes."""
+
+    def __init__(self, edit: Edit, told: str = "") -> None:
+        self.edit, self.told, self.role = edit, told, edit.role
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return self.edit.part(cell, side)
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        self.edit.apply(cell, side)
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        return {}
+
+
+class PhysicsFriction(Edit):
+    """The friction of a body in the Physics tab."""
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        self.target(cell, side).rigid_body.friction = 0.123
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        return {}
