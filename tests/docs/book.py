@@ -63,3 +63,9 @@ def folder_like_ours(folder: Path) -> Path:
     shutil.copytree(ROOT / "sample_models", folder / "sample_models", ignore=shutil.ignore_patterns("*.png"))
     (folder / "out").mkdir()
     return folder
+
+
+def spans(page: Path) -> list[str]:
+    """The spans of code in a page's sentences, each on one line."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    return [" ".join(found[2].split()) for found in re.finditer(r"(`+)(.+?)\1", text, re.DOTALL)]
