@@ -297,15 +297,21 @@ def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
     return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, sides @ frames, strict=True)))}
 
 
-def design_openings(mechanism: Mechanism) -> dict[str, Array]:
-    """Where the child's side of a joint is at design, (4, 4) from the parent's, by joint id: of the joints alone whose
-    two sides are not one there, which close loops that are open where all coordinates are zero."""
-    poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
+def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str, Array]:
+    """Pose of each joint's child side seen from its parent side at the design pose, (4, 4) by joint id.
+
+    Only joints whose sides differ there are listed: those that close a loop that is open where all coordinates are
+    zero, and inactive ones, which place nothing. Given the spanning ``tree``, joints that it uses are passed over: the
+    poses of the bodies follow from them."""
+    joints = mechanism.joints
+    if tree is not None:
+        joints = [joint for joint in joints if not joint.active or joint.id in tree.loop_joints]
+    poses = {body.id: body.pose for body in reversed(mechanism.bodies)} if joints else {}
     here = np.eye(4)
     out = {}
-    for joint in mechanism.joints:
+    for joint in joints:
         parent, child = poses.get(joint.parent or "", here), poses.get(joint.child or "", here)
         opening = inverse(parent @ joint.frame_parent) @ child @ joint.frame_child
-        if joint.active and np.abs(opening - here).max() > CLOSED:
+        if np.abs(opening - here).max() > CLOSED:
             out[joint.id] = opening
     return out

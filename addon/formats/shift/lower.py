@@ -59,7 +59,7 @@ class Lowering:
             self._name_joint(joint)
         for joint in self.mechanism.joints:
             self._joint(joint)
-        self._placements()
+        self._placements(before)
         self._lights()
         self._restraints()
         for owner, frames in self.frames.items():
@@ -311,13 +311,16 @@ class Lowering:
             self._piece(written, piece, frames, ("in" if part else hints[0], hints[1] if last else "out"))
             before = after
 
-    def _placements(self) -> None:
+    def _placements(self, before: Lowering | None) -> None:
         """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own. What a
-        joint of the document would hold if it were not switched off is not."""
+        joint of the document would hold if it were not switched off is not, unless it was moved from where ``before``
+        has it."""
         ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
         held = {body for pair in ends for body in pair}
+        stood = {} if before is None else {body.id: body.pose for body in before.mechanism.bodies}
         for root in spanning_tree(self.mechanism, self.placed).roots:
-            if root.id in held and root.id not in self.placed:
+            stays = values.same_pose(root.pose, stood.get(root.id, root.pose))
+            if root.id in held and root.id not in self.placed and stays:
                 continue
             home, name = self.out.names[root.id]
             fixed = root.immobile
