@@ -9,6 +9,7 @@ from ..opened import Opened
 from .patch import patched
 from .read import Document, read
 from .table import ROOT
+from .told import report_world_name
 from .write import new_document
 
 __all__ = ["detect", "dump", "load", "read_opened"]
@@ -31,6 +32,7 @@ def load(opened: Opened) -> Mechanism:
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     """The text of an x_xy file: the mechanism's own document with its edits, where it has one, else a new one."""
+    report_world_name(mechanism, report)
     source = mechanism.source
     if source.format != ROOT or not source.text:
         return new_document(mechanism, report)

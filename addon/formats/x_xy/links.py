@@ -21,13 +21,13 @@ from . import geometry, notes
 from .geoms import geoms_of
 from .joints import JOINT_FRAME, note_of_frame, turned_round
 from .made import Made, Memory
-from .mechanism import WORLD_BODY, build
+from .mechanism import build
 from .names import read_name, safe_name, unique_names
 from .notes import Note
 from .rows import LinkRow, ModelRow, OmcRow
 from .steps import steps_of
 from .table import joint_kind
-from .told import tell_left, tell_lost, tell_of_others
+from .told import scenery_of, tell_left, tell_lost, tell_of_others
 from .values import Remarks
 
 _BODY_LEAVES = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
@@ -103,7 +103,7 @@ class _Writer:
             out.model = safe_name(mechanism.name)
         out.gravity = tuple(float(x) for x in -mechanism.world.gravity + 0.0)
         out.dt = mechanism.world.time_step
-        scenery = next((body for body in mechanism.bodies if _is_scenery(body, mechanism)), None)
+        scenery = scenery_of(mechanism)
         hanging = self._hanging(scenery)
         tell_lost(mechanism, self.remarks)
         for body, link in hanging:
@@ -379,15 +379,6 @@ def _refers_by_id(mechanism: Mechanism) -> bool:
     twins = [*(body.twin for body in mechanism.bodies), *(joint.twin for joint in mechanism.joints)]
     loose = (not joint.active for joint in mechanism.joints)
     return bool(mechanism.restraints or mechanism.lights or any(twins) or any(loose))
-
-
-def _is_scenery(body: Body, mechanism: Mechanism) -> bool:
-    """Whether a body is the geoms of the world: it stands in the world's frame and nothing is joined to it."""
-    return bool(
-        body.extra.get(WORLD_BODY)
-        and geometry.same(body.pose, identity())
-        and not any(body.id in {joint.parent, joint.child} for joint in mechanism.joints)
-    )
 
 
 def _is_marker(frame: Frame) -> bool:

@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from ...model.records import Joint, Mechanism
+from ...model.records import Body, Joint, Mechanism, identity
+from ...model.report import Report
+from . import geometry
+from .mechanism import WORLD_BODY
 from .values import Remarks
 
 
@@ -46,3 +49,28 @@ def tell_lost(mechanism: Mechanism, remarks: Remarks) -> None:
         remarks.warn("dropped-behaviours", "what moves the joints by itself (its gait) cannot be written")
     if mechanism.motions:
         remarks.warn("dropped-motion", "motions are not written; save them as servo motion")
+
+
+def report_world_name(mechanism: Mechanism, report: Report) -> None:
+    """Warn of a renamed world body: the element ``worldbody`` has no name."""
+    scenery = scenery_of(mechanism)
+    if scenery is not None and scenery.name != WORLD_BODY:
+        report.warn(
+            "world-name",
+            f"The world body {scenery.name!r} is read back as {WORLD_BODY!r}: x_xy has no name for it",
+            where=scenery.id,
+        )
+
+
+def scenery_of(mechanism: Mechanism) -> Body | None:
+    """The body that is the geoms of the world; None where there is none."""
+    return next((body for body in mechanism.bodies if _is_scenery(body, mechanism)), None)
+
+
+def _is_scenery(body: Body, mechanism: Mechanism) -> bool:
+    """Whether a body is the geoms of the world: it stands in the world's frame and nothing is joined to it."""
+    return bool(
+        body.extra.get(WORLD_BODY)
+        and geometry.same(body.pose, identity())
+        and not any(body.id in {joint.parent, joint.child} for joint in mechanism.joints)
+    )
