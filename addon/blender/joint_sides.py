@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 
 from ..model.records import Array
-from ..model.rotations import inverse
+from ..model.rotations import inverse, unflattened
 from .access import record_of
 from .joint_axes import constraint_turn
 from .records import unflat
@@ -17,7 +17,7 @@ def design_pose(obj: bpy.types.Object | None) -> Array:
     world."""
     if obj is None:
         return np.eye(4)
-    return np.array(obj.matrix_basis.normalized(), dtype=np.float64)
+    return unflattened(np.array(obj.matrix_basis.normalized(), dtype=np.float64)[None])[0]
 
 
 def sides_of(empty: bpy.types.Object, turn: Array | None = None) -> tuple[Array, Array]:

@@ -8,6 +8,9 @@ import numpy as np
 
 from .records import Array
 
+#: Squares of lengths of axes below which they count as scaled to zero.
+_FLAT = 1e-20
+
 
 def identical(a: Array, b: Array) -> bool:
     """Whether two arrays of numbers are the same to the last bit: far quicker than to compare them number by number,
@@ -143,3 +146,18 @@ def rotation_vector(matrix: Array) -> Array:
     sign = np.where(np.einsum("...i,...i->...", axis, twice_sine) < 0, -1.0, 1.0)[..., None]
     small = np.where((length < 1e-6)[..., None], 0.5 * twice_sine, usual)
     return np.where((trace < 0)[..., None], axis * sign * angle[..., None], small)
+
+
+def unflattened(poses: Array) -> Array:
+    """Poses (n, 4, 4) in which every axis has a length: an axis that is scaled to zero gets that of a rotation with
+    the axes that are left. The poses themselves where none is."""
+    squares: Array = (poses[:, :3, :3] ** 2).sum(axis=1)
+    if squares.min(initial=1.0) > _FLAT:
+        return poses
+    out = poses.copy()
+    for pose, lengths in zip(out, squares > _FLAT, strict=True):
+        if not lengths.all():
+            turn, _sizes, other = np.linalg.svd(pose[:3, :3] * lengths)
+            axes = (turn * [1.0, 1.0, np.linalg.det(turn) * np.linalg.det(other)]) @ other
+            pose[:3, :3] = np.where(lengths, pose[:3, :3], axes)
+    return out

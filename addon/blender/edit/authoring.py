@@ -168,7 +168,7 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
     place, turn, scale = obj.matrix_world.decompose()
     world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
     frame = Matrix(solid.frame.tolist())
-    mesh.transform(frame.inverted() @ Matrix.Diagonal((*scale, 1.0)))
+    mesh.transform(frame.inverted_safe() @ Matrix.Diagonal((*scale, 1.0)))
     if scale[0] * scale[1] * scale[2] < 0.0:
         mesh.flip_normals()
     children = [(child, child.matrix_world.copy()) for child in obj.children]
@@ -183,7 +183,7 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
     obj.matrix_parent_inverse = Matrix()
     obj.delta_location, obj.delta_scale = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     obj.rotation_mode = "QUATERNION"
-    obj.matrix_basis = rig.matrix_world.inverted() @ world @ frame
+    obj.matrix_basis = rig.matrix_world.inverted_safe() @ world @ frame
     for child, matrix in children:
         child.matrix_world = matrix
     record = record_of(obj)

@@ -48,7 +48,7 @@ def design_here(
     here = Matrix(at.tolist())
     if back is not None:
         here = back @ here
-    shift = here @ child.matrix_basis.normalized().inverted()
+    shift = here @ child.matrix_basis.normalized().inverted_safe()
     reach = max(1.0, here.translation.length, child.matrix_world.translation.length)
     if np.abs(np.array(shift) - np.eye(4)).max() < _SAME * reach:
         return

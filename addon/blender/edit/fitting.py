@@ -133,7 +133,7 @@ def hang_shapes(rig: bpy.types.Object, chosen: Iterable[bpy.types.Object]) -> No
     for obj, body in loose_shapes(rig):
         if obj not in chosen:
             continue
-        local = body.matrix_world.inverted() @ obj.matrix_world
+        local = body.matrix_world.inverted_safe() @ obj.matrix_world
         was_there = np.abs(np.array(obj.matrix_basis) - unflat(record_of(obj).built)).max() <= _SAME
         obj.parent, obj.parent_type, obj.matrix_parent_inverse = body, "OBJECT", Matrix()
         if not was_there:

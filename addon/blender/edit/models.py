@@ -188,7 +188,7 @@ def _is_scaled(matrix: Matrix) -> bool:
 
 def _between(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
     """From where a model counts its design to where another does."""
-    return rig.matrix_world.inverted() @ other.matrix_world
+    return rig.matrix_world.inverted_safe() @ other.matrix_world
 
 
 @dataclass

@@ -35,8 +35,8 @@ def posed_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, other:
 
 def _designed(rig: bpy.types.Object, body: bpy.types.Object | None, here: Matrix | None, place: Matrix) -> Array:
     if body is None or here is None:
-        return rigid(rig.matrix_world.inverted() @ place)
-    return rigid(body.matrix_basis.normalized() @ here.normalized().inverted() @ place)
+        return rigid(rig.matrix_world.inverted_safe() @ place)
+    return rigid(body.matrix_basis.normalized() @ here.normalized().inverted_safe() @ place)
 
 
 def as_posed(body: bpy.types.Object) -> Matrix:

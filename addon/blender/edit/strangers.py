@@ -132,4 +132,4 @@ def _put(obj: bpy.types.Object, place: Matrix) -> None:
         obj.matrix_world = place
         return
     local = obj.matrix_basis
-    obj.matrix_parent_inverse = obj.matrix_parent_inverse @ local @ now.inverted() @ place @ local.inverted()
+    obj.matrix_parent_inverse = obj.matrix_parent_inverse @ local @ now.inverted_safe() @ place @ local.inverted()

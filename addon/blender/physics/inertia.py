@@ -83,7 +83,7 @@ def turning_tensor(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = (
     own, wheel = np.diag(blender_moments(obj, pieces)), record_of(obj).flywheel
     if wheel is None or not record_of(obj).flywheel_share:
         return own
-    turn = np.array((obj.matrix_basis.normalized().inverted() @ wheel.matrix_basis).to_3x3(), dtype=np.float64)
+    turn = np.array((obj.matrix_basis.normalized().inverted_safe() @ wheel.matrix_basis).to_3x3(), dtype=np.float64)
     return own + turn @ np.diag(blender_moments(wheel)) @ turn.T
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...model.kinematics import joint_coordinates
 from ...model.records import Array, Joint
-from ...model.rotations import affine_inverse, inverse
+from ...model.rotations import affine_inverse, inverse, unflattened
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
 from ..joint_sides import sides_of
@@ -84,7 +84,7 @@ class Plant:
             bodies = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
         else:
             bodies = np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)
-        return np.concatenate([bodies, stand])
+        return unflattened(np.concatenate([bodies, stand]))
 
     def coordinates(self, poses: Array) -> Array:
         """Servo values of body poses, (n,); angles in (-pi, pi]."""

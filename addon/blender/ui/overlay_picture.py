@@ -92,7 +92,7 @@ def _matrices(context: bpy.types.Context, space: Any, size: tuple[int, int]) -> 
     camera, seen = context.scene.camera, space.region_3d
     if camera is not None and seen.view_perspective == "CAMERA":
         lens = camera.calc_matrix_camera(context.evaluated_depsgraph_get(), x=size[0], y=size[1])
-        return camera.matrix_world.normalized().inverted(), lens
+        return camera.matrix_world.normalized().inverted_safe(), lens
     lens = seen.window_matrix.copy()
     was = lens[1][1] / lens[0][0]  # width by height of the view
     lens[0][0] = lens[1][1] * size[1] / size[0] if was else lens[0][0]

@@ -1,0 +1,59 @@
+"""Bodies that are flattened: scaled to zero along an axis, or along all. Physics runs and servos start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.model.rotations import unflattened
+from tests.blender.scenes import OWN, imported, pick
+
+_MODELS = sorted(path.name for ending in ("jm", "skel", "json", "xml") for path in OWN.rglob(f"*.{ending}"))
+_SCALES = [(0, 1, 1), (0, 0, 1), (0, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("drive", "scale"),
+    [("SERVO", (1, 1, 0)), *(pytest.param("SERVO", scale, marks=pytest.mark.slow) for scale in _SCALES)]
+    + [pytest.param("LIMP", (1, 1, 0), marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize("name", _MODELS)
+def test_no_handler_fails(blank: Any, capfd: Any, name: str, scale: tuple[int, ...], drive: str) -> None:
+    import bpy
+
+    from addon.blender.model_parts import parts
+    from addon.blender.physics import runs
+
+    rig = imported(name)
+    bodies = parts(rig, "BODY")
+    for obj in bodies[:: max(1, len(bodies) // 3)]:
+        obj.scale = scale
+    pick(rig)
+    assert bpy.ops.knuckle.set_drive(drive=drive) == {"FINISHED"}
+    for frame in range(1, 5):
+        bpy.context.scene.frame_set(frame)
+    assert runs.run_of(rig) is not None and runs.run_of(rig).told_for == 4, "its servos are controlled"
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    heard = capfd.readouterr()
+    assert "Traceback" not in heard.err + heard.out
+
+
+def test_flat_axes_are_filled_in_as_a_rotation_has_them() -> None:
+    rng = np.random.default_rng(7)
+    for flat in ([0], [1], [2], [0, 1], [1, 2]):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        turn *= np.linalg.det(turn)
+        pose = np.eye(4)
+        pose[:3, :3] = turn * [2.0, 3.0, 0.5]
+        pose[:3, flat] = 0.0
+        out = unflattened(pose[None])[0]
+        kept = [axis for axis in range(3) if axis not in flat]
+        assert (out[:3, kept] == pose[:3, kept]).all()
+        axes = out[:3, :3] / np.linalg.norm(out[:3, :3], axis=0)
+        assert axes.T @ axes == pytest.approx(np.eye(3), abs=1e-12)
+        assert np.linalg.det(axes) == pytest.approx(1.0)
+    assert unflattened(np.zeros((2, 4, 4)))[:, :3, :3] == pytest.approx(np.array([np.eye(3)] * 2))
+    straight = np.eye(4)[None]
+    assert unflattened(straight) is straight
