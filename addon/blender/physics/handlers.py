@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
+from ...model.report import Report
 from ..access import settings
 from ..animation import live_loops
 from ..animation.gait import settings_curves
@@ -38,6 +39,24 @@ _busy: set[int] = set()
 
 @persistent
 def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """See ``_before_frame``. What cannot be done stands in the report of the models: nobody called this who could be
+    told."""
+    try:
+        _before_frame(scene)
+    except ValueError as error:
+        _report_error(scene, error)
+
+
+def _report_error(scene: bpy.types.Scene, error: ValueError) -> None:
+    """Add an error for users to the reports of the scene's models that physics is to move, once."""
+    for rig in _driven(rigs_in(scene)):
+        if all(line.message != str(error) for line in settings(rig).report):
+            report = Report()
+            report.add("error", "not-simulated", str(error), where=rig.name)
+            add_to_report(rig, report)
+
+
+def _before_frame(scene: bpy.types.Scene) -> None:
     """Control the scene's models for the step to its current frame.
 
     Blender steps physics only when the frame goes on by one, so nothing is done after a jump, but that it shows what
@@ -86,6 +105,8 @@ def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int)
     for run in begun:
         if run.rig not in standing and run.stand_on_ground():
             evaluate_first(scene)
+    if scene.rigidbody_world is None:
+        return  # a script removed it meanwhile
     runs.come_to(rigs, first_frame(scene), first_frame(scene))
     runs.come_to(rigs, frame, first_frame(scene))
     progress.begin(scene, rigs)
@@ -207,7 +228,7 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
 def _tell(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """Say whether what is shown of models is what physics does at this frame."""
     uid, run = scene.session_uid, progress.progress_of(scene)
-    if not rigs or scene.frame_current <= first_frame(scene):
+    if not rigs or scene.rigidbody_world is None or scene.frame_current <= first_frame(scene):
         progress.tell(scene, "")
     elif uid in _stepped or (run is not None and run.has_frames):
         going = [runs.run_of(rig) for rig in rigs]

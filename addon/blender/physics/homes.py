@@ -12,8 +12,9 @@ from ..model_parts import is_in, is_part, rigs_in
 
 def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
     """Whether a model's physics was built, in a scene or in any. Objects that were taken out of a world keep their
-    rigid body, unused."""
-    return _has(scene, rig) if scene is not None else home_of(rig) is not None
+    rigid body, unused. A linked copy of a scene shares the collections of its world and has no model's physics."""
+    home = home_of(rig)
+    return home == scene if scene is not None else home is not None
 
 
 def home_of(rig: bpy.types.Object) -> bpy.types.Scene | None:
@@ -29,7 +30,7 @@ def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     held, body = world.collection.objects, _any_body(rig)
     if body is not None and body.rigid_body is not None and held.get(body.name) == body:
         return True
-    return any(is_part(obj, rig, "BODY") for obj in held)
+    return any(is_part(obj, rig, "BODY") and obj.rigid_body is not None for obj in held)
 
 
 def _any_body(rig: bpy.types.Object) -> bpy.types.Object | None:

@@ -35,6 +35,7 @@ from .ground import ensure_ground, grounds_in, hand_down, heir_of_ground
 from .homes import simulated_in, why_elsewhere
 from .limits import tell_of_limits
 from .motors import forget_motors, listed, unlisted
+from .removed_world import renew_constraints
 from .restraints import pairs, tell_of_restraints
 from .size import tell_of_distortion
 from .stripping import is_spent, part_with_lost, strip_physics
@@ -61,9 +62,12 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
     others = [other for other in simulated_in(scene) if other != rig]
     runs.drop(rig)
     undoing.expect()
+    if scene.rigidbody_world is None and not is_new:
+        renew_constraints()
     with glimpsing():
         world = ensure_world(scene, rig, report, others)
         part_with_lost(scene)
+        _unlink_bare(world)
         # what was in a world before keeps its rigid body and its constraint: only being linked counts
         linked = {*world.collection.objects[:], *world.constraints.objects[:]}
         joints = parts(rig, "JOINT")
@@ -80,6 +84,15 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
             ensure_ground(scene, rig, world)
     reset_cache(scene)
     return report
+
+
+def _unlink_bare(world: bpy.types.RigidBodyWorld) -> None:
+    """Take parts of models out of a world's collections that have no rigid body or constraint there: Blender took it
+    as the world of another scene that has the same collections was removed. Linked again they get a new one."""
+    for held, name in ((world.collection, "rigid_body"), (world.constraints, "rigid_body_constraint")):
+        for obj in held.objects[:]:
+            if getattr(obj, name) is None and record_of(obj).model is not None:
+                held.objects.unlink(obj)
 
 
 def _put_bodies(

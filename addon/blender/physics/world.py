@@ -239,8 +239,9 @@ def step_rate(scene: bpy.types.Scene) -> float:
 
 
 def first_frame(scene: bpy.types.Scene) -> int:
-    """The frame at which the scene's physics starts."""
-    return scene.rigidbody_world.point_cache.frame_start
+    """The frame at which the scene's physics starts; where the scene has none (any more), that at which it begins."""
+    world = scene.rigidbody_world
+    return scene.frame_start if world is None else world.point_cache.frame_start
 
 
 def last_frame(scene: bpy.types.Scene) -> int:
