@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..model.records import Array
 from ..model.report import Report
+from .collada_repairs import Remarks, local, repair, unbind, without_normals
 from .files import decode, read_bytes
 from .mesh_files import MeshTrouble, as_trouble, library_at_hand
 
@@ -49,18 +50,18 @@ class Surface:
     color: tuple[float, float, float, float] | None
 
 
-def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
+def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = None) -> list[Surface]:
     """The surfaces of a file in its own axes; MeshTrouble where it has none or
-    cannot be read. ``ignore_unit`` False: in metres, by the file's <unit>."""
-    sound = etree.tostring(_parse(path))  # of the two trees, that which pycollada makes stays alone
-    with library_at_hand("Collada files need pycollada", path):
-        from collada import Collada
-        from collada.common import DaeBrokenRefError, DaeUnsupportedError
+    cannot be read. ``ignore_unit`` False: in metres, by the file's <unit>. ``report`` takes what was repaired or left
+    out."""
+    root = _parse(path)
+    remarks = repair(root, str(path))
+    sound = etree.tostring(root)
+    del root  # of the two trees, that which pycollada makes stays alone
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
-            data, passed_over = io.BytesIO(sound), [DaeBrokenRefError, DaeUnsupportedError]
-            document = Collada(data, passed_over, aux_file_loader=lambda _name: None)
+            document = _loaded(sound, path, remarks)
             unit = 1.0 if ignore_unit else float(document.assetInfo.unitmeter or 1.0)
             surfaces = list(_surfaces(document, np.diag([unit, unit, unit, 1.0]).astype(np.float32)))
     except MeshTrouble:
@@ -70,16 +71,52 @@ def read_collada(path: Path, ignore_unit: bool = True) -> list[Surface]:
             f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)
         ) from error
     if not surfaces:
-        raise MeshTrouble("this Collada file holds no polygons", path=str(path))
+        told = f": {next(iter(remarks))}" if remarks else ""
+        raise MeshTrouble(f"this Collada file holds no polygons{told}", path=str(path))
     for surface in surfaces:
         if not np.isfinite(surface.points).all():
             raise MeshTrouble("this Collada file has coordinates that are no numbers", path=str(path))
+    for remark, count in remarks.items() if report is not None else ():
+        report.warn("repaired-mesh", f"{path.name}: {remark}{f' ({count} times)' if count > 1 else ''}")
     return surfaces
 
 
-def _local(element: etree._Element) -> str:
-    """An element's name without its namespace. (lxml's own ``QName`` refuses names that its parser let through.)"""
-    return str(element.tag).rpartition("}")[2]
+def _loaded(sound: bytes, path: Path, remarks: Remarks) -> Any:
+    """Pycollada's document of a text, with all geometry that it can read: uses of materials that are broken, and
+    normals where some of a mesh are, are taken away first where there are any."""
+    with library_at_hand("Collada files need pycollada", path):
+        from collada import Collada
+        from collada.common import DaeError, DaeIncompleteError, DaeMalformedError
+
+    def load(text: bytes) -> Any:
+        return Collada(io.BytesIO(text), [DaeError], aux_file_loader=lambda _name: None)
+
+    document = load(sound)
+    if not document.errors:
+        return document
+    root, count = etree.fromstring(sound, _parser()), len(document.geometries)
+    unbind(root, (each.id for each in document.materials))
+    found, again = document.errors, load(etree.tostring(root))
+    if any(isinstance(error, DaeMalformedError | DaeIncompleteError) for error in again.errors):
+        without_normals(root)
+        third = load(etree.tostring(root))
+        if len(third.geometries) > count:
+            again = third
+            remarks["normals of a mesh are missing or no numbers; they are left out"] += 1
+    remarks.update(dict.fromkeys([*map(_told, found), *map(_told, again.errors)], 1))
+    return again
+
+
+def _told(error: Exception) -> str:
+    text = " ".join(str(getattr(error, "msg", error)).split())
+    return f"something in it is passed over: {text[:200]}"
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True,
+        remove_comments=True, remove_pis=True, remove_blank_text=True,
+    )  # fmt: skip
 
 
 def _parse(path: Path) -> etree._Element:
@@ -88,18 +125,14 @@ def _parse(path: Path) -> etree._Element:
         text, _ = decode(read_bytes(path), Report())
     if "<!DOCTYPE" in text:
         raise MeshTrouble("the document type may define entities, which are never read", path=str(path))
-    parser = etree.XMLParser(
-        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True,
-        remove_comments=True, remove_pis=True, remove_blank_text=True,
-    )  # fmt: skip
     text = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text.lstrip("\ufeff"))
     try:
-        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        root = etree.fromstring(text.encode("utf-8", "replace"), _parser())
     except etree.XMLSyntaxError as error:
         raise MeshTrouble(f"this is no sound XML: {error}", path=str(path)) from error
-    if _local(root) != "COLLADA":
-        raise MeshTrouble(f"this is no Collada file: it begins with <{_local(root)}>", path=str(path))
-    for element in [each for each in root.iter(etree.Element) if _local(each) in _IDLE_PARTS]:
+    if local(root) != "COLLADA":
+        raise MeshTrouble(f"this is no Collada file: it begins with <{local(root)}>", path=str(path))
+    for element in [each for each in root.iter(etree.Element) if local(each) in _IDLE_PARTS]:
         if element.getparent() is not None:
             element.getparent().remove(element)
     return root
@@ -169,8 +202,8 @@ class _Piece:
 
 def _piece(primitive: Any) -> _Piece | None:
     """The polygons of a primitive with the points that they use and no others; None where there are none."""
-    if primitive.vertex_index is None or not len(primitive.vertex_index) or not hasattr(primitive, "normal"):
-        return None  # nothing, or lines
+    if primitive.vertex_index is None or not len(primitive.vertex_index):
+        return None
     corners = np.asarray(primitive.vertex_index, dtype=np.int64).ravel()
     if hasattr(primitive, "vcounts"):
         counts = np.asarray(primitive.vcounts, dtype=np.int64)

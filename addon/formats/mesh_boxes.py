@@ -15,7 +15,7 @@ from .collada import read_collada
 from .files import check_size, read_bytes
 from .losses import Losses
 from .mesh_files import MeshTrouble, as_trouble, find_mesh, library_at_hand
-from .mesh_points import obj_points, ply_points
+from .mesh_points import Faults, obj_points, ply_points
 from .ply import head_of
 from .skel.mass import DERIVED, complete
 
@@ -47,15 +47,15 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
     return np.asarray(high - low)
 
 
-def mesh_bounds(path: Path, ignore_unit: bool = True) -> Array:
-    """The least and the greatest coordinates (2, 3) of the same."""
+def mesh_bounds(path: Path, ignore_unit: bool = True, report: Report | None = None) -> Array:
+    """The least and the greatest coordinates (2, 3) of the same; ``report`` takes what is left out of it."""
     kind = kind_of(path)
     if kind == ".dae":
-        surfaces = read_collada(path, ignore_unit)
+        surfaces = read_collada(path, ignore_unit, report)
         low = np.min([surface.points.min(axis=0) for surface in surfaces], axis=0)
         high = np.max([surface.points.max(axis=0) for surface in surfaces], axis=0)
     else:
-        low, high = _bounds(path, kind)
+        low, high = _bounds(path, kind, report)
     with np.errstate(over="ignore"):
         low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
@@ -63,13 +63,16 @@ def mesh_bounds(path: Path, ignore_unit: bool = True) -> Array:
     return np.stack([low, high])
 
 
-def _bounds(path: Path, kind: str) -> Array:
+def _bounds(path: Path, kind: str, report: Report | None) -> Array:
     """The least and the greatest coordinates (2, 3) of a file's polygons."""
     with as_trouble():
         data = read_bytes(path)
     if kind in (".obj", ".ply"):
         try:
-            points = obj_points(data) if kind == ".obj" else ply_points(data, head_of(data, path))
+            faults = Faults()
+            points = obj_points(data, faults) if kind == ".obj" else ply_points(data, head_of(data, path))
+            if report is not None and faults.told:
+                report.warn("repaired-mesh", f"{path.name}: {faults.told}")
         except MeshTrouble as trouble:
             raise MeshTrouble(trouble.message, path=str(path), remedy=trouble.remedy) from None
         if not np.isfinite(points).all():
@@ -110,7 +113,7 @@ def complete_masses(
     lacking = [body for body in mechanism.bodies if _is_lacking(body)]
     if not lacking:
         return []
-    boxes = _Boxes(mechanism.source.path, tuple(folders), ignore_unit)
+    boxes = _Boxes(mechanism.source.path, tuple(folders), ignore_unit, report if tell_missing else None)
     done = complete(lacking, boxes.box)
     for body in done:
         unit = "; the unit that its Collada file names is not applied" if ignore_unit and _is_collada(body) else ""
@@ -136,7 +139,7 @@ def boxed(mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ign
     that holds it. The mechanism itself where it names none."""
     if not any(_names_mesh(shape) for body in mechanism.bodies for shape in body.shapes):
         return mechanism
-    boxes, losses = _Boxes(mechanism.source.path, tuple(folders), ignore_unit), Losses()
+    boxes, losses = _Boxes(mechanism.source.path, tuple(folders), ignore_unit, report), Losses()
     bodies = []
     for body in mechanism.bodies:
         shapes = [boxes.boxed(shape) if _names_mesh(shape) else shape for shape in body.shapes]
@@ -156,8 +159,8 @@ def _names_mesh(shape: Shape) -> bool:
 class _Boxes:
     """The boxes of a model's meshes, each file read once."""
 
-    def __init__(self, model: str, folders: Sequence[str], ignore_unit: bool) -> None:
-        self._model, self._folders, self._ignore_unit = model, folders, ignore_unit
+    def __init__(self, model: str, folders: Sequence[str], ignore_unit: bool, report: Report | None) -> None:
+        self._model, self._folders, self._ignore_unit, self._report = model, folders, ignore_unit, report
         self._bounds: dict[tuple[str, ...], Array | None] = {}
         self.troubles: list[MeshTrouble] = []
 
@@ -185,7 +188,7 @@ class _Boxes:
         if (name, *include) not in self._bounds:
             try:
                 path = find_mesh(name, self._model, include, self._folders)
-                self._bounds[name, *include] = mesh_bounds(path, self._ignore_unit)
+                self._bounds[name, *include] = mesh_bounds(path, self._ignore_unit, self._report)
             except MeshTrouble as trouble:
                 self._bounds[name, *include] = None
                 self.troubles.append(trouble)

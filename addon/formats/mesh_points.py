@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
@@ -23,8 +25,49 @@ _MORE = re.compile(rb"/\S*")
 _AT_ONCE = 5000
 
 
-def obj_points(data: bytes) -> Array:
-    """The points (n, 3) that polygons of an .obj name. MeshTrouble where there are none, or they name others."""
+#: A decimal comma in a coordinate of a point.
+_COMMA = re.compile(rb"^[ \t]*v[ \t](?:[^\n#]*[ \t])?[+-]?[0-9]*,[0-9]", re.MULTILINE)
+
+
+def obj_faults(data: bytes, polygons: int) -> str:
+    """What other programs pass over in an .obj in silence, in words; empty for nothing. ``polygons``: how many they
+    found. MeshTrouble for points with decimal commas, of which they make other points."""
+    if b"," in data and (comma := _COMMA.search(data)):
+        line = data.count(b"\n", 0, comma.end()) + 1
+        raise MeshTrouble(
+            f"line {line} of this mesh has a decimal comma", remedy="Write its coordinates with decimal points."
+        )
+    if polygons == data.count(b"\nf ") + data.startswith(b"f "):
+        return ""
+    faults = Faults()
+    with suppress(MeshTrouble):
+        obj_points(data, faults)
+    return faults.told
+
+
+@dataclass
+class Faults:
+    """Polygons of an .obj that are none: how many, and the line of the first, where that is known."""
+
+    count: int = 0
+    line: int = 0
+
+    @property
+    def told(self) -> str:
+        """The same in words."""
+        if not self.count:
+            return ""
+        those = "polygon is" if self.count == 1 else "polygons are"
+        what = "too few corners or points that are not there"
+        where = f" (first on line {self.line})" if self.line else ""
+        return f"{self.count} {those} left out, with {what}{where}"
+
+
+def obj_points(data: bytes, faults: Faults | None = None) -> Array:
+    """The points (n, 3) that polygons of an .obj name, without the polygons that are none (see ``Faults``). MeshTrouble
+    where there are no others."""
+    faults = Faults() if faults is None else faults
+    whole = data
     if b"\\" in data:  # at the end of a line that goes on in the next
         data = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
     starts, parts = array("q"), []
@@ -34,17 +77,34 @@ def obj_points(data: bytes) -> Array:
     points = np.concatenate(parts) if parts else np.empty((0, 3))
     used, before = np.zeros(len(points), bool), np.array(starts, np.int64)
     for lines in _statements(_FACE, data):
-        faces = [(start, line) for start, line in lines if len(line.split(None, 2)) == 3]
-        text = b" ".join(line for _, line in faces)
-        numbers = _numbers(_MORE.sub(b"", text) if b"/" in text else text)
-        if (numbers < 0).any():  # counted from the line backwards
-            there = np.searchsorted(before, [start for start, _ in faces])
-            counts = [len(line.split()) for _, line in faces]
-            if sum(counts) != len(numbers):
-                raise MeshTrouble("a corner of this mesh has no point")
-            numbers += (numbers < 0) * (1.0 + np.repeat(there, counts))
-        _use(used, numbers - 1.0)
+        try:
+            if any(len(line.split(None, 2)) != 3 for _, line in lines):
+                raise MeshTrouble("a polygon has no three corners")
+            _use_faces(used, before, lines)
+        except MeshTrouble:
+            for start, line in lines:
+                try:
+                    if len(line.split(None, 2)) != 3:
+                        raise MeshTrouble("a polygon has no three corners")
+                    _use_faces(used, before, [(start, line)])
+                except MeshTrouble:
+                    if not faults.count and whole is data:
+                        faults.line = data.count(b"\n", 0, start) + 1
+                    faults.count += 1
     return _used(points, used)
+
+
+def _use_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple[int, bytes]]) -> None:
+    """Mark the points of polygons, of which each is given by where its line begins and what it says."""
+    text = b" ".join(line for _, line in faces)
+    numbers = _numbers(_MORE.sub(b"", text) if b"/" in text else text)
+    if (numbers < 0).any():  # counted from the line backwards
+        there = np.searchsorted(before, [start for start, _ in faces])
+        counts = [len(line.split()) for _, line in faces]
+        if sum(counts) != len(numbers):
+            raise MeshTrouble("a corner of this mesh has no point")
+        numbers += (numbers < 0) * (1.0 + np.repeat(there, counts))
+    _use(used, numbers - 1.0)
 
 
 def _statements(kind: re.Pattern[bytes], data: bytes) -> Iterator[list[tuple[int, bytes]]]:

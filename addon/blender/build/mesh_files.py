@@ -11,8 +11,10 @@ import bpy
 import numpy as np
 
 from ...formats.collada import read_collada
+from ...formats.files import read_bytes
 from ...formats.mesh_boxes import kind_of
 from ...formats.mesh_files import MeshTrouble, find_mesh, told_of_mesh
+from ...formats.mesh_points import obj_faults
 from ...formats.ply import check_ply
 from ...model.records import Body, Mechanism, Shape
 from ...model.report import Report
@@ -121,11 +123,14 @@ class MeshFiles:
     def _read_file(self, path: Path, shape: Shape) -> bpy.types.Mesh:
         kind = kind_of(path)
         if kind == ".dae":
-            return collada_mesh(path.stem, read_collada(path, self._ignore_unit))
+            return collada_mesh(path.stem, read_collada(path, self._ignore_unit, self._report))
         if kind == ".obj":
             folder = [str(Path(self._model).absolute().parent)] if self._model else []
             libraries = [name for name in shape.extra.get("files") or () if str(name).lower().endswith(".mtl")]
-            return self._importers.wavefront(path, [*folder, *self._folders], libraries)
+            mesh = self._importers.wavefront(path, [*folder, *self._folders], libraries)
+            if told := obj_faults(read_bytes(path), len(mesh.polygons)):
+                self._report.warn("repaired-mesh", f"{path.name}: {told}")
+            return mesh
         if kind == ".ply":
             check_ply(path)
             return self._importers.ply(path)
