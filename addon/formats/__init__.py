@@ -6,7 +6,8 @@ A format is recognised by its content, never by its name. See ``kinds`` for the 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import PurePath
 
 import numpy as np
@@ -57,6 +58,14 @@ __all__ = [
 ]
 
 
+@contextmanager
+def _at_work() -> Iterator[None]:
+    """For reading and writing: no hunts for garbage, and nothing on the console where numbers grow beyond all bounds,
+    which is looked for in what comes of it."""
+    with no_garbage_hunts(), np.errstate(all="ignore"):
+        yield
+
+
 def is_motion(path: str | os.PathLike[str]) -> bool:
     """Whether a file holds servo motion rather than a model. FormatError where it is nothing that can be opened."""
     name = os.fspath(path)
@@ -90,14 +99,13 @@ def loads_again(data: bytes, path: str = "") -> Mechanism:
 
 def _read(data: bytes, path: str) -> tuple[Mechanism, AnyDocument | None]:
     """The mechanism in a file's bytes, and the document that it stands in, of a format that tells."""
-    with no_garbage_hunts():
+    with _at_work():
         opened = open_xml(data, path)
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
         if row is None:
             raise refusal(opened, "model")
-        with np.errstate(all="ignore"):
-            document = None if row.read is None else row.read(opened)
-            mechanism = row.load(opened) if document is None else document.mechanism
+        document = None if row.read is None else row.read(opened)
+        mechanism = row.load(opened) if document is None else document.mechanism
         refuse_overflows(mechanism, path)
         tell_negative_masses(mechanism)
         mechanism.source.encoding = opened.encoding
@@ -130,7 +138,7 @@ def save(
     row = row_of(format_id(mechanism, name, format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
     written = _for(row, mechanism, report, mesh_folders, ignore_unit)
-    with no_garbage_hunts(), all_or_nothing():
+    with _at_work(), all_or_nothing():
         if with_meshes and row.names_meshes:
             written = copy_meshes(written, name, report, mesh_folders)
         text = row.dump(unmarked(written), suffix, report)
@@ -168,7 +176,7 @@ def dumps(
     report = Report()
     row = row_of(format_id(mechanism, "", format))
     _complete(row, mechanism, report, mesh_folders, ignore_unit)
-    with no_garbage_hunts():
+    with _at_work():
         return row.dump(_for(row, mechanism, report, mesh_folders, ignore_unit), "", report), report
 
 
@@ -223,7 +231,7 @@ def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     """Every motion of a file's bytes, and the report of the reading; ``path`` is for messages, and for the names of
     motions that have none of their own. All of them have one ``source``, the document, and an ``index`` in it.
     FormatError, naming file, line and element, where it is no motion or no sound one."""
-    with no_garbage_hunts():
+    with _at_work():
         opened = _opened_motion(data, path)
         row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
         if row is None:
@@ -259,7 +267,7 @@ def dumps_motions(
     row = MOTION_FORMATS[format]
     if not row.holds_roots:
         several = [without_root_motion(each, row.label, report) for each in several]
-    with no_garbage_hunts():
+    with _at_work():
         text = xmdi.dump(several, report, xmdi_tags) if format == xmdi.FORMAT else row.dump(several, report)
     if format != webots.FORMAT:
         webots.tell_of_pose_names(several, report)

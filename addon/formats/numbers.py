@@ -15,6 +15,8 @@ from ..model.records import Array
 #: way only to match a text, so that a long one that is no number is known for it in one pass.
 SPELLING = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
 DECIMAL = re.compile(SPELLING)
+#: White space that may stand around a number: what C and XML know. Of other scripts' none is, a no-break space neither.
+BLANKS = " \t\r\n\f\v"
 
 
 def read_many(text: str) -> Array | None:

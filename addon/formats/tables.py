@@ -17,7 +17,7 @@ from typing import overload
 
 import numpy as np
 
-from .numbers import DECIMAL, shortest, spelled
+from .numbers import BLANKS, DECIMAL, shortest, spelled
 
 DELIMITERS = (";", "\t", ",")
 #: Letters in which lines are looked for at once.
@@ -103,7 +103,7 @@ class Line:
         """What its cells say."""
         if self.text.find('"', self.start, self.end) >= 0:
             return [cell.text for cell in self.each()]
-        return [words.strip() for words in self.text[self.start : self.end].split(self.delimiter)]
+        return [words.strip(BLANKS) for words in self.text[self.start : self.end].split(self.delimiter)]
 
 
 class Lines(Sequence[Line]):
@@ -236,7 +236,7 @@ def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]
     """The cells of a line that ends, unless that is inside of quotes, at ``end``."""
     if text.find('"', position, end) < 0:
         for words in text[position:end].split(delimiter):
-            yield Cell(position, position + len(words), words.strip())
+            yield Cell(position, position + len(words), words.strip(BLANKS))
             position += len(words) + 1
         return
     while True:
@@ -244,7 +244,7 @@ def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]
         quoted = match is not None and (match.end() == len(text) or text[match.end()] in delimiter + "\r\n")
         if match is None or not quoted:
             match = _BARE[delimiter].match(text, position)
-        words = match[1].replace('""', '"') if quoted else match[0].strip()
+        words = match[1].replace('""', '"') if quoted else match[0].strip(BLANKS)
         yield Cell(match.start(), match.end(), words, quoted)
         if not text.startswith(delimiter, match.end()):
             return
@@ -259,10 +259,11 @@ def time_column(first: Line) -> int | None:
 
 def name_and_unit(cell: Cell) -> tuple[str, str]:
     """A heading's name and unit. In round brackets only what is a unit is taken for one."""
-    match = _UNIT.fullmatch(cell.text)
+    text = cell.text if cell.quoted else cell.text.strip()
+    match = _UNIT.fullmatch(text)
     if match is None:
-        return cell.text, ""
+        return text, ""
     unit = (match["square"] if match["square"] is not None else match["round"]).strip()
     if match["square"] is None and unit not in UNITS:
-        return cell.text, ""
+        return text, ""
     return match["name"], unit

@@ -157,7 +157,7 @@ def edited(mechanism: Mechanism) -> Mechanism:
 
 def repaired(report: Report | None) -> bool:
     """Whether a document's letters had to be mended, which its file has in another way then."""
-    return any(entry.code.startswith(("repaired-text", "decoded-damaged")) for entry in report.entries)
+    return any(entry.code == "decoded-damaged" for entry in report.entries)
 
 
 def moved(mechanism: Mechanism) -> None:

@@ -12,7 +12,7 @@ from lxml import etree
 
 from ...model.report import FormatError, Report
 from ..given import Given
-from ..numbers import remedy_for
+from ..numbers import BLANKS, remedy_for
 from ..xml import Standing, line_of, report_at, where_is
 from .table import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Table, possible_ids
 
@@ -78,7 +78,7 @@ class Reader:
         text = element.text
         if item.kind.name == "text":
             return text or ""
-        text = text.strip() if text else ""
+        text = text.strip(BLANKS) if text else ""
         if not text:
             self.missing[element.getparent().tag, item.path] += 1
             return item.default
@@ -90,7 +90,7 @@ class Reader:
         if item.kind is FLAG:
             self.warn(
                 "not-a-flag",
-                f"{item.path} is '{shown}', which is neither yes nor no; {'yes' if item.default else 'no'} is taken",
+                f"{item.path} is '{shown}', which is neither 1 nor 0; {int(item.default)} is taken. Write 1 or 0.",
                 element,
             )
             return item.default
@@ -102,7 +102,7 @@ class Reader:
             path=self.path,
             line=line_of(element),
             where=where_is(element),
-            remedy=remedy_for(text.strip(), remedy) if kind == "number" else remedy,
+            remedy=remedy_for(text, remedy) if kind == "number" else remedy,
         )
 
     def warn(self, code: str, message: str, element: etree._Element) -> None:

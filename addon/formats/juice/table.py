@@ -101,16 +101,21 @@ def possible_ids(text: str) -> tuple[str, ...]:
 
 
 def _parse_integer(text: str) -> int:
-    return int(parse_number(text))
+    value = parse_number(text)
+    if value % 1.0:
+        raise ValueError(text)
+    return int(value)
+
+
+#: The format's document knows 1 and 0 alone; the program goes by the first letter, also of these words.
+_FLAGS = {"1": True, "true": True, "t": True, "yes": True, "y": True}
+_FLAGS |= {"0": False, "false": False, "f": False, "no": False, "n": False}
 
 
 def _parse_flag(text: str) -> bool:
-    first = text[:1].lower()
-    if first in {"t", "y", "1"}:
-        return True
-    if first in {"f", "n", "0"}:
-        return False
-    raise ValueError(text)
+    if text.lower() not in _FLAGS:
+        raise ValueError(text)
+    return _FLAGS[text.lower()]
 
 
 def _spell_signed(value: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ...model.records import Array, Trajectory
 from ...model.report import FormatError, Report
 from .. import tables
-from ..numbers import DECIMAL, read_many
+from ..numbers import BLANKS, DECIMAL, read_many
 from ..tables import UNITS, Cell, Line, Lines, Unit
 
 #: Words that are held while they become numbers.
@@ -165,7 +165,7 @@ def _column(cell: Cell, index: int, line: int, path: str) -> Column:
 
 def _vacant(headings: list[Cell], lines: Iterable[Line]) -> set[int]:
     """The columns that have neither a heading nor anything below it: the lines end with delimiters."""
-    left = {index for index, heading in enumerate(headings) if not heading.text and not heading.quoted}
+    left = {index for index, heading in enumerate(headings) if not heading.text.strip() and not heading.quoted}
     for line in lines:
         if not left:
             break
@@ -261,9 +261,9 @@ def _read(words: list[str], text: str, columns: list[Column], lines: list[Line],
 
 def _number(word: str, line: Line, column: Column, comma: bool, path: str) -> float:
     """What a cell says in seconds, rad or m; NaN where it is empty."""
-    word = word.strip()
-    if not word:
+    if not word.strip():
         return math.nan
+    word = word.strip(BLANKS)
     decimal = word.replace(",", ".") if comma else word
     value = column.unit.read(float(decimal)) if DECIMAL.fullmatch(decimal) else math.nan
     if not math.isfinite(value):

@@ -12,11 +12,11 @@ from lxml import etree
 
 from ...model.report import FormatError, Report, Severity
 from ..given import Given
-from ..numbers import SPELLING
+from ..numbers import BLANKS, DECIMAL, SPELLING
 from ..xml import Standing, line_of, report_at, where_is
-from .table import FLAG, TEXT, WORD, Field, Kind, Table
+from .table import FLAG, NUMERIC_FLAG, TEXT, WORD, Field, Kind, Table
 
-_SEPARATORS = re.compile(r"[\s,;]+")
+_SEPARATORS = re.compile(r"[\s,;]+", re.ASCII)
 _NUMBER = re.compile(SPELLING + r"(?![a-zA-Z]*[0-9])")
 _ENDLESS = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
@@ -99,10 +99,10 @@ class Reader:
         kind = item.kind
         if kind is TEXT:
             return text
-        text = text.strip()
         if kind is WORD:
-            return text
-        if kind is FLAG:
+            return text.strip()
+        text = text.strip(BLANKS)
+        if kind is FLAG or kind is NUMERIC_FLAG:
             return self._flag(item, text, element)
         numbers = self._numbers(item, text, element)
         if numbers is None:
@@ -148,11 +148,12 @@ class Reader:
         low = text.lower()
         if low in _TRUE or low in _FALSE:
             return low in _TRUE
-        try:
-            return float(text) != 0.0  # DART reads some of the flags as numbers
-        except ValueError:
-            self.note("warning", "not-a-flag", f"{item.path} is '{_short(text)}', which counts as false", element)
-            return False
+        if item.kind is NUMERIC_FLAG and DECIMAL.fullmatch(text) and math.isfinite(float(text)):
+            return float(text) != 0.0
+        taken = item.kind is NUMERIC_FLAG and bool(item.default)  # of the others DART makes false
+        what = f"which is neither 1 nor 0; {int(taken)} is taken. Write 1 or 0."
+        self.note("warning", "not-a-flag", f"{item.path} is '{_short(text)}', {what}", element)
+        return taken
 
     def _numbers(self, item: Field, text: str, element: etree._Element) -> list[float] | None:
         """The numbers of a text; None, reported, where one of them is not finite and has to be."""

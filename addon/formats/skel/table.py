@@ -110,6 +110,7 @@ def spell_numbers(values: Any) -> str:
 TEXT = Kind("text", 0, str)
 WORD = Kind("word", 0, str)  # white space around it means nothing
 FLAG = Kind("flag", 0, lambda value: "1" if value else "0")
+NUMERIC_FLAG = Kind("flag", 0, lambda value: "1" if value else "0")  # which DART reads as a number
 NUMBER = Kind("number", 1, spell_number)
 LIMIT = Kind("limit", 1, spell_number, endless=True)
 VECTOR = Kind("vector", 3, spell_numbers)
@@ -219,7 +220,7 @@ VISUAL = Table(
     (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("color", NUMBERS, unit="red green blue, and alpha, 0 to 1")),
     _BALLS,
 )
-COLLISION = Table("collision_shape", (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("collidable", FLAG, True)), _BALLS)
+COLLISION = Table("collision_shape", (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("collidable", NUMERIC_FLAG, True)), _BALLS)
 _SOFTNESS = (
     Field("total_mass", NUMBER, None, unit="mass"),
     Field("kv", NUMBER, None, unit="force/length, between points and body"),

@@ -133,12 +133,13 @@ def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, f
     if kind not in {"cylinder", "capsule"}:
         return 0.0, 0.0, 0.0
     radius, length = map(np.float64, dim)  # whose powers do not raise
-    tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
-    share = 1.0 if kind == "cylinder" else tube / (tube + ball)
-    along = share * radius**2 / 2.0 + (1.0 - share) * 0.4 * radius**2
-    across = share * (radius**2 / 4.0 + length**2 / 12.0) + (1.0 - share) * (
-        0.4 * radius**2 + 0.375 * radius * length + 0.25 * length**2
-    )
+    with np.errstate(all="ignore"):
+        tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
+        share = 1.0 if kind == "cylinder" else tube / (tube + ball)
+        along = share * radius**2 / 2.0 + (1.0 - share) * 0.4 * radius**2
+        across = share * (radius**2 / 4.0 + length**2 / 12.0) + (1.0 - share) * (
+            0.4 * radius**2 + 0.375 * radius * length + 0.25 * length**2
+        )
     return mass * float(along), mass * float(across), mass * float(across)
 
 

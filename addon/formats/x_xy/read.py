@@ -14,6 +14,7 @@ from lxml import etree
 from ...model.records import Mechanism, Source
 from ...model.report import FormatError, Report
 from ...model.shared import HERE, Shared
+from ..numbers import BLANKS
 from ..xml import Spans, line_of, parse, where_is
 from . import geometry, notes
 from .mechanism import build
@@ -290,8 +291,8 @@ class _Walk:
 
     def _omc(self, element: etree._Element) -> OmcRow:
         found = self.reader.attributes(element)
-        number = found.get("pos_marker", "").strip()
-        if not number.isdecimal():
+        number = found.get("pos_marker", "").strip(BLANKS)
+        if not (number.isascii() and number.isdecimal()):
             self.remarks.warn("marker-number", "pos_marker of a marker is no whole number; it is read as 0", element)
             number = "0"
         return OmcRow(

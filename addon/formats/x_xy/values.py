@@ -22,7 +22,7 @@ from .table import ATTRIBUTES, COLORS, OLD, Color
 _KNOWN = {tag: frozenset(names) for tag, names in ATTRIBUTES.items()}
 #: The largest number that fifteen digits hold: those above are rounded to none.
 _LARGEST = 1.79769313486231e308
-_GAPS = re.compile(r"[\s,;]+")
+_GAPS = re.compile(r"[\s,;]+", re.ASCII)
 
 
 def spell(value: float) -> str:
