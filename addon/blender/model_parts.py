@@ -50,12 +50,13 @@ def is_orphan_part(obj: bpy.types.Object | None) -> bool:
     return record is not None and record.role in _ROLES and record.model is None and not record.is_ground
 
 
-def rigs_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    """The models of a scene that can be worked on: those linked from other files are theirs. Looks through the
-    armatures, which are few, and not the objects."""
+def rigs_in(scene: bpy.types.Scene, linked: bool = False) -> Iterator[bpy.types.Object]:
+    """The models of a scene that can be worked on: those ``linked`` from other files are theirs, and are left out
+    unless they are asked for. Looks through the armatures, which are few, and not the objects."""
+    left_out = is_newer if linked else is_foreign
     for armature in bpy.data.armatures:
         rig = armature_settings(armature).rig
-        if rig is not None and rig.data == armature and not is_foreign(rig) and is_in(scene, rig):
+        if rig is not None and rig.data == armature and not left_out(rig) and is_in(scene, rig):
             yield rig
 
 

@@ -54,8 +54,9 @@ ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 
 #: How a model is kept in a .blend, written when it is built; ``edit.migration`` brings older ones up to date. Since 2,
 #: frames, lights and collision shapes are objects. Since 3, materials know the colour that they were made with. Since
-#: 4, joints know the channels of their bones and where these were made, and bones how they were named.
-VERSION = 4
+#: 4, joints know the channels of their bones and where these were made, and bones how they were named. Since 5, limits
+#: of bones clamp angles plainly.
+VERSION = 5
 
 
 class KnuckleObject(bpy.types.PropertyGroup):

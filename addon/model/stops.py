@@ -53,3 +53,9 @@ def put_within(values: Array, stops: Limits) -> Array:
     """The values (n,), those beyond a stop put on it; all others are what they were."""
     low, high = (-math.inf if stops[0] is None else stops[0]), (math.inf if stops[1] is None else stops[1])
     return np.where(beyond(values, stops) != 0.0, np.clip(values, low, high), values)
+
+
+def is_beyond(dof: Dof) -> bool:
+    """Whether a degree of freedom begins beyond a stop of its own."""
+    low, high = (-math.inf if dof.lower is None else dof.lower), (math.inf if dof.upper is None else dof.upper)
+    return not low <= dof.position <= high

@@ -285,6 +285,11 @@ def resting() -> Iterator[None]:
         _resting["depth"] -= 1
 
 
+def is_resting() -> bool:
+    """Whether an armature is being made anew."""
+    return _resting["depth"] > 0
+
+
 @persistent
 def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """Pose the followers for the frame that is about to be evaluated."""

@@ -14,6 +14,7 @@ from ...model.rotations import affine_inverse
 from ..access import armature_of
 from ..blocks import block_coordinates, nearest_vectors, told_vectors
 from ..channels import Channel, block_turn, motion_channels
+from .limited_bones import bone_stops, shown
 
 #: Channels whose rotation is this near (rad) to the evaluated one are what made it.
 _SAME = 1e-3
@@ -55,7 +56,8 @@ class PoseReader:
     """Reads the coordinates of channels off evaluated poses, all bones in one go, and many poses together.
 
     Where several sets of numbers mean one rotation (angles a turn apart, three turns on a bone, a ball), it gives what
-    the channels say if they are what poses the bone, else the nearest to what it read before."""
+    the channels say, as far as stops let them, if they are what poses the bone, else the nearest to what it read
+    before."""
 
     def __init__(self, rig: bpy.types.Object, wanted: Sequence[Channel]) -> None:
         self._rig = rig
@@ -72,6 +74,8 @@ class PoseReader:
         slides = [(k, row[c.bone], c.index) for k, c in enumerate(channels) if c.prop == "location"]
         self._slides = np.array(slides, dtype=np.intp).reshape(-1, 3).T
         self._turns = turns_of(channels, row)
+        stops = bone_stops(rig)["rotation_euler"].of_all(rig)
+        self._lower, self._upper, self._begins = stops[:, self._bones.at]
         self._blocks = _blocks(rig, channels, row)
 
     def read(self) -> Array:
@@ -102,7 +106,9 @@ class PoseReader:
         channels, rows, index = self._slides
         values[:, channels] = local[:, rows, index, 3]
         for turns in self._turns:
-            values[:, turns.channels] = turns.read(local[:, turns.rows, :3, :3], told[:, turns.rows])
+            rows = turns.rows
+            held = shown(told[:, rows], self._lower[rows], self._upper[rows], self._begins[rows])
+            values[:, turns.channels] = turns.read(local[:, rows, :3, :3], told[:, rows], held)
         for blocks in self._blocks:
             written = quaternions.reshape(poses, -1, 4)[:, self._bones.at[blocks.rows]].astype(np.float64)
             for number in range(poses):
@@ -149,14 +155,17 @@ class Turns:
         first, second, _third = self.columns
         return 1.0 if (second - first) % 3 == 1 else -1.0
 
-    def read(self, rotation: Array, told: Array) -> Array:
+    def read(self, rotation: Array, told: Array, held: Array) -> Array:
         """The angles (poses, n, turns) of rotations (poses, n, 3, 3), of all that mean the same: those that the bones'
-        Euler channels (poses, n, 3) tell, if they do, else the nearest to what was read before."""
+        Euler channels (poses, n, 3) tell, if they do, as far as stops let them (``held``) or (a bone's stops may be
+        switched off) without those, else the nearest to what was read before."""
         count = self.channels.shape[1]
         found = self.angles(rotation.reshape(-1, 3, 3))
-        told = told[..., self.columns[:count]]
-        own = self.nearest(found, told.reshape(-1, count)).reshape(told.shape)
-        strange = np.abs(own - told).max(axis=2) > _SAME
+        told, held = told[..., self.columns[:count]], held[..., self.columns[:count]]
+        own, strange = self._told(found, held)
+        if strange.any():
+            unheld, still = self._told(found, told)
+            own, strange = np.where((strange & ~still)[..., None], unheld, own), strange & still
         found, before = found.reshape(told.shape), self.before
         for number in np.flatnonzero(strange.any(axis=1)).tolist():  # one after the other: each is near to the last
             rows = strange[number]
@@ -164,6 +173,12 @@ class Turns:
             own[number, rows] = self.nearest(found[number, rows], np.zeros(count) if last is None else last[rows])
         self.before = own[-1]
         return own
+
+    def _told(self, found: Array, told: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Of angles that mean the same as those found (poses * n, turns), the nearest to what is told (poses, n,
+        turns), and which bones (poses, n) are posed by something else."""
+        own = self.nearest(found, told.reshape(-1, told.shape[2])).reshape(told.shape)
+        return own, np.abs(own - told).max(axis=2) > _SAME
 
     def angles(self, rotation: Array) -> Array:
         """The angles (n, turns) of rotations (n, 3, 3) in the bones' axes."""

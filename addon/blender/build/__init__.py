@@ -17,9 +17,10 @@ from ...formats import complete_masses
 from ...formats.files import no_garbage_hunts
 from ...model.records import Mechanism
 from ...model.report import Report
+from ...model.stops import is_beyond
 from .. import listeners, preferences, properties, settling
 from ..access import record_of, settings
-from ..animation import live_loops, renamed
+from ..animation import limited_bones, live_loops, renamed
 from ..animation.gait import put_gait
 from ..datablocks import latest, remove_since
 from ..document import keep_document
@@ -121,7 +122,7 @@ def build(
                 report.extend(report_weightless(mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
-            pose_bones(rig, bone_names, decided)
+            pose_bones(rig, bone_names, decided, report)
         if options.gait and mechanism.behaviours is not None:
             put_gait(scene, rig, mechanism, options.gait_seconds, report)
         _report_changes(kept, _scene_state(scene), report)
@@ -159,6 +160,8 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
 def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:
     """Those who see to models after every change need not look through one that was made just now."""
     settling.is_settled(rig)
+    if not any(is_beyond(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
+        limited_bones.is_plain(rig)
     renamed.is_as_built(rig, dict(zip(bone_names, map(task_of, decided.bones), strict=True)))
     if not decided.followers:
         live_loops.has_none(rig)

@@ -10,6 +10,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.records import DOF_SIZE, Array, Dof
+from ...model.report import Report
 from ...model.rotations import affine_inverse
 from ..access import armature_of, bone_record
 from ..blocks import block_pose
@@ -114,7 +115,7 @@ def _fit_name(name: str, limit: int = 63) -> str:
     return name.encode()[:limit].decode(errors="ignore") or "Joint"
 
 
-def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
+def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: Report) -> None:
     """Leave each bone the channels of its joint, with the stops as constraints, and pose it as the file begins.
     Needs the rig in a scene, and that all its bones are the plan's."""
     limit = Limiter()
@@ -141,6 +142,14 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
         for number, place in places.items():
             begin(pose, bone, place, dofs[number], starts[number])
     limit.put_every_ik(rig)
+    if limit.inexact:
+        few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
+        report.info(
+            "ik-stops-inexact",
+            f"Inverse kinematics: Blender's limits have 0 between them and lie within 180°, so bones can be taken "
+            f"beyond {len(limit.inexact)} stops or ranges ({few}). Pose these without inverse kinematics",
+            where=limit.inexact[0],
+        )
     drive_screws(rig, names, plan)
 
 

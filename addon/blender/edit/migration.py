@@ -16,6 +16,7 @@ from bpy.app.handlers import persistent
 
 from ...model.report import FormatError
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
+from ..bone_limits import limit_bone_of
 from ..build.folders import Folders
 from ..build.frames import make_frames
 from ..build.plan import plan
@@ -25,7 +26,7 @@ from ..hooks import Handlers, hang, take_down
 from ..listeners import quiet
 from ..many import make
 from ..materials import keep_color
-from ..model_parts import child_collection, is_foreign, is_newer, parts
+from ..model_parts import child_collection, is_foreign, is_newer, joint_bones, parts
 from ..properties import VERSION
 from ..records import kinds_of
 from .refit import present_bones, record_joints
@@ -100,10 +101,22 @@ def _know_bones(rig: bpy.types.Object) -> None:
             record.is_ground = True
 
 
+def _limit_bones_plainly(rig: bpy.types.Object) -> None:
+    """To 5. Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none."""
+    chains = joint_bones(rig)
+    for empty in parts(rig, "JOINT"):
+        limit_bone_of(empty, chains.get(record_of(empty).source_id, ()))
+
+
 #: How the ground of a scene was named before it was told by its record.
 _GROUND = "Knuckle Ground"
 #: From each version of a model the step to the next.
-_STEPS: dict[int, Callable[[bpy.types.Object], None]] = {1: _give_frames_objects, 2: _know_colors, 3: _know_bones}
+_STEPS: dict[int, Callable[[bpy.types.Object], None]] = {
+    1: _give_frames_objects,
+    2: _know_colors,
+    3: _know_bones,
+    4: _limit_bones_plainly,
+}
 
 
 # ---------------------------------------------------------------- when models come

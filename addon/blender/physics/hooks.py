@@ -1,11 +1,11 @@
-"""What physics and live loops have Blender call."""
+"""What physics, live loops and the stops of bones have Blender call."""
 
 from __future__ import annotations
 
 import atexit
 
 from .. import listeners, stale_lists
-from ..animation import live_loops
+from ..animation import limited_bones, live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
 from . import progress, undoing
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
@@ -15,8 +15,12 @@ _HANDLERS: Handlers = (
     ("frame_change_pre", before_frame),
     ("frame_change_pre", live_loops.before_frame),  # what drives a loop may be held still: so is what follows
     ("frame_change_post", live_loops.after_frame),
+    ("frame_change_post", limited_bones.after_frame),  # what follows loops is posed by then
     ("frame_change_post", after_frame),
     ("depsgraph_update_post", live_loops.after_update),
+    ("depsgraph_update_post", limited_bones.after_update),
+    ("save_pre", limited_bones.before_save),
+    ("load_post", limited_bones.forget),
     ("load_post", after_load),
     ("load_factory_startup_post", after_load),
     ("load_post", undoing.after_load),
@@ -26,6 +30,8 @@ _HANDLERS: Handlers = (
     ("redo_post", undoing.after_step),
     ("undo_post", stale_lists.refresh),  # before anybody looks
     ("redo_post", stale_lists.refresh),
+    ("undo_post", limited_bones.forget),
+    ("redo_post", limited_bones.forget),
     ("undo_post", after_undo),
     ("redo_post", after_undo),
 )
@@ -54,3 +60,4 @@ def unregister() -> None:
     undoing.after_step()
     undoing.after_load()
     forget()
+    limited_bones.forget()

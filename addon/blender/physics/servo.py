@@ -14,6 +14,8 @@ from ...model.records import Array
 from ...model.report import FormatError
 from ..access import record_of, settings
 from ..animation import gait as gaits
+from ..animation.limited_bones import ends_of, shown
+from ..bone_limits import stop_of
 from ..channels import servo_channels
 from ..properties import DRIVES
 from ..records import start_of
@@ -89,6 +91,7 @@ class ServoRun:
         channels = [channel for each in servo_channels(rig).values() for channel in each]
         self._live = LiveBones(rig, {curve for channel in channels for curve in channel.curves()})
         self._keys = self._key_sources()
+        self._stops = self._channel_stops()
         self._told: dict[float, Array] = {}
         #: Those without keys, which the user may pose at any frame.
         self._posed = [number for number, source in enumerate(self._keys) if _is_pose(source)]
@@ -154,6 +157,12 @@ class ServoRun:
             else:
                 out.append(partial(_as_set, self.rig.pose.bones[channel.bone], channel.prop, channel.index))
         return out
+
+    def _channel_stops(self) -> Array:
+        """The stops of each servo as ``shown`` takes them, (3, n)."""
+        dofs = [record_of(empty).joint.dofs[0] for empty in self.plant.empties]
+        ends = [ends_of(stop_of(dof, dof.channel, dof.channel_index)) for dof in dofs]
+        return np.array(ends).reshape(-1, 3).T
 
     # ---------------------------------------------------------------- each frame
 
@@ -317,15 +326,15 @@ class ServoRun:
         return wanted, speed, spin
 
     def _key_targets(self, frame: float) -> Array:
-        """The bones' own values at a frame; of channels without keys, what they are set to. What keys tell is kept for
-        the next frames, which begin where this one ends."""
+        """The bones' own values at a frame, as far as their stops let them; of channels without keys, what they are set
+        to. What keys tell is kept for the next frames, which begin where this one ends."""
         if frame in self._told and not self._live.keys:
             values = self._told[frame].copy()
             values[self._posed] = [self._keys[number](frame) for number in self._posed]
-            return values
-        values = np.array([source(frame) for source in self._keys])
-        self._told = dict([*self._told.items()][-3:]) | {frame: values}
-        return values
+        else:
+            values = np.array([source(frame) for source in self._keys])
+            self._told = dict([*self._told.items()][-3:]) | {frame: values}
+        return shown(values, *self._stops)
 
     def _write(self, velocity: Array, force: Array) -> None:
         """Set the motors whose command changed: each write costs."""

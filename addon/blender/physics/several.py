@@ -12,6 +12,8 @@ import numpy as np
 from ...model.records import DOF_SIZE, Array
 from ..access import record_of, settings
 from ..animation.block_curves import coordinates
+from ..animation.limited_bones import ends_of, shown
+from ..bone_limits import stop_of
 from ..channels import Channel, servo_channels
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles
@@ -32,6 +34,7 @@ class SeveralServos:
     rig: bpy.types.Object
     channels: Sequence[Channel]
     servos: Servos
+    stops: Sequence[tuple[float, float, float]]  # of each coordinate, as ``shown`` takes them
 
     def command(self, poses: Array, told: Array | None, law: str, rate: float) -> Array:
         """Tell the motors what to do in the frame to come. ``told``: the coordinates (4, size) that are wanted at the
@@ -52,11 +55,13 @@ class SeveralServos:
         return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
     def key_targets(self, curves: _Curves, live: LiveBones, frames: Sequence[float]) -> Array:
-        """What the bones want at frames, (frames, size); of channels without keys, what they were set to."""
+        """What the bones want at frames, (frames, size), as far as their stops let them; of channels without keys, what
+        they were set to."""
         out = np.empty((len(frames), len(self.channels)))
         for channel in self.channels:
             if channel.is_single:
-                out[:, channel.number] = self._read(curves, live, channel.path, channel.index, frames)
+                told = self._read(curves, live, channel.path, channel.index, frames)
+                out[:, channel.number] = shown(told, *self.stops[channel.number])
         block = [channel for channel in self.channels if not channel.is_single]
         if block:
             path = block[0].path
@@ -91,7 +96,8 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
             continue  # in Juice, balls have no motors, whatever force is written to them
         ensure_axle_motors(scene, plant, item, "motors", _SUFFIX)
         motors = AxleMotors(item, "motors", servos.turns)
-        out.append(SeveralServos(motors, plant.rig, channels[item.joint.id], servos))
+        stops = [ends_of(stop_of(dof, dof.channel, dof.channel_index)) for dof in per_coordinate]
+        out.append(SeveralServos(motors, plant.rig, channels[item.joint.id], servos, stops))
     return out
 
 

@@ -1,0 +1,250 @@
+"""Stops that Blender's rotation limit cannot keep: of angles half a turn and more from 0, and of several angles on one
+bone.
+
+The limit sees a rotation matrix: whole turns are lost in it, and angles beyond 90° on a bone of several may be read as
+others. After each evaluation the channels are compared with what the limits make of them (``rotation_limits``). Where
+that differs, the bone's limit is set to the one pose that its stops allow, and Blender evaluates once more: it does so
+after ``frame_change_post`` and ``depsgraph_update_post`` where these changed something (4.2 to 5.2), also in renders.
+All other bones have plain limits, which cost nothing here.
+
+Measured in 5.0 with 100 hinges, per frame: a driver on a helper bone and *Copy Rotation* in place of the limit 0.37 ms
+(0.27 ms without), drivers on the limit itself are a dependency cycle with the bone's own channels, empties 0.5 ms and
+more; this comparison 0.02 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+from numpy.typing import NDArray
+
+from ...model.records import Array
+from ...model.rotation_limits import clamp, folded, is_limited_exactly
+from ..access import armature_settings, record_of
+from ..bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_bones
+from ..model_parts import joint_bones, parts, rigs_in
+from .live_loops import is_resting
+
+#: A lone angle of a bone is read off its matrix for certain up to here (rad), and several angles of one.
+_SURE, _SURE_OF_SEVERAL = np.pi - 1e-3, 0.5 * np.pi - 1e-2
+_AXES = "XYZ"
+
+
+#: Stops, and where a file begins beyond them, where there are none.
+_NONE = (-np.inf, np.inf, np.nan)
+#: A channel is where its file begins up to this (rad, length units, as a share of it): what 32 bits keep.
+_BEGUN = 1e-6
+
+
+def shown(told: Array, lower: Array, upper: Array, begins: Array) -> Array:
+    """Where bones stand whose channels say ``told``: at the stop that they are beyond, except where their file has them
+    begin. Infinite stops are none; ``begins`` is nan where files begin within them."""
+    with np.errstate(invalid="ignore"):
+        begun = np.abs(told - begins) <= _BEGUN * (1.0 + np.abs(begins))
+    return np.where(begun, told, clamp(told, lower, upper))
+
+
+def ends_of(stop: Stop | None) -> tuple[float, float, float]:
+    """The lower and upper stop of a channel and where its file begins beyond them, as ``shown`` takes them."""
+    ends = (None, None, None) if stop is None else (stop.lower, stop.upper, stop.begins)
+    low, high, begin = (none if end is None else end for none, end in zip(_NONE, ends, strict=True))
+    return low, high, begin
+
+
+@dataclass
+class BoneStops:
+    """The stops of a rig's bones in one property, ``rotation_euler`` or ``location``. ``rows`` (n,) are the bones that
+    have any, in the order of all, ``lower`` and ``upper`` (n, 3) their stops, infinite where there are none, ``begins``
+    (n, 3) where files begin beyond them, else nan; ``plain`` what the bones' limits are set to where that does, and
+    ``sure`` (n, 1) up to where it does in any case; ``held`` are those that are set otherwise."""
+
+    prop: str
+    rows: NDArray[np.intp]
+    lower: Array
+    upper: Array
+    begins: Array
+    middle: NDArray[np.intp]
+    sure: Array
+    follows: NDArray[np.bool_]
+    plain: list[Ranges]
+    held: set[int]
+
+    @classmethod
+    def of(cls, rig: bpy.types.Object, prop: str, found: Sequence[_Found]) -> BoneStops:
+        """Put the stops of a rig's bones in order, and limits plain that are set otherwise."""
+        poses, found = rig.pose.bones, [each for each in found if each.stops]
+        ends = np.full((3, len(found), 3), np.array(_NONE)[:, None, None])
+        for number, each in enumerate(found):
+            for stop in each.stops:
+                ends[:, number, stop.index] = np.float32(ends_of(stop))
+        lower, upper, begins = ends
+        orders = [poses[each.row].rotation_mode for each in found]
+        middle = np.array([_AXES.index(order[1]) if order in _ORDERS else 1 for order in orders], dtype=np.intp)
+        several = np.array([each.is_several for each in found], dtype=bool)
+        sure = np.where(several, _SURE_OF_SEVERAL, _SURE)[:, None]
+        sure[~np.isnan(begins).all(axis=1)] = -np.inf
+        rows = np.array([each.row for each in found], dtype=np.intp)
+        follows = np.array([each.follows for each in found], dtype=bool)
+        plain = [plain_ranges(each.stops) for each in found]
+        out = cls(prop, rows, lower, upper, begins, middle, sure, follows, plain, set())
+        for number in range(len(rows)):
+            out._put(rig, number, None)
+        return out
+
+    def keep(self, rig: bpy.types.Object, evaluated: bpy.types.Object) -> None:
+        """Set the limits of bones for what an evaluated rig's channels say."""
+        if not len(self.rows):
+            return
+        told = channel_values(evaluated, self.prop)[self.rows]
+        if self.follows.any():  # what follows loops was posed just now, and is not evaluated yet
+            told = np.where(self.follows[:, None], channel_values(rig, self.prop)[self.rows], told)
+        if not self.held and bool((np.abs(told) <= self.sure).all()):
+            return
+        told = told.astype(np.float64)
+        wanted = shown(told, self.lower, self.upper, self.begins)
+        exact = self._are_exact(told, wanted)
+        if self.prop == "rotation_euler":
+            wanted = folded(wanted)
+        for number in [*np.flatnonzero(~exact).tolist(), *(each for each in self.held if exact[each])]:
+            self._put(rig, number, None if exact[number] else wanted[number])
+
+    def of_all(self, rig: bpy.types.Object) -> Array:
+        """The stops of all bones of the rig and where files begin beyond them: (3, bones, 3)."""
+        out = np.full((3, len(rig.pose.bones), 3), np.array(_NONE)[:, None, None])
+        out[:, self.rows] = self.lower, self.upper, self.begins
+        return out
+
+    def _are_exact(self, told: Array, wanted: Array) -> NDArray[np.bool_]:
+        """Which bones (n,) stand there by their plain limits."""
+        clamped: NDArray[np.bool_] = (wanted == clamp(told, self.lower, self.upper)).all(axis=1)
+        if self.prop == "rotation_euler":
+            clamped &= is_limited_exactly(told, self.lower, self.upper, self.middle)
+        return clamped
+
+    def let_go(self, rig: bpy.types.Object) -> None:
+        """Set all limits plain again."""
+        for number in list(self.held):
+            self._put(rig, number, None)
+
+    def _put(self, rig: bpy.types.Object, number: int, wanted: Array | None) -> None:
+        limit = limit_of(rig.pose.bones[int(self.rows[number])], self.prop)
+        ranges = self.plain[number]
+        if wanted is None:
+            self.held.discard(number)
+        else:
+            self.held.add(number)
+            ranges = tuple((value, value) for value in wanted.astype(np.float32).tolist())
+        if limit is not None and ranges_of(limit) != ranges:
+            put_ranges(limit, ranges)
+
+
+@dataclass
+class _Found:
+    """A bone with stops: its place among all bones, its stops in one property, whether its joint poses several numbers
+    of that, and whether it follows a loop."""
+
+    row: int
+    stops: list[Stop]
+    is_several: bool
+    follows: bool
+
+
+def _found(rig: bpy.types.Object) -> dict[str, list[_Found]]:
+    """The bones of a rig with stops, from the records of its joints, by property. Limits of slides do by themselves,
+    but for those of files that begin beyond them."""
+    place = {pose.name: number for number, pose in enumerate(rig.pose.bones)}
+    chains = joint_bones(rig)
+    out: dict[str, list[_Found]] = {"rotation_euler": [], "location": []}
+    for empty in parts(rig, "JOINT"):
+        record = record_of(empty)
+        dofs = list(record.joint.dofs)
+        if not any(dof.use_lower or dof.use_upper for dof in dofs):
+            continue
+        for step, (bone, here) in enumerate(stops_of_bones(empty, chains.pop(record.source_id, ())).items()):
+            for prop, found in out.items():
+                alike = [stop for stop in here if stop.prop == prop]
+                if bone in place and (prop != "location" or any(stop.begins is not None for stop in alike)):
+                    posed = sum(dof.step == step and dof.channel == prop for dof in dofs)
+                    found.append(_Found(place[bone], alike, posed > 1, record.joint.follows))
+    return out
+
+
+_ORDERS = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"}
+#: Stops of rigs by the ``session_uid`` that they keep until another file is opened, and of which state these are.
+_gathered: dict[int, tuple[tuple[int, int], dict[str, BoneStops]]] = {}
+#: Rigs of which it is known that their limits are plain; they are gathered when a bone of theirs turns far.
+_plain: set[int] = set()
+
+
+def is_plain(rig: bpy.types.Object) -> None:
+    """Know of a rig that was made just now that its limits are plain, and may be."""
+    _plain.add(rig.session_uid)
+
+
+def bone_stops(rig: bpy.types.Object) -> dict[str, BoneStops]:
+    """The stops of a rig's bones by property, gathered once for each time that its limits are derived."""
+    _plain.discard(rig.session_uid)
+    state, kept = (changes(rig), len(rig.pose.bones)), _gathered.get(rig.session_uid)
+    if kept is None or kept[0] != state:
+        found = {prop: BoneStops.of(rig, prop, found) for prop, found in _found(rig).items()}
+        kept = _gathered[rig.session_uid] = state, found
+    return kept[1]
+
+
+def channel_values(rig: bpy.types.Object, prop: str) -> NDArray[np.float32]:
+    """The numbers (bones, 3) that a property of a rig's bones has."""
+    bones = rig.pose.bones
+    values = np.empty(3 * len(bones), dtype=np.float32)
+    bones.foreach_get(prop, values)  # type: ignore[arg-type]
+    return values.reshape(-1, 3)
+
+
+# ---------------------------------------------------------------- what Blender calls
+
+
+@persistent
+def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Keep bones at their stops at the frame that was evaluated. Blender then evaluates it once more."""
+    if is_resting():
+        return
+    for rig in rigs_in(scene, linked=True):
+        if rig.mode == "EDIT" or rig.pose is None:
+            continue
+        evaluated = rig.evaluated_get(depsgraph)
+        if rig.session_uid in _plain and not changes(rig) and _is_near(evaluated):
+            continue
+        for stops in bone_stops(rig).values():
+            stops.keep(rig, evaluated)
+
+
+def _is_near(rig: bpy.types.Object) -> bool:
+    """Whether no bone is turned so far that its limit may not tell."""
+    return bool((np.abs(channel_values(rig, "rotation_euler")) <= _SURE_OF_SEVERAL).all())
+
+
+@persistent
+def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Keep bones at their stops after a change of poses."""
+    if depsgraph.id_type_updated("OBJECT"):
+        after_frame(depsgraph.scene, depsgraph)
+
+
+@persistent
+def before_save(*_args: Any) -> None:
+    """Files have plain limits: a bone that is held would be stuck where nobody looks after it."""
+    for rig in (armature_settings(armature).rig for armature in bpy.data.armatures):
+        if rig is not None and rig.session_uid in _gathered:
+            for stops in bone_stops(rig).values():
+                stops.let_go(rig)
+
+
+@persistent
+def forget(*_args: Any) -> None:
+    """Whatever was gathered is of another file, or of another state of this one."""
+    _gathered.clear()
+    _plain.clear()
