@@ -22,7 +22,7 @@ def folded(angles: Array) -> Array:
     return (angles + np.pi) % (2.0 * np.pi) - np.pi
 
 
-def clamp(angles: Array, lower: Array, upper: Array) -> Array:
+def clamp(angles: Array, lower: Array | float, upper: Array | float) -> Array:
     """Angles put on the stop that they are beyond; where the lower one is above the upper one, this one counts."""
     return np.minimum(np.maximum(angles, lower), upper)
 

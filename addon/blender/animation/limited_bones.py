@@ -41,7 +41,7 @@ _NONE = (-np.inf, np.inf, np.nan)
 _BEGUN = 1e-6
 
 
-def shown(told: Array, lower: Array, upper: Array, begins: Array) -> Array:
+def shown(told: Array, lower: Array | float, upper: Array | float, begins: Array | float) -> Array:
     """Where bones stand whose channels say ``told``: at the stop that they are beyond, except where their file has them
     begin. Infinite stops are none; ``begins`` is nan where files begin within them."""
     with np.errstate(invalid="ignore"):
@@ -81,7 +81,7 @@ class BoneStops:
         ends = np.full((3, len(found), 3), np.array(_NONE)[:, None, None])
         for number, each in enumerate(found):
             for stop in each.stops:
-                ends[:, number, stop.index] = np.float32(ends_of(stop))
+                ends[:, number, stop.index] = np.array(ends_of(stop), dtype=np.float32)
         lower, upper, begins = ends
         orders = [poses[each.row].rotation_mode for each in found]
         middle = np.array([_AXES.index(order[1]) if order in _ORDERS else 1 for order in orders], dtype=np.intp)
@@ -100,12 +100,12 @@ class BoneStops:
         """Set the limits of bones for what an evaluated rig's channels say."""
         if not len(self.rows):
             return
-        told = channel_values(evaluated, self.prop)[self.rows]
+        values = channel_values(evaluated, self.prop)[self.rows]
         if self.follows.any():  # what follows loops was posed just now, and is not evaluated yet
-            told = np.where(self.follows[:, None], channel_values(rig, self.prop)[self.rows], told)
-        if not self.held and bool((np.abs(told) <= self.sure).all()):
+            values = np.where(self.follows[:, None], channel_values(rig, self.prop)[self.rows], values)
+        if not self.held and bool((np.abs(values) <= self.sure).all()):
             return
-        told = told.astype(np.float64)
+        told = values.astype(np.float64)
         wanted = shown(told, self.lower, self.upper, self.begins)
         exact = self._are_exact(told, wanted)
         if self.prop == "rotation_euler":
