@@ -47,7 +47,7 @@ class Stop:
         them. Blender's are within half a turn, and 0 is always between them."""
         low = -_HALF if self.lower is None else min(max(self.lower, -_HALF), 0.0)
         high = _HALF if self.upper is None else max(min(self.upper, _HALF), 0.0)
-        return (None, None) if (low, high) == (-_HALF, _HALF) else (low, high)
+        return (None, None) if high - low > 2.0 * _HALF - 1e-5 else (low, high)
 
     @property
     def is_exact_for_ik(self) -> bool:

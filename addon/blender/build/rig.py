@@ -146,8 +146,8 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: 
         few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
         report.info(
             "ik-stops-inexact",
-            f"Inverse kinematics: Blender's limits have 0 between them and lie within 180°, so bones can be taken "
-            f"beyond {len(limit.inexact)} stops or ranges ({few}). Pose these without inverse kinematics",
+            f"Inverse kinematics: {len(limit.inexact)} bones have stops that Blender's IK limits cannot hold exactly, as "
+            f"these include 0 and lie within ±180° ({few}). Pose them without inverse kinematics",
             where=limit.inexact[0],
         )
     drive_screws(rig, names, plan)
