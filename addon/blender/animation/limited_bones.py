@@ -14,7 +14,7 @@ more; this comparison 0.02 ms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -210,16 +210,19 @@ def channel_values(rig: bpy.types.Object, prop: str) -> NDArray[np.float32]:
 @persistent
 def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Keep bones at their stops at the frame that was evaluated. Blender then evaluates it once more."""
-    if is_resting():
-        return
-    for rig in rigs_in(scene, linked=True):
-        if rig.mode == "EDIT" or rig.pose is None:
-            continue
+    for rig in _posed(scene):
         evaluated = rig.evaluated_get(depsgraph)
         if rig.session_uid in _plain and not changes(rig) and _is_near(evaluated):
             continue
         for stops in bone_stops(rig).values():
             stops.keep(rig, evaluated)
+
+
+def _posed(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    """The models of a scene whose bones can be looked at."""
+    for rig in () if is_resting() else rigs_in(scene, linked=True):
+        if rig.mode != "EDIT" and rig.pose is not None:
+            yield rig
 
 
 def _is_near(rig: bpy.types.Object) -> bool:
@@ -241,6 +244,15 @@ def before_save(*_args: Any) -> None:
         if rig is not None and rig.session_uid in _gathered:
             for stops in bone_stops(rig).values():
                 stops.let_go(rig)
+
+
+@persistent
+def after_load(*_args: Any) -> None:
+    """Put bones of a file that was opened at their stops: Blender tells of no change."""
+    forget()
+    for rig in {rig for scene in bpy.data.scenes for rig in _posed(scene)}:
+        for stops in bone_stops(rig).values():
+            stops.keep(rig, rig)
 
 
 @persistent

@@ -146,7 +146,7 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: 
         few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
         report.info(
             "ik-stops-inexact",
-            f"Inverse kinematics: {len(limit.inexact)} bones have stops that Blender's IK limits cannot hold exactly, as "
+            f"Inverse kinematics: {len(limit.inexact)} bones have stops that Blender's IK limits cannot hold exactly: "
             f"these include 0 and lie within ±180° ({few}). Pose them without inverse kinematics",
             where=limit.inexact[0],
         )

@@ -20,7 +20,7 @@ _HANDLERS: Handlers = (
     ("depsgraph_update_post", live_loops.after_update),
     ("depsgraph_update_post", limited_bones.after_update),
     ("save_pre", limited_bones.before_save),
-    ("load_post", limited_bones.forget),
+    ("load_post", limited_bones.after_load),
     ("load_post", after_load),
     ("load_factory_startup_post", after_load),
     ("load_post", undoing.after_load),
