@@ -13,14 +13,17 @@ FRAMES = list(range(1, 25))
 
 
 def lamp() -> Any:
-    """A lamp whose shoulder a driver turns four times round, and whose arm reaches by IK for what moves."""
+    """A lamp whose shoulder, without its stops, a driver turns four times round, and whose arm reaches by IK for what moves."""
     import bpy
 
     from addon import formats
     from addon.blender.build import BuildOptions, build
     from addon.blender.model_parts import rig_in
 
-    rig = rig_in(build(formats.load(LAMP), bpy.context, BuildOptions(physics=False)))
+    model = formats.load(LAMP)
+    (shoulder,) = (joint for joint in model.joints if joint.name == "shoulder")
+    shoulder.dofs[0].lower = shoulder.dofs[0].upper = None
+    rig = rig_in(build(model, bpy.context, BuildOptions(physics=False)))
     bones = rig.pose.bones
     bones["shoulder"].driver_add("rotation_euler", 2).driver.expression = "frame"
     goal = bpy.data.objects.new("goal", None)
