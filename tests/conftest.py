@@ -75,6 +75,19 @@ def blank() -> Iterator[Any]:
 
 
 @pytest.fixture
+def startup(blank: Any) -> Any:
+    """Blender's factory scene with the extension registered."""
+    import bpy
+
+    bpy.ops.wm.read_factory_settings()
+    import addon
+
+    if not addon.is_registered():
+        addon.register()
+    return bpy.context
+
+
+@pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no samples are asked for, films of this process have one for each pixel. Workbench draws five in five times
     the time, and what a film shows, how long and how large it is, is the same."""

@@ -371,12 +371,16 @@ def register() -> None:
     bpy.types.Scene.knuckle_world = StringProperty(  # type: ignore[attr-defined]
         description="What tells the scene's rigid-body world from another file's", options={"HIDDEN"}
     )
+    bpy.types.Scene.knuckle_idle = BoolProperty(  # type: ignore[attr-defined]
+        description="The rigid-body world is switched off while nothing in it is simulated", options={"HIDDEN"}
+    )
 
 
 def unregister() -> None:
     """Take them away again; what they hold in a file stays there."""
     if not registered():
         return
+    del bpy.types.Scene.knuckle_idle  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_world  # type: ignore[attr-defined]
     for owner, _cls in POINTERS:
         del owner.knuckle

@@ -12,12 +12,12 @@ from bpy.app.handlers import persistent
 from ...model.report import Report
 from ..access import settings
 from ..animation import live_loops
-from ..animation.gait import settings_curves
 from ..model_parts import rigs_in
 from ..reporting import add_to_report
 from . import progress, runs
 from .body_keys import follow_body_keys
 from .homes import simulated_in
+from .idle import is_driven, rest_world, resume, wake_world
 from .plant import gather
 from .servo import ServoRun
 from .simulation import build_physics, is_whole
@@ -69,11 +69,15 @@ def _before_frame(scene: bpy.types.Scene) -> None:
     for rig in rigs_in(scene):
         follow_body_keys(rig)
     world = scene.rigidbody_world
-    if world is None or not world.enabled or _is_internal(scene):
+    if world is None or _is_internal(scene):
+        return
+    frame, start = scene.frame_current, first_frame(scene)
+    last, _last[uid] = _last.get(uid), frame
+    simulated = list(simulated_in(scene))
+    if not world.enabled and not (frame == start and wake_world(scene)):
+        runs.come_to(simulated, frame, start)
         return
     _look_after(scene)
-    frame = scene.frame_current
-    last, _last[uid] = _last.get(uid), frame
     if world.point_cache.is_baked:
         return
     if frame == scene.frame_start:
@@ -81,7 +85,6 @@ def _before_frame(scene: bpy.types.Scene) -> None:
     start = first_frame(scene)
     if frame > start:
         note_simulated(scene)
-    simulated = list(simulated_in(scene))
     runs.come_to(simulated, frame, start)
     rigs = _led[uid] = _driven(simulated)
     if frame <= start:
@@ -205,7 +208,7 @@ def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
 
 def _driven(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Those of a scene's simulated models that physics moves, now or at some keyed frame."""
-    return [rig for rig in simulated if settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)]
+    return [rig for rig in simulated if is_driven(rig)]
 
 
 @persistent
@@ -257,6 +260,8 @@ def handed_over(scene: bpy.types.Scene) -> None:
 def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
     """Hand a model's bodies over to ``drive``: KEYS, SERVO or LIMP. Where physics has not come to, they stay with their
     bones until a run begins."""
+    if wake_world(scene) and runs.is_led(rig, scene.frame_current):
+        _at_peace(scene, lambda: resume(scene))
     runs.drop(rig)
     frame, begun = scene.frame_current, scene.frame_current > first_frame(scene)
     if drive != "KEYS" and begun and not runs.is_led(rig, frame):
@@ -265,6 +270,7 @@ def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
         ServoRun(scene, rig).set_drive(drive)
     reset_cache(scene)
     handed_over(scene)
+    rest_world(scene)
 
 
 @persistent
@@ -301,6 +307,7 @@ def after_load(*_args: Any) -> None:
     progress.forget()
     forget_simulations()
     for scene in bpy.data.scenes:
+        rest_world(scene)
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
             continue

@@ -70,7 +70,7 @@ def why_stopped(scene: bpy.types.Scene) -> str:
     world = scene.rigidbody_world
     if world is None:
         return ""
-    if not world.enabled:
+    if not world.enabled and not scene.knuckle_idle:  # type: ignore[attr-defined]
         return "The scene's rigid-body world is switched off: switch it on (Scene properties, Rigid Body World)"
     if world.point_cache.is_baked:
         return "The cache of the scene's rigid-body world is baked: delete that bake first (Rigid Body World, Cache)"

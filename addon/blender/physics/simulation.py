@@ -33,6 +33,7 @@ from .flywheel import (
 from .fresh import Fresh
 from .ground import ensure_ground, grounds_in, hand_down, heir_of_ground
 from .homes import simulated_in, why_elsewhere
+from .idle import rest_world, wake_world
 from .limits import tell_of_limits
 from .motors import forget_motors, listed, unlisted
 from .removed_world import renew_constraints
@@ -83,6 +84,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
         if settings(rig).has_ground and any(record_of(obj).active for obj in parts(rig, "BODY")):
             ensure_ground(scene, rig, world)
     reset_cache(scene)
+    wake_world(scene)
+    rest_world(scene)
     return report
 
 

@@ -17,6 +17,7 @@ from ..properties import KnuckleServoState
 from ..reporting import add_to_report
 from .fit import Fit, fit_of, is_as_fitted, put_fit, together
 from .homes import home_of, simulated_in, why_stopped
+from .idle import wake_world
 
 #: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.
 FRAME_RATE = 60
@@ -356,6 +357,7 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
     else:
         return  # the user has put things into it
     if heir is None:
+        wake_world(scene, anyway=True)
         scene.property_unset("knuckle_world")
     _forget(before)
 

@@ -18,7 +18,7 @@ from tests.blender.ui.snapshot import changed, snapshot
 
 #: What an import changes of the scene that it comes into, and what leaving a mode does to what was edited.
 _SCENE = (
-    r"active|selected|scenes/[^/]*/(objects/#|render/fps|frame_end|rigidbody_world|knuckle_world|collection/all_objects/#"
+    r"active|selected|scenes/[^/]*/(objects/#|render/fps|frame_end|rigidbody_world|knuckle_world|knuckle_idle|collection/all_objects/#"
     r"|collection/children/#|keying_sets/.*)"
 )
 _WORLD = r"|scenes/[^/]*/(gravity|use_gravity)|collections/RigidBody\w*/.*|scenes/[^/]*/rigidbody_world/.*"

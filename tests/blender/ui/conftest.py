@@ -23,16 +23,3 @@ def rig(blank: Any, model_file: Path) -> Any:
 
     assert bpy.ops.import_scene.mechanism(filepath=str(model_file), gait_seconds=1.0) == {"FINISHED"}
     return models()[0]
-
-
-@pytest.fixture
-def startup(blank: Any) -> Any:
-    """Blender's factory scene with the extension registered."""
-    import bpy
-
-    bpy.ops.wm.read_factory_settings()
-    import addon
-
-    if not addon.is_registered():
-        addon.register()
-    return bpy.context

@@ -1,0 +1,135 @@
+"""The scene's rigid-body world is off while nothing in it is simulated: Blender's tools then move bodies as told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.blender.scenes import body, imported, pick, the_rig
+
+MODELS = [
+    ("hexapod.jm", "Left Front Tibia"),
+    ("desk_lamp.skel", "shade"),
+    ("sensor_leg.xml", "shank"),
+    ("pumpjack.json", "beam"),
+]
+
+
+def place(obj: Any) -> Any:
+    import bpy
+
+    bpy.context.view_layer.update()
+    return np.array(obj.matrix_world)
+
+
+def world() -> Any:
+    import bpy
+
+    return bpy.context.scene.rigidbody_world
+
+
+@pytest.mark.parametrize(("model", "name"), MODELS)
+def test_translate_moves_a_body_behind_the_first_frame(blank: Any, model: str, name: str) -> None:
+    """Without a simulation Blender moves a body that is the child of a posed bone as it moves any other child."""
+    import bpy
+
+    rig = imported(model)
+    for pose in rig.pose.bones:
+        if pose.rotation_mode != "QUATERNION":
+            pose.rotation_euler = [0.0 if lock else 0.2 for lock in pose.lock_rotation]
+    bpy.context.scene.frame_set(6)
+    obj = body(rig, name)
+    pick(obj)
+    before = place(obj)
+    bpy.ops.transform.translate(value=(0.05, -0.03, 0.08))
+    moved = place(obj) - before
+    assert moved[:3, 3] == pytest.approx([0.05, -0.03, 0.08], abs=1e-5)
+    assert moved[:3, :3] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_world_is_on_while_physics_moves_a_mechanism(blank: Any) -> None:
+    rig = imported("desk_lamp.skel")
+    for drive, expected in (("KEYS", False), ("SERVO", True), ("KEYS", False), ("LIMP", True)):
+        rig.data.knuckle.drive = drive
+        assert world().enabled is expected, drive
+
+
+def test_keyed_drive_has_the_world_on_from_the_first_frame(blank: Any) -> None:
+    import bpy
+
+    rig = imported("desk_lamp.skel")
+    rig.data.knuckle.keyframe_insert("drive", frame=1)
+    rig.data.knuckle.drive = "LIMP"
+    rig.data.knuckle.keyframe_insert("drive", frame=5)
+    bpy.context.scene.frame_set(1)
+    shade = body(rig, "shade")
+    heights = []
+    for frame in range(1, 40):
+        bpy.context.scene.frame_set(frame)
+        heights.append(place(shade)[2, 3])
+    assert max(heights[:4]) - min(heights[:4]) < 1e-5
+    assert heights[-1] < heights[0] - 0.05
+
+
+def test_active_body_of_the_user_keeps_the_world_on(blank: Any) -> None:
+    import bpy
+
+    imported("desk_lamp.skel")
+    bpy.ops.mesh.primitive_cube_add(size=0.1, location=(3.0, 0.0, 5.0))
+    cube = bpy.context.object
+    world().collection.objects.link(cube)
+    for frame in range(1, 15):
+        bpy.context.scene.frame_set(frame)
+    assert world().enabled
+    assert place(cube)[2, 3] < 4.95
+
+
+def test_world_that_the_user_switched_off_stays_off(blank: Any) -> None:
+    import bpy
+
+    bpy.ops.rigidbody.world_add()
+    world().enabled = False
+    rig = imported("desk_lamp.skel")
+    rig.data.knuckle.drive = "LIMP"
+    assert not world().enabled
+
+
+def test_removing_rigid_bodies_leaves_the_users_world_on(blank: Any) -> None:
+    import bpy
+
+    bpy.ops.rigidbody.world_add()
+    imported("desk_lamp.skel")
+    assert not world().enabled
+    assert bpy.ops.knuckle.clear_physics() == {"FINISHED"}
+    assert world().enabled
+
+
+@pytest.mark.parametrize("played", [True, False], ids=["played", "jumped"])
+def test_simulation_goes_on_from_a_frame_that_was_played_to(blank: Any, played: bool) -> None:
+    import bpy
+
+    rig = imported("desk_lamp.skel")
+    shade = body(rig, "shade")
+    for frame in range(1, 11) if played else (1, 10):
+        bpy.context.scene.frame_set(frame)
+    start = place(shade)[2, 3]
+    rig.data.knuckle.drive = "LIMP"
+    assert world().point_cache.frame_start == 1
+    for frame in range(11, 40):
+        bpy.context.scene.frame_set(frame)
+    fallen = start - place(shade)[2, 3]
+    assert fallen > 0.05 if played else fallen == pytest.approx(0.0, abs=1e-4)
+
+
+def test_saved_and_reopened_the_world_wakes(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    imported("desk_lamp.skel")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "lamp.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "lamp.blend"))
+    assert not world().enabled
+    the_rig().data.knuckle.drive = "LIMP"
+    assert world().enabled
