@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...model.records import Array
 from ..access import action_record, model_uid
 from ..blocks import block_pose, in_short_turns
-from ..channels import Channel, block_turn, bone_path, motion_channels, servo_channels
+from ..channels import Channel, block_turn, bone_path, root_channels, servo_channels
 from ..compat import action_curves, new_curve, use_action
 
 CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
@@ -94,7 +94,9 @@ def curve_tracks(rig: bpy.types.Object, tracks: Tracks, between: bool = True) ->
 def blocks_of(rig: bpy.types.Object, channels: Mapping[Channel, Any]) -> list[list[Channel]]:
     """The balls and free blocks that some of the channels belong to: all channels of each."""
     bones = {channel.bone: channel.joint for channel in channels if not channel.is_single}
-    every = motion_channels(rig) if bones else {}
+    every = servo_channels(rig) if bones else {}
+    if any(channel.is_root for channel in channels):
+        every |= root_channels(rig)
     return [[c for c in every[joint] if c.bone == bone and not c.is_single] for bone, joint in bones.items()]
 
 

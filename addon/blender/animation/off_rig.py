@@ -162,7 +162,7 @@ class _Taking:
         wanted = self._wanted()
         self._tell_of_muted(wanted if self.options.servos == "SELECTED" else self.channels)
         if not self.physical:
-            tell_of_rate(self.origins, self.clock, self.report)
+            tell_of_rate(self.action, self.clock, self.report)
         tracks = self._from_physics([c for c in wanted if (c.joint, c.number) in self.physical])
         exact: dict[Channel, Trajectory] = {}
         if self.options.keys != "SAMPLED":
@@ -192,7 +192,8 @@ class _Taking:
     def _wanted(self) -> list[Channel]:
         """What the motion is to have, roots that move behind the servos: they are left out where it is written."""
         if self.options.servos == "SELECTED":
-            return [channel for channel in self.channels if channel.joint in self.options.selected]
+            own = (*self.channels, *(channel for root in self.roots for channel in root))
+            return [channel for channel in own if channel.joint in self.options.selected]
         curves = self.strips | {place for place, curve in self.curves.items() if not curve.is_empty}
         roots = [channel for own in self.roots if any(self._is_moved(c, curves) for c in own) for channel in own]
         if self.options.servos == "ALL":

@@ -154,6 +154,12 @@ def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple
     return out
 
 
+def keyed_rate(action: bpy.types.Action | None) -> float | None:
+    """Frames per second at which motions of files were keyed in an Action; None where there are none, or several."""
+    rates = {kept.fps / kept.fps_base for kept in action_record(action).origins} if action is not None else set()
+    return rates.pop() if len(rates) == 1 else None
+
+
 def _motion_of(action: bpy.types.Action, kept: KnuckleOrigin) -> Motion | None:
     data = bytes(action.get(kept.key, b""))
     motions = read_lately.motions_in(data, kept.path)

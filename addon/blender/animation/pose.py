@@ -13,7 +13,7 @@ from ...model.records import DOF_SIZE, Array
 from ...model.rotations import affine_inverse
 from ..access import armature_of
 from ..blocks import block_coordinates, nearest_vectors, told_vectors
-from ..channels import Channel, block_turn, motion_channels
+from ..channels import Channel, block_turn, motion_channels, servo_channels
 from .limited_bones import bone_stops, shown
 
 #: Channels whose rotation is this near (rad) to the evaluated one are what made it.
@@ -61,7 +61,7 @@ class PoseReader:
 
     def __init__(self, rig: bpy.types.Object, wanted: Sequence[Channel]) -> None:
         self._rig = rig
-        every = motion_channels(rig)
+        every = motion_channels(rig) if any(channel.is_root for channel in wanted) else servo_channels(rig)
         channels = [channel for joint in dict.fromkeys(c.joint for c in wanted) for channel in every[joint]]
         place = {(channel.joint, channel.number): k for k, channel in enumerate(channels)}
         self._wanted = np.array([place[channel.joint, channel.number] for channel in wanted], dtype=np.intp)

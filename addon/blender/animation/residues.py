@@ -11,7 +11,7 @@ import numpy as np
 
 from ...model.records import Array
 from ...model.report import Report
-from ...model.rotations import rotation_vector
+from ...model.rotations import affine_inverse, rotation_vector
 from ..channels import bone_path, is_of_screw, motion_channels
 from ..model_parts import joint_bones, own_bones, root_bones
 from .actions import bone_numbers
@@ -65,10 +65,13 @@ class Residues:
         self._least = {"turn": _TURNED, "scale": _SCALED, "slide": _SLID * max([*arms, 1e-6])}
         self.worst = {kind: Worst() for kind in _KINDS}
         self.has_looked = False
+        self._stood: Array | None = None
+        self._armature = 0.0, 0.0, 0.0  # how far it slides and turns, and the frame
 
     def look(self, frame: float) -> None:
         """Measure the present pose."""
         self.has_looked = True
+        self._look_at_armature(frame)
         if not self._names:
             return
         numbers = np.empty(16 * len(self._rig.pose.bones), dtype=np.float32)
@@ -83,6 +86,16 @@ class Residues:
         }
         for kind, sizes in found.items():
             self._note(kind, np.nan_to_num(sizes), frame)
+
+    def _look_at_armature(self, frame: float) -> None:
+        """Measure how far the armature itself is from where it was at the first look."""
+        now = np.array(self._rig.matrix_world, dtype=np.float64)
+        if self._stood is None:
+            self._stood = now
+        slid = float(np.linalg.norm(now[:3, 3] - self._stood[:3, 3]))
+        turned = float(np.linalg.norm(rotation_vector((affine_inverse(self._stood) @ now)[None, :3, :3])))
+        if slid > max(self._armature[0], self._least["slide"]) or turned > max(self._armature[1], _TURNED):
+            self._armature = max(slid, self._armature[0]), max(turned, self._armature[1]), frame
 
     def _turned(self, rotation: Array) -> Array:
         """How far (n,) rotations (n, 3, 3) are from the nearest that the bones' joints allow."""
@@ -105,6 +118,13 @@ class Residues:
 
     def tell(self, report: Report) -> None:
         """Report each kind of residue once, with the largest, its bone and its frame."""
+        slid, turned, frame = self._armature
+        if slid > 0.0 or turned > 0.0:
+            report.warn(
+                "armature-moves",
+                f"Armature {self._rig.name!r} moves as an object, by up to {slid:.3g} m and {turned:.3g} rad (frame "
+                f"{frame:g}), which no motion file holds: key the bone of its root instead",
+            )
         turn, slide, scale = (self.worst[kind] for kind in _KINDS)
         if turn.bone:
             report.warn(
@@ -147,11 +167,11 @@ def _screw_slides(rig: bpy.types.Object) -> Iterator[Place]:
 
 
 def stray_places(rig: bpy.types.Object, curves: Iterable[Place]) -> set[Place]:
-    """Of the places of curves, those that pose a mechanism's bones beside its joints: locations, rotations and scales
-    of no degree of freedom."""
+    """Of the places of curves, those that pose a mechanism's bones beside its joints (locations, rotations and scales
+    of no degree of freedom), or the armature itself."""
     posing = {place for own in motion_channels(rig).values() for channel in own for place in channel.curves()}
     slides = set(_screw_slides(rig))
-    own = {bone_path(bone, prop) for bone in own_bones(rig) for prop in _SIZES}
+    own = {bone_path(bone, prop) for bone in own_bones(rig) for prop in _SIZES} | _SIZES.keys()
     return {place for place in curves if place[0] in own and place not in posing and place not in slides}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import bpy
@@ -16,7 +15,7 @@ from ..access import record_of
 from ..channels import Channel
 from ..model_parts import joint_bones, parts
 from .clock import Clock
-from .origins import Origin
+from .origins import keyed_rate
 from .stops import stops_of
 from .telling import some
 
@@ -38,16 +37,21 @@ def see_to_joints(rig: bpy.types.Object, report: Report) -> None:
         )
 
 
-def tell_of_rate(origins: Sequence[Origin], clock: Clock, report: Report) -> None:
+def tell_of_rate(action: bpy.types.Action | None, clock: Clock, report: Report) -> None:
     """Tell where a motion plays at another speed than its file has, since the scene shows more or fewer frames."""
-    rates, now = {origin.clock.rate for origin in origins}, clock.rate
-    if len(rates) == 1 and abs(now / (own := rates.pop()) - 1.0) > 1e-6:
+    own, now = keyed_rate(action), clock.rate
+    if own is not None and not is_rate(own, now):
         report.warn(
             "rate-changed",
             f"The motion was keyed at {own:g} frames per second and the scene shows {now:g}: unless its keys were "
             f"moved, it plays at {now / own:.3g} times the speed of its file, and is written so. Set the scene to "
             f"{own:g}, or give Speed the factor {own / now:.4g}",
         )
+
+
+def is_rate(one: float, other: float) -> bool:
+    """Whether two frame rates are the same."""
+    return abs(one / other - 1.0) < 1e-6
 
 
 def see_to_stops(

@@ -58,7 +58,8 @@ def demo(
     step("writing the servo motion and the model")
     report.extend(
         formats.save_motion(
-            recorded_motion(scene, recording, f"{stem} under physics", FRAME_SECONDS), folder / f"{stem}.xmdi"
+            recorded_motion(scene, recording, f"{stem} under physics", FRAME_SECONDS, whole=True),
+            folder / f"{stem}.xmdi",
         )
     )
     exported = extract(rig)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ..animation import TakeOptions, Units, take
 from ..animation.actions import active_action, motions_of, playing
 from ..animation.curves import joints_of
 from ..animation.off_rig import Physical, follows_keys
+from ..channels import root_channels
 from ..model_parts import is_foreign
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..physics.bake import record, recorded_coordinates
@@ -32,7 +33,7 @@ from .selection import selected_bones
 #: What exports tell of; the next tells it anew.
 OF_EXPORTS = (
     "servos-taken", "beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-over-unit",
-    "joints-missing", "rate-changed", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
+    "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
     "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding", "held-keys",
 )  # fmt: skip
 _AS_READ = ("AS_READ", "As Imported", "As in the file that the Action came from; else in radians and the model's unit")
@@ -185,7 +186,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         last = self.frame_end if self._has("frame_end") else None
         if first is not None and last is not None and last < first:
             raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
-        joints = joints_of(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
+        joints = _selected(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
         if self.servos == "SELECTED" and not joints:
             raise ValueError("No servo is selected: select bones, joints or bodies, or choose All")
         return TakeOptions(
@@ -263,6 +264,11 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         finally:
             windows.progress_end()
         return recorded_coordinates(rig, recording)
+
+
+def _selected(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
+    """The ids of the joints, and the keys of the roots, that any of some bones poses."""
+    return joints_of(rig, bones) | {root for root, own in root_channels(rig).items() if own[0].bone in bones}
 
 
 def _is_own_name(action: bpy.types.Action, motion: Motion, actions: Sequence[bpy.types.Action]) -> bool:

@@ -14,6 +14,8 @@ from ..animation import check
 from ..animation.actions import active_action, let_play
 from ..animation.check import Row, seen_motions, seen_rows
 from ..animation.clock import Clock
+from ..animation.origins import keyed_rate
+from ..animation.take_checks import is_rate
 from ..translations import told
 from .common import counted, model_in
 from .sidebar import ModelPanel, paragraph
@@ -72,6 +74,10 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
             layout.label(text="Click a motion to let it play")
             return
         layout.label(text=told(f"Frames {found.first:.6g} to {found.last:.6g}, {counted(found.servos, 'servo')}"))
+        rate, now = keyed_rate(active), Clock.of(context.scene).rate
+        if rate is not None and not is_rate(rate, now):
+            keyed = told(f"Keyed at {rate:.4g} frames per second: it plays at {now / rate:.3g} times its speed")
+            paragraph(context, layout, keyed, "ERROR", translate=False)
         column = layout.column(align=True)
         row = column.row(align=True)
         row.operator("knuckle.loop_motion", text="Loop…", icon="FILE_REFRESH")

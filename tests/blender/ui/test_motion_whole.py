@@ -230,6 +230,36 @@ def test_a_key_on_a_locked_place_and_a_scale_are_told(blank: Any, tmp_path: Path
         assert not told(rig, "bone-turn")
 
 
+def test_an_armature_that_moves_as_an_object_is_told(blank: Any, tmp_path: Path) -> None:
+    rig = bring(HEXAPOD)
+    leg = next(bone.name for bone in rig.pose.bones if bone.parent is not None)
+    key(rig, leg, "rotation_euler", {1: 0.0, 61: 0.2}, 2)
+    for frame, place in ((1, (0.0, 0.0, 0.0)), (31, (0.3, 0.4, 0.0))):
+        rig.location = place
+        rig.keyframe_insert("location", frame=frame)
+    for name in ("a.csv", "a.xmdi", "a.motion"):
+        export(tmp_path / name)
+        (message,) = told(rig, "armature-moves")
+        assert number_in(message, r"up to ([\d.]+) m") == pytest.approx(0.5, abs=1e-3)
+        assert number_in(message, r"frame ([\d.]+)") == 31
+    assert not told(rig, "bone-slide")
+
+
+@pytest.mark.parametrize("servos", ["SELECTED", "KEYED"])
+def test_a_selected_root_has_its_path(blank: Any, tmp_path: Path, servos: str) -> None:
+    import bpy
+
+    rig = bring(HEXAPOD)
+    walked(rig)
+    bpy.context.view_layer.objects.active = next(o for o in bpy.data.objects if o.knuckle.source_name == "Chassis")
+    for obj in bpy.context.selected_objects:
+        obj.select_set(False)
+    bpy.context.view_layer.objects.active.select_set(True)
+    export(tmp_path / "a.csv", servos=servos)
+    found = list(table(tmp_path / "a.csv"))
+    assert found[-6:] == ROOT_COLUMNS and (servos == "KEYED") == (len(found) > 6)
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "sample_models").glob("*/*.[js]*")), ids=lambda path: path.name)
 def test_motion_that_keeps_to_its_joints_is_told_of_nothing(blank: Any, tmp_path: Path, path: Path) -> None:
     """Every coordinate of every sample model keyed, through the pose and key for key."""

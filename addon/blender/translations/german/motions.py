@@ -191,6 +191,9 @@ WORDS: dict[str, str] = {
     "Click a motion to let it play": "Eine Bewegung anklicken, um sie spielen zu lassen",
     "No motion plays": "Es spielt keine Bewegung",
     "{} leaves its stops": "{} überschreitet seine Anschläge",
+    "Keyed at {} frames per second: it plays at {} times its speed": (
+        "Mit {} Frames je Sekunde gekeyt: Sie läuft mit {}-facher Geschwindigkeit"
+    ),
     "Frames {} to {}, {}": "Frames {} bis {}, {}",
     "All servos keep within their stops": "Alle Servos bleiben innerhalb ihrer Anschläge",
     "None of its servos has stops": "Keiner ihrer Servos hat Anschläge",
