@@ -16,12 +16,25 @@ from .curve_keys import CurveKeys, is_plain
 from .curves import Place, plays_cycles
 from .keys import blocks_of
 
+#: A root that goes less far (m, rad) stands still.
+STANDS = 1e-5
 _LOOKS = 4  # between two samples of a curve, where its distance from the line is looked at
 
 
 def evaluated(curve: bpy.types.FCurve, places: Array) -> Array:
     """The values (n,) of a curve at places (n,)."""
     return np.array([curve.evaluate(place) for place in places.tolist()], dtype=np.float64)
+
+
+def is_bent(curve: bpy.types.FCurve, value: float) -> bool:
+    """Whether a curve is anywhere else than at a value."""
+    values = CurveKeys.of(curve).values
+    return not is_plain(curve) or bool((np.abs(values - value) > STANDS).any())
+
+
+def rest_of(place: Place) -> float:
+    """What a bone at rest has at the place of a curve that moves or turns it."""
+    return float(place[1] == 0 and place[0].endswith("rotation_quaternion"))
 
 
 def sampled_blocks(

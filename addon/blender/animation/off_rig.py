@@ -21,7 +21,7 @@ from ..model_parts import require_rig
 from .actions import active_action, strip_places
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
-from .curve_samples import evaluated, sampled_blocks, tell_of_error
+from .curve_samples import STANDS, evaluated, is_bent, rest_of, sampled_blocks, tell_of_error
 from .curves import Place, plays_cycles
 from .gait import settings_curves
 from .keys import NEAREST, blocks_of
@@ -35,8 +35,6 @@ from .units import Units
 
 #: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
 Physical = Mapping[tuple[str, int], tuple[Array, Array]]
-#: A root that goes less far (m, rad) in a run stands still.
-STANDS = 1e-5
 
 
 @dataclass
@@ -108,9 +106,10 @@ class _Taking:
         #: Curves that pose bones beside their joints; what measures that, where anything may do so.
         data = rig.animation_data
         driven = {(curve.data_path, curve.array_index) for curve in data.drivers} if data is not None else set()
-        self.stray = stray_places(rig, self.strips | self.curves.keys() | driven)
-        beside = bool(self.stray) or self.alone.may_pose_beside() or is_posed_beside(rig)
-        self.residues = Residues(rig) if beside and not physical else None
+        every = [*self.channels, *(channel for own in self.roots for channel in own)]
+        self.stray = stray_places(rig, every, self.strips | self.curves.keys() | driven)
+        beside = bool(self.stray) or self.alone.may_pose_beside() or is_posed_beside(rig, every)
+        self.residues = Residues(rig, every) if beside and not physical else None
         self.sampled: list[Channel] = []
         self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
         self.in_time = True  # whether the keys that came from files stand where they were put
@@ -195,7 +194,7 @@ class _Taking:
             own = (*self.channels, *(channel for root in self.roots for channel in root))
             return [channel for channel in own if channel.joint in self.options.selected]
         curves = self.strips | {place for place, curve in self.curves.items() if not curve.is_empty}
-        roots = [channel for own in self.roots if any(self._is_moved(c, curves) for c in own) for channel in own]
+        roots = [channel for own in self.roots if self._goes(own, curves) for channel in own]
         if self.options.servos == "ALL":
             return self.channels + roots
         keyed = [channel for channel in self.channels if self._is_moved(channel, curves)]
@@ -204,12 +203,23 @@ class _Taking:
         return keyed + roots
 
     def _is_moved(self, channel: Channel, curves: set[Place]) -> bool:
-        """Whether curves at some places, a driver, a constraint or physics move a channel. Of a root that physics has
-        stand still there is no path."""
+        """Whether curves at some places, a driver, a constraint or physics move a channel."""
         if self.physical:
-            run = self.physical.get((channel.joint, channel.number))
-            return run is not None and (not channel.is_root or float(np.abs(run[1]).max(initial=0.0)) > STANDS)
+            return (channel.joint, channel.number) in self.physical
         return not curves.isdisjoint(channel.curves()) or self.alone.is_moved(channel)
+
+    def _goes(self, root: Sequence[Channel], curves: set[Place]) -> bool:
+        """Whether a root has a path: its file has one, or it leaves the place where it is designed to be."""
+        if self.physical:
+            runs = [self.physical[c.joint, c.number][1] for c in root if (c.joint, c.number) in self.physical]
+            return len(runs) == len(root) and float(np.abs(runs).max(initial=0.0)) > STANDS
+        if not self._is_moved(root[0], curves):
+            return False
+        places = root[0].curves()
+        if not self.strips.isdisjoint(places) or any(o.trajectory(c) is not None for o in self.origins for c in root):
+            return True
+        own = [(self.curves[place], place) for place in places if place in curves]
+        return self.alone.is_moved(root[0]) or any(is_bent(curve, rest_of(place)) for curve, place in own)
 
     def _tell_of_muted(self, meant: Iterable[Channel]) -> None:
         off = (c for c in meant if self.muted and not self.muted.isdisjoint(c.curves()))

@@ -3,16 +3,17 @@ of freedom has, by inverse kinematics, keys, drivers or by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
 from ...model.records import Array
 from ...model.report import Report
 from ...model.rotations import affine_inverse, rotation_vector
-from ..channels import bone_path, is_of_screw, motion_channels
+from ..channels import Channel, bone_path, is_of_screw
 from ..model_parts import joint_bones, own_bones, root_bones
 from .actions import bone_numbers
 from .curves import Place
@@ -39,11 +40,11 @@ class Worst:
 
 
 class Residues:
-    """Measures at every pose that is looked at what bones do beside their joints. Roots have the whole path."""
+    """Measures what bones do beside their joints in the poses that are looked at. Roots have the whole path."""
 
-    def __init__(self, rig: bpy.types.Object) -> None:
+    def __init__(self, rig: bpy.types.Object, channels: Sequence[Channel]) -> None:
+        """``channels``: those of all servos and roots."""
         self._rig = rig
-        channels = [channel for own in motion_channels(rig).values() for channel in own]
         chains = [bone for chain in joint_bones(rig).values() for bone in chain]
         self._names = list(dict.fromkeys([*chains, *root_bones(rig).values()]))
         self._local = LocalPoses(rig, self._names)
@@ -56,68 +57,85 @@ class Residues:
             elif channel.kind == "free":
                 self._fixed[row[channel.bone]] = 0.0
             self._whole[row[channel.bone]] |= not channel.is_single
-        for path, index in _screw_slides(rig):
-            for name, number in row.items():
-                if path == bone_path(name, "location"):
+        slides = set(_screw_slides(rig))
+        for name, number in row.items() if slides else ():
+            for index in range(3):
+                if (bone_path(name, "location"), index) in slides:
                     self._fixed[number, index] = 0.0
         self._turns = turns_of(channels, row)
         arms = [bone.bone.matrix_local.translation.length for bone in rig.pose.bones]
         self._least = {"turn": _TURNED, "scale": _SCALED, "slide": _SLID * max([*arms, 1e-6])}
         self.worst = {kind: Worst() for kind in _KINDS}
         self.has_looked = False
+        self._seen: list[tuple[float, NDArray[np.float32], Array]] = []
         self._stood: Array | None = None
         self._armature = 0.0, 0.0, 0.0  # how far it slides and turns, and the frame
 
     def look(self, frame: float) -> None:
-        """Measure the present pose."""
+        """Take the present pose."""
         self.has_looked = True
-        self._look_at_armature(frame)
-        if not self._names:
-            return
         numbers = np.empty(16 * len(self._rig.pose.bones), dtype=np.float32)
         self._rig.pose.bones.foreach_get("matrix", numbers)
-        local = self._local.of(numbers[None])[0]
-        scales = np.linalg.norm(local[:, :3, :3], axis=1)
-        rotation = local[:, :3, :3] / np.where(scales > 0.0, scales, 1.0)[:, None, :]
+        self._seen.append((frame, numbers, np.array(self._rig.matrix_world, dtype=np.float64)))
+        if len(self._seen) >= self._local.most:
+            self._measure()
+
+    def _measure(self) -> None:
+        """Work out the poses that were taken since."""
+        frames, numbers, armature = (np.array(each) for each in zip(*self._seen, strict=True))
+        self._seen.clear()
+        self._measure_armature(frames, armature)
+        if not self._names:
+            return
+        local = self._local.of(numbers)
+        scales = np.linalg.norm(local[..., :3, :3], axis=2)
+        rotation = local[..., :3, :3] / np.where(scales > 0.0, scales, 1.0)[..., None, :]
         found = {
             "turn": self._turned(rotation),
-            "slide": np.linalg.norm(local[:, :3, 3] * self._fixed, axis=1),
-            "scale": np.abs(scales - 1.0).max(axis=1),
+            "slide": np.linalg.norm(local[..., :3, 3] * self._fixed, axis=2),
+            "scale": np.abs(scales - 1.0).max(axis=2),
         }
         for kind, sizes in found.items():
-            self._note(kind, np.nan_to_num(sizes), frame)
+            self._note(kind, np.nan_to_num(sizes), frames)
 
-    def _look_at_armature(self, frame: float) -> None:
-        """Measure how far the armature itself is from where it was at the first look."""
-        now = np.array(self._rig.matrix_world, dtype=np.float64)
-        if self._stood is None:
-            self._stood = now
-        slid = float(np.linalg.norm(now[:3, 3] - self._stood[:3, 3]))
-        turned = float(np.linalg.norm(rotation_vector((affine_inverse(self._stood) @ now)[None, :3, :3])))
-        if slid > max(self._armature[0], self._least["slide"]) or turned > max(self._armature[1], _TURNED):
-            self._armature = max(slid, self._armature[0]), max(turned, self._armature[1]), frame
+    def _measure_armature(self, frames: Array, poses: Array) -> None:
+        """How far the armature itself is from where it was at the first look."""
+        self._stood = poses[0] if self._stood is None else self._stood
+        slid = np.linalg.norm(poses[:, :3, 3] - self._stood[:3, 3], axis=1)
+        turned = np.linalg.norm(rotation_vector((affine_inverse(self._stood) @ poses)[:, :3, :3]), axis=1)
+        for sizes, number, least in ((turned, 1, _TURNED), (slid, 0, self._least["slide"])):
+            at = int(np.argmax(sizes))
+            if sizes[at] > max(self._armature[number], least):
+                most = [*self._armature[:2], float(frames[at])]
+                most[number] = float(sizes[at])
+                self._armature = most[0], most[1], most[2]
 
     def _turned(self, rotation: Array) -> Array:
-        """How far (n,) rotations (n, 3, 3) are from the nearest that the bones' joints allow."""
+        """How far (poses, n) rotations (poses, n, 3, 3) are from the nearest that the bones' joints allow."""
         left = rotation.copy()
         for turns in self._turns:
-            for column, angles in zip(turns.columns, turns.angles(rotation[turns.rows]).T, strict=False):
-                left[turns.rows] = _about(column, -angles) @ left[turns.rows]
-        sizes: Array = np.linalg.norm(rotation_vector(left), axis=1)
+            own = rotation[:, turns.rows]
+            angles = turns.angles(own.reshape(-1, 3, 3)).reshape(*own.shape[:2], -1)
+            for number, column in enumerate(turns.columns[: angles.shape[2]]):
+                left[:, turns.rows] = _about(column, -angles[..., number]) @ left[:, turns.rows]
+        sizes: Array = np.linalg.norm(rotation_vector(left.reshape(-1, 3, 3)), axis=1).reshape(left.shape[:2])
         return np.where(self._whole, 0.0, sizes)
 
-    def _note(self, kind: str, sizes: Array, frame: float) -> None:
-        worst, at = self.worst[kind], int(np.argmax(sizes))
-        beyond = np.flatnonzero(sizes > self._least[kind])
+    def _note(self, kind: str, sizes: Array, frames: Array) -> None:
+        beyond = np.flatnonzero((sizes > self._least[kind]).any(axis=0))
         if not len(beyond):
             return
+        worst = self.worst[kind]
         bones = worst.bones | {self._names[number] for number in beyond.tolist()}
-        if sizes[at] > worst.size:
-            worst = Worst(float(sizes[at]), self._names[at], frame)
+        pose, bone = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        if sizes[pose, bone] > worst.size:
+            worst = Worst(float(sizes[pose, bone]), self._names[bone], float(frames[pose]))
         self.worst[kind] = Worst(worst.size, worst.bone, worst.frame, bones)
 
     def tell(self, report: Report) -> None:
         """Report each kind of residue once, with the largest, its bone and its frame."""
+        if self._seen:
+            self._measure()
         slid, turned, frame = self._armature
         if slid > 0.0 or turned > 0.0:
             report.warn(
@@ -149,13 +167,13 @@ class Residues:
 
 
 def _about(column: int, angles: Array) -> Array:
-    """Rotations (n, 3, 3) about a bone's axis."""
+    """Rotations (..., 3, 3) about a bone's axis."""
     cos, sin = np.cos(angles), np.sin(angles)
-    out = np.zeros((len(angles), 3, 3))
+    out = np.zeros((*angles.shape, 3, 3))
     one, other = (column + 1) % 3, (column + 2) % 3
-    out[:, column, column] = 1.0
-    out[:, one, one] = out[:, other, other] = cos
-    out[:, one, other], out[:, other, one] = -sin, sin
+    out[..., column, column] = 1.0
+    out[..., one, one] = out[..., other, other] = cos
+    out[..., one, other], out[..., other, one] = -sin, sin
     return out
 
 
@@ -166,23 +184,23 @@ def _screw_slides(rig: bpy.types.Object) -> Iterator[Place]:
             yield curve.data_path, curve.array_index
 
 
-def stray_places(rig: bpy.types.Object, curves: Iterable[Place]) -> set[Place]:
+def stray_places(rig: bpy.types.Object, channels: Sequence[Channel], curves: Iterable[Place]) -> set[Place]:
     """Of the places of curves, those that pose a mechanism's bones beside its joints (locations, rotations and scales
     of no degree of freedom), or the armature itself."""
-    posing = {place for own in motion_channels(rig).values() for channel in own for place in channel.curves()}
+    posing = {place for channel in channels for place in channel.curves()}
     slides = set(_screw_slides(rig))
     own = {bone_path(bone, prop) for bone in own_bones(rig) for prop in _SIZES} | _SIZES.keys()
     return {place for place in curves if place[0] in own and place not in posing and place not in slides}
 
 
-def is_posed_beside(rig: bpy.types.Object) -> bool:
+def is_posed_beside(rig: bpy.types.Object, channels: Sequence[Channel]) -> bool:
     """Whether the numbers that pose a mechanism's bones now pose one beside its joint."""
     numbers = bone_numbers(rig)
     names = [pose.name for pose in rig.pose.bones]
     own = own_bones(rig)
     posing: Mapping[str, set[int]] = {name: set() for name in _SIZES}
     place = {name: number for number, name in enumerate(names)}
-    for channel in (channel for each in motion_channels(rig).values() for channel in each):
+    for channel in channels:
         for path, index in channel.curves():
             prop = path.rpartition(".")[2]
             posing[prop].add(place[channel.bone] * _SIZES[prop] + index)

@@ -14,9 +14,9 @@ from ...model.records import DOF_SIZE, Array, Joint, Motion, MotionUnit, Traject
 from ...model.report import Report
 from ...model.rotations import affine_inverse
 from ..access import action_record, armature_of, bone_record, record_of, settings
+from ..animation.curve_samples import STANDS
 from ..animation.gait import seconds_since_start, settings_curves
 from ..animation.keys import LINEAR, key_bone_paths, key_servos
-from ..animation.off_rig import STANDS
 from ..blocks import coordinates_of, nearest_vectors
 from ..channels import block_turn, motion_channels, root_channels, servo_channels, servo_names
 from ..joint_sides import design_pose

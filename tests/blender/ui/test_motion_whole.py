@@ -382,8 +382,9 @@ def test_formats_without_a_place_for_the_path_say_how_far_it_goes(blank: Any, tm
     assert not told(rig, "root-motion-left"), "a table has a place for it"
 
 
-def test_a_model_whose_root_stands_has_no_path(blank: Any, tmp_path: Path) -> None:
-    rig = bring(HEXAPOD)
+@pytest.mark.parametrize("gait", [False, True], ids=["without its gait", "with its gait"])
+def test_a_model_whose_root_stands_has_no_path(blank: Any, tmp_path: Path, gait: bool) -> None:
+    rig = bring(HEXAPOD, gait=gait)
     leg = next(bone.name for bone in rig.pose.bones if bone.parent is not None)
     key(rig, leg, "rotation_euler", {1: 0.0, 61: 0.2}, 2)
     for servos in ("KEYED", "ALL"):
