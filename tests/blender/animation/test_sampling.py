@@ -13,7 +13,8 @@ FRAMES = list(range(1, 25))
 
 
 def lamp() -> Any:
-    """A lamp whose shoulder, without its stops, a driver turns four times round, and whose arm reaches by IK for what moves."""
+    """A lamp whose shoulder, without its stops, a driver turns four times round, and whose arm reaches by IK for what
+    moves."""
     import bpy
 
     from addon import formats
