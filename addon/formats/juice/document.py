@@ -68,7 +68,7 @@ def read(
     settings = reader.place(root, MODEL)
     if all(next(root.iter(solver), None) is not None for solver in SOLVERS):
         report.info("two-solvers", "the world is given for two solvers; what the file says first counts")
-    placed = [reader.place(element, table) for element, table in objects_of(model)]
+    placed = [reader.place(element, table) for element, table in objects_of(model, reader)]
     bodies = [item for item in placed if item.table is BODY]
     joints = [item for item in placed if item.table is not BODY]
     identified(bodies, "bodies", path)
@@ -79,6 +79,7 @@ def read(
     result = mechanism.build(settings, bodies, joints, body_of, joint_of, strengths, path, report)
     result.behaviours = gait_read.gather(settings, behaviours)
     reader.tell_defaults()
+    reader.tell_ignored()
     result.report = report
     result.directed = False
     result.source = Source("juice", dialect_of(root), path, text)

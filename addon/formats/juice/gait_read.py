@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ class PlacedRecord:
 def read_behaviours(model: etree._Element, reader: Reader, body_of: Resolver, joint_of: Resolver) -> list[PlacedRecord]:
     """Every behaviour in file order, each followed by its parts."""
     found: list[PlacedRecord] = []
-    for element in _behaviour_elements(model):
+    for element in _behaviour_elements(model, reader):
         if element.tag == NETWORK.tag:
             found += _network(element, reader, body_of, joint_of)
         else:
@@ -51,7 +51,7 @@ def motor_strengths(model: etree._Element, reader: Reader, joint_of: Resolver) -
         for element in _motor_elements(behaviour):
             if element.find("Gain") is None and element.find("MaxForce") is None:
                 continue
-            row = reader.place(element, LINK_MOTOR).row
+            row = reader.place(element, LINK_MOTOR, whole=False).row
             joint = joint_of(row["JointID"])
             if joint is not None:
                 gain, force = strengths.get(joint, (0.0, 0.0))
@@ -59,19 +59,27 @@ def motor_strengths(model: etree._Element, reader: Reader, joint_of: Resolver) -
     return strengths
 
 
-def _behaviour_elements(model: etree._Element) -> Iterator[etree._Element]:
-    for child in model:
-        if child.tag == "Behaviors":
-            yield from (element for element in child if element.tag in BEHAVIOUR_TAGS)
-        elif child.tag in BEHAVIOUR_TAGS:
-            yield child
+def _behaviour_elements(model: etree._Element, reader: Reader | None = None) -> Iterator[etree._Element]:
+    return _members(model, ("Behaviors",), BEHAVIOUR_TAGS, reader)
 
 
-def _motor_elements(behaviour: etree._Element) -> Iterator[etree._Element]:
-    for child in behaviour:
-        if child.tag in MOTOR_LISTS:
-            yield from (element for element in child if element.tag in MOTOR_TAGS)
-        elif child.tag in MOTOR_TAGS:
+def _motor_elements(behaviour: etree._Element, reader: Reader | None = None) -> Iterator[etree._Element]:
+    return _members(behaviour, MOTOR_LISTS, MOTOR_TAGS, reader)
+
+
+def _members(
+    parent: etree._Element, lists: Collection[str], tags: Collection[str], reader: Reader | None, direct: bool = True
+) -> Iterator[etree._Element]:
+    """The elements with some tags, in lists or, where they may, directly in the parent; the reader is told what else is
+    in the lists."""
+    for child in parent:
+        if child.tag in lists:
+            for element in child:
+                if element.tag in tags:
+                    yield element
+                elif reader is not None:
+                    reader.ignore(f"nothing is known by the name {element.tag} in <{child.tag}>", element)
+        elif direct and child.tag in tags:
             yield child
 
 
@@ -80,7 +88,7 @@ def _clockwork(
 ) -> Iterator[PlacedRecord]:
     made = _record(Clockwork, reader.place(element, CLOCKWORK), reader, body_of)
     yield made
-    for motor in _motor_elements(element):
+    for motor in _motor_elements(element, reader):
         part = _record(ClockworkMotor, reader.place(motor, CLOCKWORK_MOTOR), reader, joint_of)
         made.record.motors.append(part.record)
         yield part
@@ -95,13 +103,14 @@ def _network(element: etree._Element, reader: Reader, body_of: Resolver, joint_o
         for part in child if child.tag in NODE_LISTS else ():
             kind = NODE_KIND.get(part.tag)
             if kind is None:
+                reader.ignore(f"nothing is known by the name {part.tag} in <{child.tag}>", part)
                 continue
             node = _node(kind, reader.place(part, NODES[kind]), ids, reader, joint_of if kind == "motor" else body_of)
             nodes.append(node.placed)
             made.record.nodes.append(node.record)
             yield node
     node_of = Resolver(nodes)
-    for part in element.iterfind(f"Edges/{EDGE.tag}"):
+    for part in _members(element, ("Edges",), (EDGE.tag,), reader, direct=False):
         edge = _record(Edge, reader.place(part, EDGE), reader, node_of)
         made.record.edges.append(edge.record)
         yield edge

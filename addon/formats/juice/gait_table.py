@@ -20,6 +20,7 @@ CLOCKWORK = Table(
         Field("FeedbackSource", REFERENCE, attr="feedback_body", needed=False),
     ),
     old=("Behavior",),
+    parts=("ClockworkMotors", "MotionLinks", "ClockworkMotor", "MotionLink"),
 )
 #: The motors of a clockwork stand behind this field.
 MOTORS_BEHIND = "Gain"
@@ -35,6 +36,7 @@ CLOCKWORK_MOTOR = Table(
         Field("Amplitude", NUMBER, 0.0, attr="amplitude", unit="degrees or length"),
     ),
     old=("MotionLink",),
+    parts=("Gain", "MaxForce"),
 )
 #: What a motor of a .jpm file says about its joint.
 LINK_MOTOR = Table(
@@ -42,7 +44,13 @@ LINK_MOTOR = Table(
     (Field("JointID", REFERENCE), Field("Gain", NUMBER, needed=False), Field("MaxForce", NUMBER, needed=False)),
 )
 
-NETWORK = Table("NetworkBehavior", _BEHAVIOUR)
+#: The lists of a network, in order, with the kinds of node in them.
+NODE_LISTS = {
+    "MotorNodes": ("motor",),
+    "FunctionNodes": ("constant", "multiply", "limit", "arithmetic", "wave", "absolute"),
+    "MotionSourceNodes": ("source",),
+}
+NETWORK = Table("NetworkBehavior", _BEHAVIOUR, parts=(*NODE_LISTS, "Edges"))
 
 _NODE = (
     Field("ID", IDENTITY, attr="id", old=("SerializationID",)),
@@ -91,13 +99,6 @@ NODES: dict[str, Table] = {
     ),
 }
 NODE_KIND = {table.tag: kind for kind, table in NODES.items()}
-#: The lists of a network, in order, with the kinds of node in them.
-NODE_LISTS = {
-    "MotorNodes": ("motor",),
-    "FunctionNodes": ("constant", "multiply", "limit", "arithmetic", "wave", "absolute"),
-    "MotionSourceNodes": ("source",),
-}
-
 EDGE = Table(
     "Edge",
     (

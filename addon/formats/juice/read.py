@@ -55,10 +55,19 @@ class Reader:
     path: str
     report: Report
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ignored: dict[str, list[etree._Element]] = field(default_factory=dict)
 
-    def place(self, element: etree._Element, table: Table) -> Placed:
-        """One object. FormatError where a number is none."""
-        found = flattened(element)
+    def place(self, element: etree._Element, table: Table, whole: bool = True) -> Placed:
+        """One object. FormatError where a number is none. ``whole``: what it holds beside the table's has no effect."""
+        again: list[etree._Element] = []
+        found = flattened(element, again)
+        if whole and not found.keys() <= table.known:
+            for path, child in found.items():
+                if path not in table.known and child.tag not in TRANSPARENT:
+                    self.ignore(f"nothing is known by the name {path} in <{table.tag}>", child)
+        for child in again if whole else ():  # of two solvers is told as such
+            if child.tag not in table.parts and not child.getparent().tag.startswith("ODE."):
+                self.ignore(f"<{table.tag}> has more than one {child.tag}, of which the first counts", child)
         row = Given(table.defaults)
         for item in table.fields:
             path = item.path
@@ -105,9 +114,19 @@ class Reader:
             remedy=remedy_for(text, remedy) if kind == "number" else remedy,
         )
 
+    def ignore(self, message: str, element: etree._Element) -> None:
+        """Something that has no effect."""
+        self.ignored.setdefault(message, []).append(element)
+
     def warn(self, code: str, message: str, element: etree._Element) -> None:
         """Something repaired or left out of an element."""
         report_at(self.report, "warning", code, message, element)
+
+    def tell_ignored(self) -> None:
+        """Report what has no effect, once per kind with the first place."""
+        for message, elements in self.ignored.items():
+            times = f" ({len(elements)} times, here first)" if len(elements) > 1 else ""
+            report_at(self.report, "info", "ignored-element", f"{message}; it is kept{times}", elements[0])
 
     def tell_defaults(self) -> None:
         """Report the defaults that were taken, once per kind of element."""
@@ -129,8 +148,9 @@ def _is_endless(text: str) -> bool:
         return False
 
 
-def flattened(element: etree._Element) -> dict[str, etree._Element]:
-    """An object's elements by path: group with a slash, transparent containers left out. The first of a name counts."""
+def flattened(element: etree._Element, again: list[etree._Element] | None = None) -> dict[str, etree._Element]:
+    """An object's elements by path: group with a slash, transparent containers left out. The first of a name counts;
+    ``again`` takes the others."""
     found: dict[str, etree._Element] = {}
     waiting = [element]
     for parent in waiting:
@@ -138,11 +158,15 @@ def flattened(element: etree._Element) -> dict[str, etree._Element]:
             tag = child.tag
             if tag in GROUPS:
                 for part in child:
-                    found.setdefault(f"{tag}/{part.tag}", part)
+                    first = found.setdefault(f"{tag}/{part.tag}", part)
+                    if first is not part and again is not None:
+                        again.append(part)
             elif tag in TRANSPARENT and len(child):
                 waiting.append(child)
             else:
-                found.setdefault(tag, child)
+                first = found.setdefault(tag, child)
+                if first is not child and again is not None:
+                    again.append(child)
     return found
 
 
@@ -151,7 +175,7 @@ def model_of(root: etree._Element) -> etree._Element:
     return root if root.tag == MODEL.tag else root.find(MODEL.tag)
 
 
-def objects_of(model: etree._Element) -> Iterable[tuple[etree._Element, Table]]:
+def objects_of(model: etree._Element, reader: Reader) -> Iterable[tuple[etree._Element, Table]]:
     """Bodies and joints, in lists or, as in a .jpm, directly in the model."""
     for child in model:
         if child.tag in CONTAINERS:
@@ -159,6 +183,8 @@ def objects_of(model: etree._Element) -> Iterable[tuple[etree._Element, Table]]:
                 table = _OBJECTS.get(element.tag)
                 if table is not None:
                     yield element, table
+                else:
+                    reader.ignore(f"nothing is known by the name {element.tag} in <{child.tag}>", element)
         elif child.tag in _OBJECTS:
             yield child, _OBJECTS[child.tag]
 

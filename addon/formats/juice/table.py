@@ -60,11 +60,19 @@ class Field:
 
 @dataclass(frozen=True)
 class Table(ByPath[Field]):
-    """The fields of one kind of object, in order, with the older spellings of its tag."""
+    """The fields of one kind of object, in order, with the older spellings of its tag. ``parts`` are the tags of what
+    else it holds."""
 
     tag: str
     fields: tuple[Field, ...]
     old: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every path that means something in it."""
+        paths = (path for field in self.fields for path in (field.path, *field.old))
+        return frozenset({*paths, *self.parts, "SerializationID"})
 
     @cached_property
     def defaults(self) -> Row:
@@ -215,6 +223,11 @@ MODEL = Table(
         Field("SpeedFactor", NUMBER, 1.0, attr="speed_factor"),
         Field("PoseDelay", NUMBER, 1.0, attr="pose_delay", unit="s"),
         Field("PosePhase", NUMBER, 0.0, attr="pose_phase", unit="degrees"),
+    ),
+    parts=(
+        *CONTAINERS,
+        *(table.tag for table in CONTAINERS.values()),
+        *("Name", "Behaviors", "Clockwork", "Behavior", "NetworkBehavior"),
     ),
 )
 WORLD_PATHS = frozenset({"Friction", "ERP", "CFM"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,7 +81,7 @@ class Reader:
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
         self._breaks = _breaks(text)
-        self.unknown: Counter[str] = Counter()
+        self.unknown: dict[str, list[Node]] = {}
 
     def line(self, node: Node) -> int:
         """The line on which a node begins, 1 is the first."""
@@ -134,7 +133,9 @@ class Reader:
                 raise self.error(place, f"{_shown(value)} is not {field.kind.wanted}", f"Correct {field.name} here.")
             row[field.name] = value
         if len(known) < len(plain):
-            self.unknown.update(key for key in plain if key not in known and key not in more)
+            for key in plain:
+                if key not in known and key not in more:
+                    self.unknown.setdefault(key, []).append(node)
         return Placed(table, node, row, places, assembly, self)
 
     def ends(self, node: Node) -> tuple[list[End], str]:
@@ -167,10 +168,12 @@ class Reader:
 
     def tell_unknown(self) -> None:
         """Say which keys mean nothing here."""
-        for key, count in self.unknown.items():
+        for key, nodes in self.unknown.items():
             if key != "comment":
-                times = f" ({count} times)" if count > 1 else ""
-                self.report.info("kept", f'"{key}"{times} means nothing here; it stays in the file as it is')
+                times = f" ({len(nodes)} times, here first)" if len(nodes) > 1 else ""
+                first = nodes[0].get(key) or nodes[0]
+                message = f'"{key}"{times} means nothing here; it stays in the file as it is'
+                self.report.info("kept", message, self.line(first), first.where)
 
 
 _ABSENT = object()

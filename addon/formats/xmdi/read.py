@@ -131,6 +131,7 @@ class Reader:
     def __init__(self, text: str, sound: str, root: etree._Element, path: str, report: Report) -> None:
         self.text, self.sound, self.root, self.path, self.report = text, sound, root, path, report
         self.searched = 0
+        self.ignored: dict[tuple[str, str], list[Any]] = {}
         self.known: dict[str, Array] = {}  # servos often share their frames
 
     def document(self) -> Document:
@@ -145,7 +146,11 @@ class Reader:
                 f"the document holds {len(elements)} motions, more than the {MOST_MOTIONS} that are read",
                 elements[MOST_MOTIONS], "Split it into several files.",
             )  # fmt: skip
-        return Document(self.text, self.sound, self.root, [self._motion(element) for element in elements])
+        motions = [self._motion(element) for element in elements]
+        for (code, message), found in self.ignored.items():
+            times = f" ({len(found)} times, here first)" if len(found) > 1 else ""
+            self._warn(code, message + times, found[0])
+        return Document(self.text, self.sound, self.root, motions)
 
     def _motion(self, element: Any) -> MotionText:
         name = self._name_of(element)
@@ -154,7 +159,7 @@ class Reader:
             if child.tag == "servo":
                 servos.append(self._servo(child))
             elif child.tag != "motion":  # one inside another is read by itself
-                self._warn("ignored-element", f"a motion holds servos only; <{child.tag}> was left out", child)
+                self._ignore("ignored-element", f"a motion holds servos only; <{child.tag}> was left out", child)
         if not servos:
             self._warn("empty-motion", f"motion {name!r} holds no servos", element)
         names = Counter(servo.name for servo in servos)
@@ -170,10 +175,10 @@ class Reader:
             self._warn("order", "frames stand before the positions; they were read all the same", counts)
         for child in element:
             if child not in (positions, counts):
-                self._warn("ignored-element", f"<{child.tag}> in a servo was left out", child)
+                self._ignore("ignored-element", f"<{child.tag}> in a servo was left out", child)
         for key in element.attrib:
             if key != "name":
-                self._warn("ignored-attribute", f"attribute {key!r} of servo {name!r} was left out", element)
+                self._ignore("ignored-attribute", f"attribute {key!r} of a servo was left out", element)
         values, frames = self._numbers(positions), self._numbers(counts, shared=True)
         if len(values) != len(frames):
             message = f"servo {name!r} has {len(values)} positions but {len(frames)} frames"
@@ -205,7 +210,8 @@ class Reader:
 
     def _numbers(self, element: Any, shared: bool = False) -> Array:
         if element.attrib:
-            self._warn("ignored-attribute", f"<{element.tag}> has no attributes in XMDI; they were left out", element)
+            message = f"<{element.tag}> has no attributes in XMDI; they were left out"
+            self._ignore("ignored-attribute", message, element)
         if len(element):
             raise self._error(
                 f"<{element.tag}> holds <{element[0].tag}> where only numbers may stand", element[0],
@@ -239,6 +245,10 @@ class Reader:
         return FormatError(
             message, path=self.path, line=self._line_of(element), where=xml.where_is(element), remedy=remedy
         )
+
+    def _ignore(self, code: str, message: str, element: Any) -> None:
+        """Something that has no effect: told once per kind."""
+        self.ignored.setdefault((code, message), []).append(element)
 
     def _warn(self, code: str, message: str, element: Any) -> None:
         line = xml.line_of(element)
