@@ -54,6 +54,7 @@ class KnuckleShape(bpy.types.PropertyGroup):
         name="Colour", description="The colour of the shape", size=4, subtype="COLOR", min=0.0, max=1.0
     )
     mesh: StringProperty(name="Mesh File", description="The file of the shape's mesh")
+    spheres: StringProperty(description="The radius and center of each of its balls, as JSON")
 
 
 def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:

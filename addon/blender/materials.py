@@ -93,6 +93,17 @@ def _color_of(material: bpy.types.Material) -> Sequence[float] | None:
     return shown if kept else color
 
 
+def looks_alike(one: bpy.types.Material | None, other: bpy.types.Material | None) -> bool:
+    """Whether two materials are the same, or both of one colour and of the same one."""
+    if one == other or one is None or other is None:
+        return one == other
+    mine, its = _color_of(one), _color_of(other)
+    if mine is None or its is None:
+        return False
+    shown = [*mine, *one.diffuse_color], [*its, *other.diffuse_color]
+    return bool(np.abs(np.subtract(*shown)).max() < _SAME)
+
+
 def material_record(material: bpy.types.Material) -> Any:
     """What we keep with a material."""
     return material.knuckle  # type: ignore[attr-defined]

@@ -34,6 +34,7 @@ from .listeners import (
     twin_changed,
     world_changed,
 )
+from .mirror_properties import KnuckleMirrorPlane
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
 from .restraint_properties import CLASSES as RESTRAINT_CLASSES
@@ -55,7 +56,8 @@ ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 #: How a model is kept in a .blend, written when it is built; ``edit.migration`` brings older ones up to date. Since 2,
 #: frames, lights and collision shapes are objects. Since 3, materials know the colour that they were made with. Since
 #: 4, joints know the channels of their bones and where these were made, and bones how they were named. Since 5, limits
-#: of bones clamp angles plainly.
+#: of bones clamp angles plainly, models know their mirror plane, bodies their flags and shapes the balls that they are
+#: of.
 VERSION = 5
 
 
@@ -90,6 +92,8 @@ class KnuckleObject(bpy.types.PropertyGroup):
     joint: PointerProperty(type=KnuckleJoint, override=FOLLOWS_OVERRIDES)
     surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
+    gravity: BoolProperty(description="Gravity pulls on the body", default=True)
+    collidable: BoolProperty(description="The body collides with others", default=True)
     immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_changed)
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
@@ -307,6 +311,8 @@ class KnuckleModel(bpy.types.PropertyGroup):
         description="What is moved, turned, resized, renamed or set on one half is done to its twin as well",
         update=symmetry_changed,
     )
+    mirror: PointerProperty(type=KnuckleMirrorPlane)
+    contact_friction: FloatProperty(description="The friction that physics gave the bodies: another one was typed")
     show_collision: BoolProperty(
         name="Collision Shapes",
         description="Show, as wires, what bodies collide with where that is not what they look like",
@@ -338,6 +344,7 @@ CLASSES = (
     *JOINT_CLASSES,
     *RESTRAINT_CLASSES,
     *FINDING_CLASSES,
+    KnuckleMirrorPlane,
     KnuckleObject,
     KnuckleMaterial,
     KnuckleBone,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -20,7 +21,7 @@ UNIT_SIZE = 1.0
 #: Fields that a degree of freedom and its property group share by name.
 DOF_FIELDS = (
     "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
-    "gain", "max_force", "actuator", "file_sign", "pitch", "name",
+    "gain", "max_force", "servo_stiffness", "servo_damping", "actuator", "file_sign", "pitch", "name",
 )  # fmt: skip
 #: The same, of several numbers: those of a ball or free block.
 DOF_VECTORS = ("start", "start_rates")
@@ -150,6 +151,7 @@ def told_shape(shape: Shape) -> dict[str, Any]:
         "collidable": bool(shape.extra.get("collidable", True)),
         "mesh": shape.mesh or "",
         "has_color": shape.color is not None,
+        "spheres": json.dumps(shape.spheres) if shape.spheres else "",
     }
     if shape.color is not None:
         values["color"] = [*shape.color]
@@ -166,6 +168,7 @@ def read_shape(record: KnuckleShape) -> Shape:
         record.collision,
         tuple(record.color) if record.has_color else None,
         record.mesh or None,
+        [tuple(ball) for ball in json.loads(record.spheres)] if record.spheres else [],
     )
 
 

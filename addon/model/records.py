@@ -49,6 +49,26 @@ def identity() -> Array:
     return _IDENTITY.copy()
 
 
+@dataclass(frozen=True)
+class Plane:
+    """A plane in the world: where ``normal`` (3,), a unit vector, times a point is ``offset``."""
+
+    normal: Array
+    offset: float = 0.0
+
+    @property
+    def reflection(self) -> Array:
+        """What mirrors poses and points about it, (4, 4); its own inverse."""
+        out = np.eye(4)
+        out[:3, :3] -= 2.0 * np.outer(self.normal, self.normal)
+        out[:3, 3] = 2.0 * self.offset * self.normal
+        return out
+
+    def height(self, point: Array) -> float:
+        """How far a point (3,) lies on the side to which the normal points."""
+        return float(self.normal @ point - self.offset)
+
+
 @dataclass(slots=True)
 class Shape:
     """A piece of geometry on a body, visual, collision or both.
@@ -119,6 +139,8 @@ class Dof:
     gain: float = 0.0
     max_force: float = 0.0
     actuator: str = "servo"
+    servo_stiffness: float = 0.0  # gains of the PD control law, which no format has
+    servo_damping: float = 0.0
     file_sign: float = 1.0
     pitch: float = 0.0
     name: str = ""
@@ -297,7 +319,8 @@ class Motion:
 @dataclass
 class Mechanism:
     """A model: everything the file said about bodies, joints and what moves them. ``directed``: the parents of its
-    joints are nearer to the root; Juice names a joint's two bodies either way round."""
+    joints are nearer to the root; Juice names a joint's two bodies either way round. ``mirror_plane`` lies between its
+    halves, in the axes of its design; None: nobody has chosen one, and it is found from the pairs (``model.sides``)."""
 
     name: str = "Mechanism"
     world: World = field(default_factory=World)
@@ -309,6 +332,7 @@ class Mechanism:
     lights: list[Light] = field(default_factory=list)
     motions: list[Motion] = field(default_factory=list)
     directed: bool = True
+    mirror_plane: Plane | None = None
     behaviours: Any = None  # model.behaviours.Behaviours, where the file carries a gait
     source: Source = field(default_factory=Source)
     report: Any = None  # model.report.Report of the reading

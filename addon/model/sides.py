@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .kinematics import joint_frames_world
-from .records import Array, Mechanism
+from .records import Array, Mechanism, Plane
 
 #: Words and letters of names that change with the side. A lone letter counts where it stands apart: ``leg_L``,
 #: ``L hip``, ``hipL``, ``LHip``, ``LHY``, or as one of the two of a corner: ``FL``, ``rr_knee``.
@@ -73,26 +73,6 @@ def pairs_by_twin(twins: Mapping[str, str | None]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Plane:
-    """A plane in the world: where ``normal`` (3,), a unit vector, times a point is ``offset``."""
-
-    normal: Array
-    offset: float = 0.0
-
-    @property
-    def reflection(self) -> Array:
-        """What mirrors poses and points about it, (4, 4); its own inverse."""
-        out = np.eye(4)
-        out[:3, :3] -= 2.0 * np.outer(self.normal, self.normal)
-        out[:3, 3] = 2.0 * self.offset * self.normal
-        return out
-
-    def height(self, point: Array) -> float:
-        """How far a point (3,) lies on the side to which the normal points."""
-        return float(self.normal @ point - self.offset)
-
-
-@dataclass(frozen=True)
 class Sides:
     """Who mirrors whom, by id, both ways round; ``named`` are the joints that were found by their names and not as
     twins. ``plane`` is the one between them."""
@@ -106,33 +86,56 @@ class Sides:
 def sides_of(mechanism: Mechanism, normal: Array | None = None) -> Sides:
     """Left and right of a mechanism. Parts without a twin are matched by their names among themselves.
 
-    The plane is the one that mirrors the pairs best where they were designed: one of the file's own axes stands
-    square to it if that fits. ``normal`` (3,) chooses its direction. Without a pair it is X = 0."""
+    The plane is the mechanism's own, else the ``found_plane``, and without pairs X = 0. ``normal`` (3,) chooses another
+    direction."""
+    bodies, joints, named = _pairs(mechanism)
+    plane = mechanism.mirror_plane
+    if normal is not None:
+        pairs = _places(mechanism, bodies, joints)
+        plane = _set_at_zero(Plane(np.asarray(normal, dtype=np.float64)), pairs, _size(pairs))
+    elif plane is None:
+        plane = _plane_between(_places(mechanism, bodies, joints)) or Plane(np.eye(3)[0])
+    return Sides(bodies, joints, frozenset(named), plane)
+
+
+def found_plane(mechanism: Mechanism) -> Plane | None:
+    """The plane that mirrors the pairs of a mechanism best where they are designed: one of the file's own axes stands
+    square to it if that fits. None where there are no pairs, or all of them lie within one plane."""
+    bodies, joints, _named = _pairs(mechanism)
+    return _plane_between(_places(mechanism, bodies, joints)) if bodies or joints else None
+
+
+def _pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Who mirrors whom among bodies and among joints, and which of the joints were found by their names."""
     bodies = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
     joints = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
     named = pairs_by_name({joint.id: joint.name for joint in mechanism.joints if joint.id not in joints})
     bodies |= pairs_by_name({body.id: body.name for body in mechanism.bodies if body.id not in bodies})
-    joints |= named
-    return Sides(bodies, joints, frozenset(named), _plane(mechanism, bodies, joints, normal))
+    return bodies, joints | named, named
 
 
-def _plane(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str], normal: Array | None) -> Plane:
+def _places(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]) -> Array:
+    """Where the two of each pair are, (n, 2, 3)."""
     points = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies}
-    frames = joint_frames_world(mechanism)
+    frames = joint_frames_world(mechanism) if joints else {}
     here = [(points[key], points[other]) for key, other in bodies.items() if key < other]
     here += [(frames[key][:3, 3], frames[other][:3, 3]) for key, other in joints.items() if key < other]
-    spread: Array = np.array(here).reshape(-1, 2, 3)
-    across = spread[:, 1] - spread[:, 0]
-    size = float(np.ptp(spread.reshape(-1, 3), axis=0).max()) if len(spread) else 0.0
-    if normal is not None:
-        return _set_at_zero(Plane(np.asarray(normal, dtype=np.float64)), spread, size)
+    return np.array(here).reshape(-1, 2, 3)
+
+
+def _size(pairs: Array) -> float:
+    return float(np.ptp(pairs.reshape(-1, 3), axis=0).max()) if len(pairs) else 0.0
+
+
+def _plane_between(pairs: Array) -> Plane | None:
+    across, size = pairs[:, 1] - pairs[:, 0], _size(pairs)
     if size == 0.0 or np.abs(across).max() <= _AS_GOOD * size:
-        return Plane(np.eye(3)[0])
+        return None
     best = np.linalg.svd(across, full_matrices=False)[2][0]
     planes = [
-        _set_at_zero(Plane(axis), spread, size) for axis in (*np.eye(3), best * np.sign(best[np.abs(best).argmax()]))
+        _set_at_zero(Plane(axis), pairs, size) for axis in (*np.eye(3), best * np.sign(best[np.abs(best).argmax()]))
     ]
-    misses = [_miss(plane, spread) for plane in planes]
+    misses = [_miss(plane, pairs) for plane in planes]
     return next(p for p, miss in zip(planes, misses, strict=True) if miss <= min(misses) + _AS_GOOD * size)
 
 

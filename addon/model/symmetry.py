@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from .kinematics import joint_frame_world, joint_side_world
-from .records import Array, Body, Dof, Joint, Mechanism
+from .records import Array, Body, Dof, Joint, Mechanism, Plane
 from .rotations import inverse, rotation_vector
-from .sides import Plane, Sides, pairs_by_name
+from .sides import Sides, pairs_by_name
 from .twins import ALIKE, SIGNED, mirrored_body, mirrored_joint
 
 Kind = Literal["body", "joint"]
@@ -157,7 +157,8 @@ def _once(pairs: Mapping[str, str], known: Mapping[str, Body | Joint]) -> Iterat
 
 
 def _of_bodies(body: Body, twin: Body, plane: Plane, size: float) -> Iterator[Difference]:
-    image = mirrored_body(body, plane, twin)
+    meshes = [number for number, shape in enumerate(twin.shapes) if shape.type == "mesh"]  # their surfaces are compared
+    image = mirrored_body(body, plane, twin, kept=meshes)
     yield from _of_poses("body", body.id, twin.id, image.pose, twin.pose, size)
     if abs(image.mass - twin.mass) > SAME * max(abs(image.mass), abs(twin.mass)):
         yield Difference("body", body.id, twin.id, "mass", twin.mass - image.mass)

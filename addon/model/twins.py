@@ -7,7 +7,7 @@ Y = 0, and so on), as Juice's editor does, where the twin of yaw, pitch and roll
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from itertools import permutations, product
 
@@ -15,9 +15,8 @@ import numpy as np
 
 from .kinematics import joint_frame_world
 from .mirror import Part, is_plain, joint_parts
-from .records import DOF_SIZE, Array, Body, Dof, Joint, Shape
+from .records import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
 from .rotations import inverse
-from .sides import Plane
 
 #: Every way to turn axes into axes of the other hand: those that turn none into another first.
 _FLIPS = sorted(
@@ -29,8 +28,12 @@ _FLIPS = sorted(
     ),
     key=lambda flip: (-np.abs(np.diag(flip)).sum(), -np.trace(flip)),
 )
-#: The same for shapes, which look alike when they are reflected along their own axes.
+#: The same for shapes, which look alike when they are reflected along their own axes; and for what points along its own
+#: Z, which is not the same upside down.
 _PLAIN_FLIPS = [flip for flip in _FLIPS if np.abs(np.diag(flip)).sum() == 3.0]
+_UPRIGHT_FLIPS = [flip for flip in _PLAIN_FLIPS if flip[2, 2] > 0.0]
+_POINTED = {"cone", "pyramid", "hemisphere", "plane"}
+_ALONG_X = np.diag([-1.0, 1.0, 1.0])
 
 
 def usual_flip(plane: Plane) -> Array:
@@ -49,9 +52,7 @@ def flip_between(pose: Array, twin: Array, plane: Plane) -> Array:
 
 def image_of(pose: Array, plane: Plane, flip: Array) -> Array:
     """Where the mirror image of a pose (4, 4) stands whose own axes are reflected by ``flip`` (3, 3)."""
-    local = np.eye(4)
-    local[:3, :3] = flip
-    return plane.reflection @ pose @ local
+    return plane.reflection @ pose @ _local(flip)
 
 
 def _nearest(seen: Array, flips: list[Array], usual: Array) -> Array:
@@ -64,9 +65,12 @@ def _nearest(seen: Array, flips: list[Array], usual: Array) -> Array:
 # ---------------------------------------------------------------- bodies
 
 
-def mirrored_body(body: Body, plane: Plane, twin: Body | None = None) -> Body:
-    """The mirror image of a body: a copy of ``twin`` with its pose, mass, centre of mass, inertia and shapes, or of the
-    body itself where there is none. Meshes cannot be reflected in their files: a twin keeps its own."""
+def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Collection[int] = ()) -> Body:
+    """The mirror image of a body: its pose, mass, center of mass, inertia, flags and shapes.
+
+    ``twin``, whose id, names and axes it has, is left as it is; None: the image has the body's own id, and its axes are
+    reflected by the ``usual_flip``. A mesh is reflected by the sign of its size; those of the shapes ``kept`` (numbers)
+    stay what they are in the twin, as they are mirror images already."""
     flip = usual_flip(plane) if twin is None else flip_between(body.pose, twin.pose, plane)
     out = deepcopy(body if twin is None else twin)
     out.pose = image_of(body.pose, plane, flip)
@@ -74,25 +78,59 @@ def mirrored_body(body: Body, plane: Plane, twin: Body | None = None) -> Body:
     out.com = flip.T @ body.com
     out.inertia = None if body.inertia is None else flip.T @ body.inertia @ flip
     out.gravity, out.collidable, out.immobile = body.gravity, body.collidable, body.immobile
-    if twin is None or [shape.type for shape in twin.shapes] == [shape.type for shape in body.shapes]:
-        theirs = out.shapes
-        out.shapes = [mirrored_shape(own, flip, it) for own, it in zip(body.shapes, theirs, strict=True)]
+    before = {number: shape for number, shape in enumerate(out.shapes)}
+    out.shapes = []
+    for number, shape in enumerate(body.shapes):
+        its = before.get(number)
+        image = mirrored_shape(shape, flip, its)
+        if number in kept and its is not None:
+            image.mesh, image.size = its.mesh, dict(its.size)
+        out.shapes.append(image)
     return out
 
 
-def mirrored_shape(shape: Shape, flip: Array, twin: Shape) -> Shape:
-    """The mirror image of a shape, in the axes of its body's twin: a copy of ``twin`` with its pose and size."""
-    local = np.eye(4)
-    local[:3, :3] = flip.T
-    own = _nearest(inverse(twin.pose) @ local @ shape.pose, _PLAIN_FLIPS, np.diag([-1.0, 1.0, 1.0]))
-    out = deepcopy(twin)
-    turn = np.eye(4)
-    turn[:3, :3] = own
-    out.pose = local @ shape.pose @ turn
-    if shape.type != "mesh":
-        out.size = dict(shape.size)
+def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shape:
+    """The mirror image of a shape, in the axes of its body's twin, which are the body's reflected by ``flip`` (3, 3).
+    It keeps its own axes, each turned round or not: those of ``twin`` where that is of its type, as nearly as may
+    be."""
+    like = shape if twin is None or twin.type != shape.type else twin
+    own = shape_flip(shape, flip, like)
+    out = deepcopy(like)
+    out.pose = attached_image(shape.pose, flip, own)
+    out.size = dict(shape.size)
+    if shape.type == "mesh":
+        out.size = {axis: own[k, k] * shape.size.get(axis, 1.0) for k, axis in enumerate("xyz")}
+
+    out.mesh, out.soft = shape.mesh, shape.soft
     out.spheres = [(radius, *(own @ [x, y, z]).tolist()) for radius, x, y, z in shape.spheres]
     out.visual, out.collision, out.color = shape.visual, shape.collision, shape.color
+    if shape.extra.get("collidable") != out.extra.get("collidable"):
+        out.extra = out.extra | {"collidable": shape.extra.get("collidable", True)}
+    return out
+
+
+def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
+    """How the own axes of a shape are reflected, (3, 3), diagonal, on a body whose axes are by ``flip``: so that they
+    are as near as may be to those of ``twin``."""
+    flips = _UPRIGHT_FLIPS if shape.type in _POINTED else _PLAIN_FLIPS
+    return _nearest(inverse(twin.pose) @ _local(flip.T) @ shape.pose, flips, _ALONG_X)
+
+
+def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> Array:
+    """The same of a frame at the pose (4, 4) on its body, by that of its counterpart; ``upright``: of a light, which
+    shines along its Z."""
+    return _nearest(inverse(twin) @ _local(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _PLAIN_FLIPS, _ALONG_X)
+
+
+def attached_image(pose: Array, flip: Array, own: Array) -> Array:
+    """The pose (4, 4), on a body's twin, of the mirror image of what has this pose on the body. The body's axes are
+    reflected by ``flip``, its own by ``own`` (3, 3)."""
+    return _local(flip.T) @ pose @ _local(own)
+
+
+def _local(flip: Array) -> Array:
+    out = np.eye(4)
+    out[:3, :3] = flip
     return out
 
 
@@ -121,18 +159,45 @@ def mirrored_joint(
         at if end is None else inverse(bodies[end].pose) @ at for end, at in zip(ends, frames, strict=True)
     )
     out.active, out.type = joint.active, joint.type
-    if twin is None:
-        for dof in out.dofs:
-            dof.axis = _own_axis(flip.T @ dof.axis, dof.axis)
-    swapped = ends[0] != mates.get(joint.parent or "", joint.parent)
-    for own, its in zip(joint.dofs, reversed(out.dofs) if swapped else out.dofs, strict=False):
-        if own.kind == its.kind == "screw":
-            its.pitch = -own.pitch  # the mirror image of a right-handed screw is left-handed
-    parts, _nearness = joint_parts(joint, out, inverse(frames[0]) @ plane.reflection @ frame, swapped)
+    _mirror_axes(joint, out, flip, swapped=ends[0] != mates.get(joint.parent or "", joint.parent))
+    parts = dof_parts(joint, out, plane, mates, bodies)
     if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
         raise ValueError(f"joint {joint.name!r} and its twin {out.name!r} have other degrees of freedom")
     mirror_dofs(joint, out, parts)
     return out
+
+
+def mirrored_values(
+    joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
+) -> Joint:
+    """A joint's twin where it is, with the joint's stops, start, springs and motors, as far as their axes are mirror
+    images. ``mates`` and ``bodies`` as for ``mirrored_joint``."""
+    out = deepcopy(twin)
+    mirror_dofs(joint, out, dof_parts(joint, out, plane, mates, bodies))
+    return out
+
+
+def dof_parts(
+    joint: Joint, twin: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body]
+) -> tuple[Part, ...]:
+    """Which coordinates of a joint become which of its twin's, and how; none where they cannot. ``mates`` and
+    ``bodies`` as for ``mirrored_joint``."""
+    image = [mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child)]
+    swapped = image == [twin.child, twin.parent] and image != [twin.parent, twin.child]
+    reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
+    return joint_parts(joint, twin, reflected, swapped)[0]
+
+
+def _mirror_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> None:
+    """Give the degrees of freedom of a twin, whose frame is the joint's reflected with its axes by ``flip``, the mirror
+    images of the joint's axes, each the way round in which the twin had it; and screws the other hand."""
+    for own, its in zip(joint.dofs, reversed(twin.dofs) if swapped else twin.dofs, strict=False):
+        if own.kind != its.kind or DOF_SIZE[own.kind] > 1:
+            continue
+        if own.kind == "screw":
+            its.pitch = -own.pitch  # the mirror image of a right-handed screw is left-handed
+        image = _own_axis(flip.T @ own.axis, its.axis / np.linalg.norm(its.axis) * np.linalg.norm(own.axis))
+        its.axis = image if float(image @ its.axis) >= 0.0 else -image
 
 
 def retyped_twin(
@@ -166,7 +231,9 @@ def _in_world(body: str | None, frame: Array, bodies: Mapping[str, Body]) -> Arr
 
 
 #: What twins have the same of, whichever way their coordinates count.
-ALIKE = ("damping", "friction", "stiffness", "armature", "gain", "max_force", "actuator")
+ALIKE = (
+    "damping", "friction", "stiffness", "armature", "gain", "max_force", "servo_stiffness", "servo_damping", "actuator",
+)  # fmt: skip
 #: What changes its sign with the coordinate.
 SIGNED = ("position", "velocity", "rest")
 

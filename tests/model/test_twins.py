@@ -16,9 +16,9 @@ from addon import formats
 from addon.model.joint_types import JOINT_TYPES, dofs_of_type
 from addon.model.kinematics import joint_frame_world, spanning_tree
 from addon.model.mirror import mirror_of
-from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
+from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
 from addon.model.report import FormatError
-from addon.model.sides import Plane, sides_of
+from addon.model.sides import sides_of
 from addon.model.symmetry import asymmetries, find_twins
 from addon.model.twins import mirrored_body, mirrored_joint, retyped_twin
 from tests.model.test_mirror import KINDS, OWN, displacements, misses, sizes, symmetric

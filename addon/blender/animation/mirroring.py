@@ -12,14 +12,14 @@ import numpy as np
 from ...model.keys import STRAIGHT, Keys, turned_round
 from ...model.mirror import JointMirror, Mirror, Part, is_plain, mirror_of
 from ...model.motions import span_between
-from ...model.records import Array
+from ...model.records import Array, Plane
 from ...model.report import Report
 from ..access import armature_of
 from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, is_muted, new_curve
 from ..extract import extract
 from ..model_parts import root_bones
-from .actions import fit_strips
+from .actions import active_action, fit_strips
 from .curves import (
     NEAR,
     Course,
@@ -53,17 +53,23 @@ def mirror_keys(
     period: float | None = None,
     bones: Collection[str] | None = None,
     normal: Array | None = None,
+    plane: Plane | None = None,
+    action: bpy.types.Action | None = None,
 ) -> Report:
     """Mirror what the model's Action has its servos do: each does what its counterpart did.
 
     ``side`` and ``bones`` (None: all) choose whose motion goes to their counterparts; all else stays. ``phase`` is by
     how much of a round what is mirrored comes later, wrapping at the end of the motion; a round takes ``period``
-    frames, None: as long as the motion. ``normal`` (3,) chooses the direction of the plane, in the file's axes. A
+    frames, None: as long as the motion. ``normal`` (3,) chooses the direction of the plane, in the file's axes, and
+    ``plane`` a whole one in place of the mechanism's own; ``action`` another motion than the one that is played. A
     servo that has no keys, or whose curve is muted, hands on where it is. Where all go both ways, the paths of roots
     are mirrored too. ValueError, before anything is changed, where nothing can be mirrored; the report tells how
     counterparts were found and what was left out."""
-    action = action_of(rig)
-    mirror = mirror_of(extract(rig), normal)
+    played = active_action(rig)
+    action = action or action_of(rig)
+    mechanism = extract(rig)
+    mechanism.mirror_plane = plane or mechanism.mirror_plane
+    mirror = mirror_of(mechanism, normal)
     chosen = _chosen(rig, mirror, side, bones)
     places = places_of(rig, None, roots=side == "both" and bones is None)
     every = curves_at(rig, action, places)
@@ -93,7 +99,8 @@ def mirror_keys(
         curve = every[place] if place in every else new_curve(home, *place, places[place])
         curve.mute = False
         write_course(curve, course)
-    work.pose()
+    if action == played:
+        work.pose()
     fit_strips(rig, action)
     action.update_tag()
     moved, count = len(made), len({*chosen} & channels.keys())

@@ -17,6 +17,7 @@ from ...formats import complete_masses
 from ...formats.files import no_garbage_hunts
 from ...model.records import Mechanism
 from ...model.report import Report
+from ...model.sides import found_plane
 from ...model.stops import is_beyond
 from .. import listeners, preferences, properties, settling
 from ..access import record_of, settings
@@ -26,6 +27,7 @@ from ..datablocks import latest, remove_since
 from ..document import keep_document
 from ..glimpses import glimpsing
 from ..many import make_together
+from ..mirror_plane import keep_plane
 from ..model_parts import foresee_parts, why_linked
 from ..physics import hooks
 from ..physics.apart import APART
@@ -201,6 +203,7 @@ def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanis
     model.time_step = world.time_step or 0.0
     model.self_collide = source.format not in APART
     model.has_ground = world.ground is not None
+    keep_plane(rig, mechanism.mirror_plane or found_plane(mechanism))
     behaviours: Behaviours | None = mechanism.behaviours
     if behaviours is not None:
         engine = behaviours.engine

@@ -35,7 +35,7 @@ def make_bodies(
 ) -> Making[None]:
     """Put body objects by id into ``bodies``, of all bodies or ``only`` of some. A mesh that cannot be had is a box,
     with a label beside it."""
-    aside, tensors = scenery(plan.mechanism), _tensors(plan.mechanism.bodies)
+    aside, tensors = scenery(plan.mechanism), unit_tensors(plan.mechanism.bodies)
     seen: dict[str, tuple[Body, list[Shape]]] = {}
     for body in plan.mechanism.bodies:
         if body.id in seen or (only is not None and body.id not in only):
@@ -86,7 +86,7 @@ def _moved(shape: Shape, by: Array) -> Shape:
     return replace(shape, pose=pose)
 
 
-def _tensors(bodies: Sequence[Body]) -> dict[int, list[float]]:
+def unit_tensors(bodies: Sequence[Body]) -> dict[int, list[float]]:
     """The moments of inertia of bodies that the file has any for, of mass 1, by the ``id`` of their records."""
     told = [body for body in bodies if body.inertia is not None and body.mass > 0.0]
     if not told:
@@ -114,6 +114,8 @@ def _record(
         "model": rig,
         "mass": body.mass,
         "immobile": body.immobile,
+        "gravity": body.gravity,
+        "collidable": body.collidable,
         "com": body.com.tolist(),
         "active": body.active,
         "built": built,

@@ -6,8 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array
-from ...model.sides import Plane
+from ...model.records import Array, Plane
 from ...model.twins import flip_between, image_of
 from ..access import record_of
 from .places import rigid

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...model.inertia import shape_centre, shape_volume, unit_inertia
 from ...model.joint_types import dofs_of_type
 from ...model.recognise import mesh_mass, recognise
-from ...model.records import Array, Dof, Joint, Mechanism, Shape, World
+from ...model.records import Array, Dof, Joint, Mechanism, Plane, Shape, World
 from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of
@@ -38,6 +38,7 @@ def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool 
     scene = context.scene
     gravity = np.array(scene.gravity, dtype=np.float64) if scene.use_gravity else np.zeros(3)
     mechanism = Mechanism(name, World(gravity=gravity, ground=0.0 if ground else None))
+    mechanism.mirror_plane = Plane(np.eye(3)[0])  # limbs are made on both sides of it while editing is symmetrical
     return require_rig(build(mechanism, context, BuildOptions(physics=False, gait=False, up_axis="Z")))
 
 

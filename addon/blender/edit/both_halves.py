@@ -11,7 +11,8 @@ from ..access import record_of
 from ..listeners import quiet
 from .joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type
 from .refit import refit
-from .twins import Surroundings, joint_record, mirror_values, plane_of
+from .twin_images import Surroundings, joint_record, put_values_image
+from .twins import by_id, plane_of
 
 
 def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str) -> Report:
@@ -19,7 +20,7 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
     report, rig = set_type(empty, type_), record_of(empty).model
     if mate is None:
         return report
-    plane, around = plane_of(rig), Surroundings(rig)
+    plane, around = plane_of(rig), Surroundings(by_id(rig, "BODY"))
     try:
         image = retyped_twin(joint_record(empty), plane, around.mates, around.bodies, joint_record(mate))
     except ValueError as error:  # the joint itself is of the type by now
@@ -27,7 +28,7 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
         return report
     told, retyping = take_type(mate, image)
     with quiet():
-        mirror_values(empty, mate, plane, around.bodies)
+        put_values_image(empty, mate, plane, around)
     report.extend(told)
     report.extend(refit(rig))
     retyping.pose()

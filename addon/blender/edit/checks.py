@@ -17,6 +17,7 @@ from ..access import record_of, settings
 from ..extract import extract
 from ..extract.attachments import FRAME_KEPT
 from ..extract.designs import Designs
+from ..mirror_plane import kept_plane
 from ..model_parts import file_name, parts, strays
 from .edited_bones import applied_joints, edited_bones, why_not_as_rest
 from .fitting import loose_shapes, lost_joints, misfit
@@ -24,7 +25,7 @@ from .missing import is_armature_gone, lacks_of, scene_of, why_unmoved
 from .overlapping import overlapping
 from .refit import give_ids, moved_joints
 from .twin_meshes import mesh_differences
-from .twins import by_id, plane_between
+from .twins import by_id
 from .unwritten import unwritten
 
 #: How far (as a share) the scales of a body may differ, and how far from a right angle (as a cosine) its axes be.
@@ -199,9 +200,11 @@ def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
 
 
 def _meshes(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
-    known = by_id(rig, "BODY")
+    known, plane = by_id(rig, "BODY"), kept_plane(rig)
+    if plane is None:
+        return
     edited = {entry.where for entry in report.entries if entry.code == "mesh-edited"}  # which says it already
-    for each in mesh_differences(rig, plane_between(rig), edited):
+    for each in mesh_differences(rig, plane, edited):
         pair = each.first, each.second
         one, other = (file_name(known[part]) for part in pair)
         told = f"{one!r} and {other!r} are twins and their meshes differ by {each.amount:.3g}"

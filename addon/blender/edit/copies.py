@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import bpy
-import numpy as np
-from mathutils import Matrix
 
-from ...model.records import Array
 from ..access import record_of
 from ..joint_properties import KnuckleJoint
 from ..model_parts import parts
@@ -49,9 +46,8 @@ def _without_physics(joint: KnuckleJoint) -> None:
         own.clear()
 
 
-def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object, local: Array | None = None) -> None:
-    """Give a copy of a body copies of the collision shapes that are its children; ``local`` (4, 4) mirrors them."""
-    flip = np.eye(4) if local is None else local
+def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
+    """Give a copy of a body copies of the collision shapes that are its children."""
     for child in obj.children:
         if record_of(child).role != "SHAPE":
             continue
@@ -59,4 +55,3 @@ def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object, local: Array | No
         part.parent = made
         number = record_of(child).source_id.rpartition("/")[2]
         record_of(part).source_id = f"{record_of(made).source_id}/{number}"
-        part.matrix_basis = Matrix((flip @ np.array(child.matrix_basis) @ flip).tolist())

@@ -12,7 +12,8 @@ from ..joint_properties import KnuckleDof
 from ..listeners import quiet, tell
 from ..model_parts import parts
 from .stops import block_parts
-from .twins import body_records, mirror_values, plane_of, twin_of
+from .twin_images import Surroundings, put_values_image
+from .twins import by_id, plane_of, twin_of
 
 #: What can be copied from a joint to others: the fields of its degrees of freedom, by what people call them.
 FIELDS = {
@@ -72,9 +73,9 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     rig = next((record_of(empty).model for empty in chosen), None)
     if rig is None:
         raise ValueError("None of the joints has a twin: Find Twins looks for them, Create Twin makes one")
-    plane, bodies = plane_of(rig), body_records(rig)
+    plane, around = plane_of(rig), Surroundings(by_id(rig, "BODY"))
     with quiet():
         for empty, mate in chosen.items():
-            mirror_values(empty, mate, plane, bodies)
+            put_values_image(empty, mate, plane, around)
     tell(chosen.values())
     return len(chosen)

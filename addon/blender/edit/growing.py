@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
+from ...model.records import Plane
 from ...model.report import Report
-from ...model.sides import Plane
 from ..access import record_of
 from ..model_parts import parts
 from .twin_making import create_twins
-from .twins import by_id, candidates, link_twins, mates, plane_of
+from .twins import by_id, candidates, ensure_plane, link_twins, mates
 
 #: How far, as a share of its size, what stands on one side may reach over to the other.
 _REACH = 0.02
@@ -21,7 +21,9 @@ _REACH = 0.02
 def grow_bodies(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
     """Twins for bodies that were just made. Those that are mirror images of others become their twins; of those that
     stand on one side the twin is made; what stands in the middle has none. Returns how many were linked and made."""
-    plane, bodies = plane_of(rig), by_id(rig, "BODY")
+    plane, bodies = ensure_plane(rig), by_id(rig, "BODY")
+    if plane is None:
+        return 0, 0, _without_plane(rig)
     fresh = {record_of(obj).source_id for obj in made}
     alone, linked = set(fresh), 0
     for pair in candidates(rig, plane):
@@ -36,6 +38,14 @@ def grow_bodies(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tupl
         return linked, 0, Report()
     twins, report = create_twins(lone, plane)
     return linked, len(twins), report
+
+
+def _without_plane(rig: bpy.types.Object) -> Report:
+    report = Report()
+    report.warn(
+        "no-mirror-plane", "The other side was not made: there is no mirror plane. Choose one: Twins > Mirror Plane"
+    )
+    return report
 
 
 def _is_on_one_side(obj: bpy.types.Object, plane: Plane) -> bool:
@@ -57,7 +67,9 @@ def grow_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[bpy.type
     if there:
         link_twins(empty, there[0])
         return there[0], Report()
-    made, report = create_twins([empty], plane_of(rig))
+    if ensure_plane(rig) is None:
+        return None, _without_plane(rig)
+    made, report = create_twins([empty])
     return made[0], report
 
 

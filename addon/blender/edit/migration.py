@@ -7,29 +7,36 @@ fills in what that version had not.
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 import bpy
+import numpy as np
 from bpy.app.handlers import persistent
 
+from ...model.records import Plane
 from ...model.report import FormatError
+from ...model.sides import found_plane
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
 from ..bone_limits import limit_bone_of
 from ..build.folders import Folders
 from ..build.frames import make_frames
 from ..build.plan import plan
 from ..build.rig import Hook
+from ..document import read_document
 from ..extract import extract
 from ..hooks import Handlers, hang, take_down
 from ..listeners import quiet
 from ..many import make
 from ..materials import keep_color
+from ..mirror_plane import keep_plane, kept_plane
 from ..model_parts import child_collection, is_foreign, is_newer, joint_bones, parts
 from ..properties import VERSION
 from ..records import kinds_of
 from .refit import present_bones, record_joints
+from .twins import document_plane
 
 
 def bring_up_to_date(rig: bpy.types.Object) -> list[int]:
@@ -108,6 +115,30 @@ def _limit_bones_plainly(rig: bpy.types.Object) -> None:
         limit_bone_of(empty, chains.get(record_of(empty).source_id, ()))
 
 
+def _know_mirror_plane(rig: bpy.types.Object) -> None:
+    """To 5. Models did not know their mirror plane, bodies not whether they fall and collide, and shapes not the balls
+    that they are of: all of it was in the document alone."""
+    base = read_document(rig)
+    if kept_plane(rig) is None:
+        made_here = base is None  # and mirrored across X = 0 where it has no twins
+        keep_plane(rig, (found_plane(extract(rig)) or Plane(np.eye(3)[0])) if made_here else document_plane(rig))
+    known = {body.id: body for body in base.bodies} if base is not None else {}
+    for obj in parts(rig, "BODY"):
+        record = record_of(obj)
+        body = known.get(record.source_id) or known.get(record.copy_of)
+        if body is None:
+            continue
+        record.gravity, record.collidable = body.gravity, body.collidable
+        for kept, shape in zip(record.shapes, body.shapes, strict=False):
+            if kept.type == shape.type and shape.spheres:
+                kept.spheres = json.dumps(shape.spheres)
+
+
+def _to_five(rig: bpy.types.Object) -> None:
+    _limit_bones_plainly(rig)
+    _know_mirror_plane(rig)
+
+
 #: How the ground of a scene was named before it was told by its record.
 _GROUND = "Knuckle Ground"
 #: From each version of a model the step to the next.
@@ -115,7 +146,7 @@ _STEPS: dict[int, Callable[[bpy.types.Object], None]] = {
     1: _give_frames_objects,
     2: _know_colors,
     3: _know_bones,
-    4: _limit_bones_plainly,
+    4: _to_five,
 }
 
 

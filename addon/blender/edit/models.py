@@ -17,6 +17,7 @@ from ..channels import servo_channels
 from ..compat import use_action
 from ..extract import document_ids, extract
 from ..listeners import quiet
+from ..mirror_plane import kept_plane
 from ..model_parts import file_name, own_bones, parts
 from ..physics.homes import home_of
 from ..physics.simulation import clear_physics
@@ -41,7 +42,7 @@ from .strangers import (
     spots,
     strangers_on,
 )
-from .twins import mates, plane_between, twin_of, unlink_twin
+from .twins import mates, twin_of, unlink_twin
 
 
 def split_model(
@@ -210,7 +211,7 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
     _complete_records(rig, other, report)
     ids, renamed = _free_ids_and_names(rig, other)
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
-    plane = plane_between(rig) if mates(rig) else None
+    plane = kept_plane(rig) if mates(rig) else None
     shift = _between(rig, other)
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:

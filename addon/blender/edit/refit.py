@@ -46,7 +46,7 @@ from ..joint_axes import constraint_turn
 from ..listeners import on_refit, quiet
 from ..model_parts import joint_bones, own_bones, parts, root_bones
 from ..physics.homes import home_of
-from ..physics.simulation import build_physics, clear_physics
+from ..physics.simulation import build_physics, clear_physics, put_typed_frictions, typed_frictions
 from ..posing import pose_of, write_pose
 from ..records import flat, kinds_of
 from ..workshop import shown
@@ -152,16 +152,19 @@ def _set_mode(rig: bpy.types.Object, mode: str) -> None:
 
 
 @contextmanager
-def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[None]:
-    """Within it the model has no physics; afterwards it has what it had."""
+def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[dict[bpy.types.Object, float]]:
+    """Within it the model has no physics; afterwards it has what it had. Gives the frictions of bodies that were typed
+    into Blender's Physics tab, which they have again then."""
     scene, drive = home_of(rig), settings(rig).drive
+    frictions = typed_frictions(rig) if scene is not None else {}
     if scene is not None:
         clear_physics(scene, rig)
     try:
-        yield
+        yield frictions
     finally:
         if scene is not None:
             report.extend(build_physics(scene, rig))
+            put_typed_frictions(frictions)
         if settings(rig).drive != drive:
             settings(rig).drive = drive
 

@@ -15,22 +15,22 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.sides import Plane
 from .. import listeners
 from ..access import armature_settings, record_of, settings
 from ..datablocks import is_there
 from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import quiet
 from ..model_parts import parts, rigs_in
+from ..physics.flywheel import is_typed, keep_mass, put_masses
 from .alike import make_alike, was_edited
+from .twin_images import Surroundings, put_values_image
 from .twin_names import put_names, rename_bones, rename_twins
-from .twins import mates, mates_among, mirror_values, note, plane_between
+from .twins import ensure_plane, mates, mates_among, note, plane_of
 
 _PARTS = ("BODY", "JOINT")
-#: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's; and the
-#: planes between their halves. Gathered when needed, dropped when parts come, go or change their twins.
+#: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's. Gathered
+#: when needed, dropped when parts come, go or change their twins. Those of a model without a mirror plane are none.
 _mates: dict[int, dict[int, bpy.types.Object]] = {}
-_planes: dict[int, Plane] = {}
 #: How what is selected stood, by the model's ``session_uid``, when nothing of it was found edited: while bones are
 #: posed that is asked in every frame, and to compare it in one go takes a fraction of asking each part.
 _unedited: dict[int, tuple[list[str], bytes]] = {}
@@ -42,9 +42,8 @@ _state = {"on": False, "busy": False}
 def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
     found = _mates.get(rig.session_uid)
     if found is None:
-        pairs = mates(rig)
+        pairs = mates(rig) if ensure_plane(rig) is not None else {}
         found = _mates[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
-        _planes[rig.session_uid] = plane_between(rig)
         for obj, mate in pairs.items():
             if not record_of(obj).seen_name:
                 note(obj, mate)  # it came from another model
@@ -78,21 +77,21 @@ def begin(rig: bpy.types.Object) -> None:
 def drop(*_args: Any) -> None:
     """Forget what was gathered: it is gathered anew when it is needed."""
     _mates.clear()
-    _planes.clear()
     _unedited.clear()
 
 
 def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     """Make the twins of parts alike that were edited since; returns how many there were. What hangs elsewhere than on
     the armature is placed in other axes: nothing follows it until it hangs there again."""
-    known = _gather(rig)
+    known, changed = _gather(rig), list(changed)
+    _follow_masses(rig, [obj for obj in changed if obj.session_uid in known])
     touched = {
         obj.session_uid: obj for obj in changed if obj.session_uid in known and was_edited(obj) and obj.parent == rig
     }
     if not touched:
         return 0
     edited = {touched[uid]: mate for uid, mate in _gathered(rig, touched).items()}
-    plane = _planes[rig.session_uid]
+    plane = plane_of(rig)
     active = bpy.context.view_layer.objects.active
     order = {obj: number for number, obj in enumerate(edited)}
     leading: dict[bpy.types.Object, bpy.types.Object] = {}
@@ -106,6 +105,17 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
         note(obj, mate)
     _unedited.pop(rig.session_uid, None)  # how it stood before is no longer how it stands alike
     return len(leading)
+
+
+def _follow_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
+    """A mass was typed into Blender's Physics tab: the twin weighs as much."""
+    typed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_typed(obj)}
+    for uid, mate in _gathered(rig, typed).items() if typed else ():
+        keep_mass(typed[uid])
+        put_masses(typed[uid])
+        record_of(mate).mass = record_of(typed[uid]).mass
+        if mate.rigid_body is not None:
+            put_masses(mate)
 
 
 def catch_up(rig: bpy.types.Object) -> None:
@@ -216,7 +226,7 @@ def value_changed(empty: bpy.types.Object) -> None:
     if mate is None:
         return
     with _at_it():
-        mirror_values(empty, mate, _planes[record_of(empty).model.session_uid])
+        put_values_image(empty, mate, plane_of(record_of(empty).model), Surroundings.of(empty, mate))
     for act in listeners.on_joint_change:
         act(mate)
 
@@ -257,8 +267,11 @@ def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
     if not _state["on"] or _state["busy"] or not settings(rig).symmetric:
         return
     drop()  # after an undo nobody has looked yet
+    found = _gather(rig)
+    if not found:
+        return
     with _at_it():
-        rename_bones(rig, went.values(), _gather(rig), _planes[rig.session_uid])
+        rename_bones(rig, went.values(), found, plane_of(rig))
 
 
 def symmetry_changed(armature: bpy.types.Armature) -> None:

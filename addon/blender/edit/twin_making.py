@@ -3,56 +3,101 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import cast
+from collections.abc import Collection, Iterable, Mapping
 
 import bpy
-import numpy as np
-from mathutils import Matrix
 
+from ...model.records import Array, Plane
 from ...model.report import Report
-from ...model.sides import Plane, counterpart_names
-from ...model.twins import image_of, mirrored_joint, usual_flip
+from ...model.sides import counterpart_names
+from ...model.twins import dof_parts
 from ..access import record_of
+from ..animation.actions import motions_of
+from ..animation.curves import curves_at, places_of
+from ..animation.mirroring import mirror_keys
+from ..channels import servo_channels
 from ..listeners import quiet
-from ..model_parts import file_name, parts
-from ..records import flat, unflat
-from .copies import copy_part, copy_shapes, ids_in
-from .places import rigid
-from .refit import give_ids, refit
-from .twins import Surroundings, joint_record, mates, note, plane_of, put_image
+from ..model_parts import file_name, joint_bones, parts
+from ..posing import pose_of, write_pose
+from .copies import copy_part, ids_in
+from .refit import give_ids, refit, without_physics
+from .twin_images import Surroundings, joint_record, mirrored_coordinates, put_body_image, put_joint_image
+from .twin_looks import Looks
+from .twins import by_id, mates, note, plane_of, same_friction
 
 
 def create_twins(
     objects: Iterable[bpy.types.Object], plane: Plane | None = None
 ) -> tuple[list[bpy.types.Object], Report]:
-    """Make the missing twins of bodies and joints, mirrored, with names of the other side. The joints among the chosen
-    bodies, and those that carry them, come along. Returns what was made. ValueError where nothing lacks a twin."""
+    """Make the missing twins of bodies and joints, mirrored, with names of the other side, and posed and keyed as
+    mirror images. The joints among the chosen bodies, and those that carry them, come along. Returns what was made.
+    ValueError where nothing lacks a twin, and where there is no plane to mirror across."""
     chosen = [obj for obj in objects if record_of(obj).role in {"BODY", "JOINT"}]
     rig = next((record_of(obj).model for obj in chosen), None)
     if rig is None:
         raise ValueError("Select bodies or joints of the mechanism to make their twins")
     give_ids(rig)
-    between = plane or plane_of(rig)
     paired = mates(rig)
     alone = [obj for obj in chosen if obj not in paired]
-    bodies = {obj: None for obj in alone if record_of(obj).role == "BODY"}
+    bodies = [obj for obj in alone if record_of(obj).role == "BODY"]
     joints = {obj for obj in alone if record_of(obj).role == "JOINT"}
     joints |= {empty for empty in parts(rig, "JOINT") if record_of(empty).joint.child in bodies and empty not in paired}
     ordered = [empty for empty in parts(rig, "JOINT") if empty in joints]
     if not (bodies or joints):
         raise ValueError("Everything that is selected has a twin already: Mirror to Twin makes them alike")
-    made: list[bpy.types.Object] = []
-    with quiet():
+    between, report = plane or plane_of(rig), Report()
+    pairs: dict[bpy.types.Object, bpy.types.Object] = {}
+    looks = Looks()
+    pose = pose_of(rig, servo_channels(rig))
+    with without_physics(rig, report) as frictions, quiet():
         taken = _Taken(rig)
         for obj in bodies:
-            made.append(_twin_body(taken, obj, between))
-        around = Surroundings(rig)
+            made = pairs[obj] = taken.copy(obj)
+            put_body_image(obj, made, between, looks, is_new=True)
+            same_friction(frictions, obj, made)
+        around = Surroundings(by_id(rig, "BODY"))
         for empty in ordered:
-            made.append(_twin_joint(taken, around, empty, between))
-        for obj, mate in zip([*bodies, *ordered], made, strict=True):
+            made = pairs[empty] = taken.copy(empty)
+            put_joint_image(empty, made, between, around, is_new=True)
+        for obj, mate in pairs.items():
             note(obj, mate)
-    return made, refit(rig)
+        report.extend(refit(rig))
+    _pose(rig, {empty: pairs[empty] for empty in ordered}, between, around, pose)
+    report.extend(_key(rig, ordered, between))
+    return list(pairs.values()), report
+
+
+def _pose(
+    rig: bpy.types.Object,
+    pairs: Mapping[bpy.types.Object, bpy.types.Object],
+    plane: Plane,
+    around: Surroundings,
+    pose: Mapping[str, Array],
+) -> None:
+    """Pose the twins of joints as their mirror images; ``pose`` are the coordinates of joints, by id."""
+    channels = servo_channels(rig)
+    for empty, mate in pairs.items():
+        values, own = pose.get(record_of(empty).source_id), channels.get(record_of(mate).source_id)
+        if values is None or own is None:
+            continue
+        joint, twin = joint_record(empty), joint_record(mate)
+        found = dof_parts(joint, twin, plane, around.mates, around.bodies)
+        write_pose(rig, own, mirrored_coordinates(values, found, len(own)))
+
+
+def _key(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane) -> Report:
+    """Give the twins of joints the mirrored keys of these, in every motion of the mechanism."""
+    report, chains = Report(), joint_bones(rig)
+    bones = {bone for empty in joints for bone in chains.get(record_of(empty).source_id, ())}
+    places = places_of(rig, bones)
+    for action in motions_of(rig) if places else ():
+        if not curves_at(rig, action, places):
+            continue
+        try:
+            mirror_keys(rig, bones=bones, plane=plane, action=action)
+        except ValueError as error:
+            report.warn("keys-not-mirrored", f"Keyframes of {action.name!r} are not mirrored: {error}")
+    return report
 
 
 def twin_name(name: str, taken: Collection[str]) -> str:
@@ -85,36 +130,3 @@ class _Taken:
         names.add(name)
         self.ids.add(record.twin)
         return made
-
-
-def _twin_body(taken: _Taken, obj: bpy.types.Object, plane: Plane) -> bpy.types.Object:
-    made = taken.copy(obj)
-    flip = usual_flip(plane)
-    local = np.eye(4)
-    local[:3, :3] = flip
-    scale = Matrix.Diagonal((*obj.matrix_basis.to_scale(), 1.0))
-    made.matrix_basis = Matrix(image_of(rigid(obj.matrix_basis), plane, flip).tolist()) @ scale
-    record = record_of(made)
-    record.com = flip @ np.array(record.com)
-    record.tensor = (flip @ np.array(record.tensor).reshape(3, 3) @ flip).ravel().tolist()
-    uneven = False
-    for shape in record.shapes:
-        pose = unflat(shape.pose)
-        shape.pose = flat(local @ pose @ local)
-        uneven |= shape.type == "mesh" or bool(np.abs(local @ pose @ local - pose).max() > 1e-6)
-        if shape.type == "mesh":
-            shape.size[int(np.argmin(np.diag(flip)))] *= -1.0
-    if uneven:
-        mesh = cast(bpy.types.Mesh, obj.data).copy()
-        mesh.transform(Matrix(local.tolist()))
-        mesh.flip_normals()
-        made.data = mesh
-    copy_shapes(obj, made, local)
-    return made
-
-
-def _twin_joint(taken: _Taken, around: Surroundings, empty: bpy.types.Object, plane: Plane) -> bpy.types.Object:
-    image = mirrored_joint(joint_record(empty), plane, around.mates, around.bodies)
-    made = taken.copy(empty)
-    put_image(empty, made, image, around)
-    return made

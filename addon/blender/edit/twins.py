@@ -7,56 +7,63 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...model.kinematics import joint_frame_world, joint_side_world
-from ...model.mirror import joint_parts
-from ...model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from ...model.records import Plane
 from ...model.report import Report
-from ...model.rotations import inverse
-from ...model.sides import Plane, Sides, sides_of
+from ...model.sides import Sides, found_plane, sides_of
 from ...model.symmetry import Difference, Pair, asymmetries, find_twins
-from ...model.twins import flip_between, image_of, mirror_dofs, mirrored_joint
 from ..access import record_of
+from ..document import read_document
 from ..extract import extract
-from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..listeners import quiet
-from ..model_parts import file_name, parts
-from ..records import read_dofs, write_dof
-from .joints import joint_frame, opening_of, put_frame, put_opening
-from .places import put_design, rigid
-from .refit import give_ids, refit
+from ..mirror_plane import keep_plane, kept_plane
+from ..model_parts import is_foreign, parts
+from .refit import give_ids, refit, without_physics
+from .twin_images import Surroundings, put_body_image, put_joint_image
+from .twin_looks import Looks
 
 Objects = dict[str, bpy.types.Object]
 
 
 def plane_of(rig: bpy.types.Object) -> Plane:
-    """The plane between a model's halves, in its own axes: as its settings say, else between the twins that it has,
-    else X = 0."""
-    return sides_now(rig).plane
+    """The mirror plane of a mechanism. ValueError where it has none."""
+    plane = ensure_plane(rig)
+    if plane is None:
+        raise ValueError(f"Mechanism {rig.name!r} has no mirror plane yet. Choose one: Twins > Mirror Plane")
+    return plane
 
 
-def plane_between(rig: bpy.types.Object) -> Plane:
-    """The same as its objects stand in the design, without a look at its document: as exact as 32 bits are."""
+def ensure_plane(rig: bpy.types.Object) -> Plane | None:
+    """The mirror plane of a mechanism. One that has none yet gets the one between its twins where its document has
+    them: what was edited since does not count. None where that has no pairs."""
+    plane = kept_plane(rig)
+    if plane is None and not is_foreign(rig) and (plane := document_plane(rig)) is not None:
+        keep_plane(rig, plane)
+    return plane
 
-    def place(obj: bpy.types.Object) -> Array:
-        return np.array(obj.matrix_basis, dtype=np.float64)
 
-    bodies = [
-        Body(key, file_name(obj), place(obj), twin=record_of(obj).twin or None)
-        for key, obj in by_id(rig, "BODY").items()
-    ]
-    joints = [
-        Joint(
-            key,
-            file_name(obj),
-            "",
-            None,
-            None,
-            np.array(obj.matrix_basis, dtype=np.float64),
-            twin=record_of(obj).twin or None,
-        )
-        for key, obj in by_id(rig, "JOINT").items()
-    ]
-    return sides_of(Mechanism("", bodies=bodies, joints=joints)).plane
+def document_plane(rig: bpy.types.Object) -> Plane | None:
+    """The plane between the halves of a mechanism where its document has them, and by the twins that it has now."""
+    base = read_document(rig)
+    if base is None:
+        return None
+    for role, known in (("BODY", base.bodies), ("JOINT", base.joints)):
+        twins = {record_of(obj).source_id: record_of(obj).twin for obj in parts(rig, role)}
+        for part in known:
+            part.twin = twins.get(part.id, part.twin or "") or None
+    return found_plane(base)
+
+
+def plane_of_linked(rig: bpy.types.Object) -> None:
+    """After parts were linked as twins: a mechanism that has no mirror plane, and whose document tells of none, gets
+    the one between them as they stand. To link them says that they are mirror images there."""
+    if ensure_plane(rig) is None and not is_foreign(rig):
+        keep_plane(rig, found_plane(extract(rig)))
+
+
+def choose_plane(rig: bpy.types.Object, plane: Plane) -> None:
+    """The user has chosen a plane for what is done now: it is the mechanism's where that has none."""
+    if kept_plane(rig) is None and not is_foreign(rig):
+        keep_plane(rig, plane)
 
 
 def plane_along(axis: int) -> Plane:
@@ -162,143 +169,36 @@ def differences(rig: bpy.types.Object) -> list[Difference]:
 # ---------------------------------------------------------------- one half like the other
 
 
-def mirror_to_twins(objects: Iterable[bpy.types.Object], plane: Plane | None = None) -> tuple[int, Report]:
-    """Make the twins of bodies and joints their mirror images: pose, size and mass; bodies, stops, springs and motors
-    of joints. Returns how many there were. ValueError where none has a twin."""
+def mirror_to_twins(
+    objects: Iterable[bpy.types.Object], plane: Plane | None = None, materials: bool = True
+) -> tuple[int, Report]:
+    """Make the twins of bodies and joints their mirror images in every respect; ``materials``: in color too. Returns
+    how many there were. ValueError where none has a twin, and where there is no plane to mirror them across."""
     report = Report()
     chosen = mates_among(objects)
     rig = next((record_of(obj).model for obj in chosen), None)
     if rig is None:
         raise ValueError("None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one")
     between = plane or plane_of(rig)
-    with quiet():
+    if any(each.parent != rig for pair in chosen.items() for each in pair):
+        report.extend(refit(rig))  # what hangs elsewhere is placed in other axes
+    looks = Looks(materials)
+    with without_physics(rig, report) as frictions, quiet():
         for obj, mate in chosen.items():
             if record_of(obj).role == "BODY":
-                mirror_body(obj, mate, between)
-        around = Surroundings(rig)
-        for obj, mate in chosen.items():
-            if record_of(obj).role == "JOINT":
-                report.extend(mirror_joint(obj, mate, between, around))
-    report.extend(refit(rig))
+                put_body_image(obj, mate, between, looks, is_new=False)
+                same_friction(frictions, obj, mate)
+        around = Surroundings(by_id(rig, "BODY"))
+        for empty, mate in chosen.items():
+            if record_of(empty).role == "JOINT":
+                put_joint_image(empty, mate, between, around, is_new=False)
+        report.extend(refit(rig))
     return len(chosen), report
 
 
-def mirror_body(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    """Make a body's object the mirror image of its twin's."""
-    own, other = rigid(obj.matrix_basis), rigid(mate.matrix_basis)
-    flip = flip_between(own, other, plane)
-    size = _size_for(obj, mate, flip)
-    put_design(mate, image_of(own, plane, flip) @ np.diag([*size, 1.0]))
-    record, theirs = record_of(obj), record_of(mate)
-    theirs.mass, theirs.immobile = record.mass, record.immobile
-
-
-def _size_for(obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> Array:
-    """The scale (3,) with which the twin's mesh is as large as the body's, axis by axis."""
-    mine, its = (np.ptp(np.array(each.bound_box), axis=0) for each in (obj, mate))
-    wanted = np.abs(flip).T @ (mine * np.abs(np.array(obj.matrix_basis.to_scale())))
-    return np.where(its > 0.0, wanted / np.where(its > 0.0, its, 1.0), 1.0)
-
-
-class Surroundings:
-    """What mirroring joints asks of their model, gathered once: its bodies' objects and records, by id."""
-
-    def __init__(self, rig: bpy.types.Object) -> None:
-        self.objects = by_id(rig, "BODY")
-        self.bodies = body_records(rig)
-        self.mates = {key: body.twin for key, body in self.bodies.items() if body.twin}
-
-
-def mirror_joint(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: Surroundings) -> Report:
-    """Make a joint's empty and record the mirror image of its twin's: place, bodies, stops, springs, motors."""
-    report = Report()
-    joint, twin = joint_record(empty), joint_record(mate)
-    try:
-        image = mirrored_joint(joint, plane, around.mates, around.bodies, twin)
-    except ValueError as error:
-        report.warn("twin-differs", str(error), where=mate.name)
-        return report
-    put_image(empty, mate, image, around)
-    return report
-
-
-def put_image(empty: bpy.types.Object, mate: bpy.types.Object, image: Joint, around: Surroundings) -> None:
-    """Make a joint's twin what its mirror image says."""
-    record, theirs = record_of(empty).joint, record_of(mate).joint
-    theirs.parent, theirs.child = (around.objects.get(end or "") for end in (image.parent, image.child))
-    theirs.active = record.active
-    write_values(theirs, image.dofs)
-    frame = joint_frame_world(image, around.bodies)
-    put_frame(mate, frame)
-    put_opening(theirs, inverse(frame) @ joint_side_world(image, around.bodies) if record.is_open else None)
-
-
-def mirror_values(
-    empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, bodies: dict[str, Body] | None = None
-) -> None:
-    """Give a joint's twin its stops, springs, motors and start, as far as their axes are mirror images, and leave the
-    twin where it is. ``bodies`` are the ``body_records`` of the model, if they are at hand."""
-    if bodies is None:
-        records = (record_of(empty).joint, record_of(mate).joint)
-        ends = {end for record in records for end in (record.parent, record.child) if end is not None}
-        bodies = {record_of(end).source_id: _body_record(end) for end in ends}
-    joint, twin = joint_record(empty), joint_record(mate)
-    image = [None if end is None else bodies[end].twin or end for end in (joint.parent, joint.child)]
-    swapped = image == [twin.child, twin.parent] and image != [twin.parent, twin.child]
-    reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
-    parts_, _nearest = joint_parts(joint, twin, reflected, swapped)
-    mirror_dofs(joint, twin, parts_)
-    record, theirs = record_of(empty).joint, record_of(mate).joint
-    write_values(theirs, twin.dofs)
-    own, its = (_by_coordinate(each) for each in (record, theirs))
-    for part in parts_:
-        for name in ("servo_stiffness", "servo_damping"):
-            setattr(its[part.to[0]], name, getattr(own[part.of[0]], name))
-
-
-def _by_coordinate(record: KnuckleJoint) -> dict[int, KnuckleDof]:
-    """The degrees of freedom of a joint by the number of their first coordinate."""
-    firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
-    return dict(zip(firsts.tolist(), record.dofs, strict=False))
-
-
-def write_values(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
-    """Put values of a joint's degrees of freedom into its record, and leave where they are posed."""
-    single = iter(record.parts)
-    for kept, dof in zip(record.dofs, dofs, strict=True):
-        _rewrite(kept, dof)
-        for part in dof.parts:
-            _rewrite(next(single), part)
-
-
-def _rewrite(kept: KnuckleDof, dof: Dof) -> None:
-    step, channel, index = kept.step, kept.channel, kept.channel_index
-    write_dof(kept, dof)
-    kept.step, kept.channel, kept.channel_index = step, channel, index
-
-
-def body_records(rig: bpy.types.Object) -> dict[str, Body]:
-    """The bodies of a model with what mirroring a joint asks of them: where they are designed, and their twins."""
-    return {key: _body_record(obj) for key, obj in by_id(rig, "BODY").items()}
-
-
-def _body_record(obj: bpy.types.Object) -> Body:
-    record = record_of(obj)
-    return Body(record.source_id, obj.name, rigid(obj.matrix_basis), twin=record.twin or None)
-
-
-def joint_record(empty: bpy.types.Object) -> Joint:
-    """A joint's record with frames on its bodies' objects."""
-    record = record_of(empty).joint
-    frame = joint_frame(empty)
-    opening = opening_of(record)
-    other = frame if opening is None else frame @ opening
-    ends = record.parent, record.child
-    names = [None if end is None else record_of(end).source_id for end in ends]
-    sides = [
-        side if end is None else inverse(rigid(end.matrix_basis)) @ side
-        for end, side in zip(ends, (frame, other), strict=True)
-    ]
-    made = Joint(record_of(empty).source_id, file_name(empty), record.type, names[0], names[1], sides[0], sides[1])
-    made.dofs, made.active = read_dofs(record), record.active
-    return made
+def same_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, mate: bpy.types.Object) -> None:
+    """Have a twin get the friction that was typed for its mate, or none, when physics is built anew."""
+    if obj in frictions:
+        frictions[mate] = frictions[obj]
+    else:
+        frictions.pop(mate, None)

@@ -27,13 +27,14 @@ from ..document import read_document
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import Painted, painted
+from ..mirror_plane import kept_plane
 from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
-from .masses import weigh
+from .masses import com_now, inertia_now, same_frame, weigh
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, Judged, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
 
@@ -77,7 +78,9 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     designs = Designs(rig)
     reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
     reading.colored = settings(rig).version >= 3
+    reading.flagged = settings(rig).version >= 5
     reading.switched = _switch_assemblies(rig, mechanism)
+    mechanism.mirror_plane = kept_plane(rig)
     bodies = own_ids(by_role.get("BODY", []), base.bodies)
     joints = own_ids(by_role.get("JOINT", []), base.joints)
     reading.ids = bodies
@@ -87,7 +90,10 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
         *joints.values()
     }
     before = None if is_whole else Before.of(base)
-    hung = Attachments({body.id: body.com for body in base.bodies}, body_of, designs, mechanism.report)
+    coms = {
+        body.id: (body.com, com_now(record_of(body_of[body.id]), body)) for body in base.bodies if body.id in body_of
+    }
+    hung = Attachments(coms, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # before, they had no objects
         frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
         mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
@@ -168,18 +174,6 @@ def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T
     return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
 
 
-def _take_mirrored(body: Body, record: KnuckleObject) -> None:
-    """A copy may be a mirror image: its centre of mass and moments are where its record has them."""
-    if not all(map(same, map(float, record.com), body.com.tolist())):
-        body.com = np.array([plain(x) for x in record.com])
-    if body.inertia is not None and record.has_tensor:
-        tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * body.mass
-        if np.abs(tensor - body.inertia).max() > 1e-5 * np.abs(body.inertia).max():
-            body.inertia = np.where(
-                np.abs(tensor + body.inertia) < 1e-5 * np.abs(tensor).max(), -body.inertia, body.inertia
-            )
-
-
 def _authored(own: str, record: KnuckleObject) -> Body:
     """A body that no document knows: it was made of a mesh, or came from another model."""
     body = Body(own, record.source_name, mass=record.mass, com=np.array([plain(x) for x in record.com]))
@@ -197,7 +191,8 @@ class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
     joints, by id, ``openings`` where those of open loops have their other side, from there; ``bones`` are the renamed
     ones, by the ids of their joints. ``switched``: the records know what is switched on, and not the document;
-    ``colored``: materials know the colours that they were made with."""
+    ``flagged``: bodies know whether they fall and collide; ``colored``: materials know the colors that they were made
+    with."""
 
     report: Report
     designs: Designs
@@ -209,6 +204,7 @@ class _Reading:
     moved: set[str] = field(default_factory=set)
     children: Children = field(default_factory=dict)
     switched: bool = False
+    flagged: bool = False
     colored: bool = False
     judged: Judged = field(default_factory=dict)
     painted: Painted = field(default_factory=dict)
@@ -219,21 +215,28 @@ class _Reading:
         body = old or original or _authored(own, record)
         if old is None:
             self._tell_of_new("Body", obj, own, original)
-        exact = com_pose(body) if old or original else None
-        if original is not None:
-            _take_mirrored(body, record)
+        known = old or original
+        exact = com_pose(body) if known else None
+        before = body.pose, body.com
+        if known:
+            body.com, body.inertia = com_now(record, body), inertia_now(record, body)
+        if self.flagged:
+            body.gravity, body.collidable = record.gravity, record.collidable
         body.name = file_name(obj)
         body.shapes = body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
         if self.colored:
             self._paint(obj, body)
         design = self.designs.of(obj)
-        if exact is None or was_moved(obj, design):
+        if exact is None or was_moved(obj, design) or body.com is not before[1]:
             body.pose, scale = edited_pose(obj, exact, design)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
+            if known and body.com is not before[1]:
+                body.pose = same_frame(body, before[0])
             if np.abs(scale - 1.0).max() > 1e-6:
                 self._tell_of_uneven(obj, body, scale)
                 body.shapes = [scaled(shape, scale, body.com) for shape in body.shapes]
-            self.moved.add(own)
+            if body.pose is not before[0]:
+                self.moved.add(own)
         if obj.type == "MESH" and mesh_was_edited(obj, self.judged):
             self.report.warn(
                 "mesh-edited",

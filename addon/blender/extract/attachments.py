@@ -29,10 +29,11 @@ _SAME_SCALE = 1e-6
 
 @dataclass
 class Attachments:
-    """Reads the objects of frames, and then of lights, over the document's. ``coms`` are the centres of mass of its
-    bodies, where their objects stand. ``bodies`` are these, by id: what is on another went with it."""
+    """Reads the objects of frames, and then of lights, over the document's. ``coms`` are the centers of mass of its
+    bodies, where their objects stand, in the document and now. ``bodies`` are these, by id, and new ones: what is on
+    another went with it."""
 
-    coms: Mapping[str, Array]
+    coms: Mapping[str, tuple[Array, Array]]
     bodies: Mapping[str, bpy.types.Object]
     designs: Designs
     report: Report
@@ -52,8 +53,9 @@ class Attachments:
         objects = [obj for obj in objects if record_of(obj).source_id.isdigit()]
         holders: dict[int, bpy.types.Object] = {}
         for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
-            holders.setdefault(_number(obj), obj)
-        new = [obj for obj in objects if holders[_number(obj)] != obj and _number(obj) < len(base)]
+            if not record_of(obj).copy_of:
+                holders.setdefault(_number(obj), obj)
+        new = [obj for obj in objects if holders.get(_number(obj)) != obj and _number(obj) < len(base)]
         originals = [deepcopy(base[_number(obj)]) for obj in new]
         out = []
         for number, part in enumerate(base):
@@ -71,9 +73,10 @@ class Attachments:
             else:
                 self._tell_deleted(part)
         for obj, original in zip(new, originals, strict=True):
-            if self.is_carried(original):
+            made = self._on_other_body(obj, original) if record_of(obj).copy_of else None
+            if made is not None or self.is_carried(original):
                 self.report.info("added", f"{type(original).__name__} {obj.name!r} is new", where=original.body or "")
-                out.append(self._now(obj, original, obj.name))
+                out.append(made or self._now(obj, original, obj.name))
         return out
 
     def is_carried(self, part: Frame | Light) -> bool:
@@ -90,18 +93,43 @@ class Attachments:
             self.frames[obj] = before, part
         return part
 
+    def _on_other_body(self, obj: bpy.types.Object, part: P) -> P | None:
+        """A copy of a frame or light, ``part``, as it is on the body, or the frame, whose child it is; None where it is
+        neither's."""
+        parent = obj.parent
+        if parent is None:
+            return None
+        pose = edited_pose(obj, None, self.designs.on(obj, parent))[0]
+        if isinstance(part, Light) and parent in self.frames:
+            frame = self.frames[parent][1]
+            part.body, part.extra = frame.body, part.extra | {"frame": frame.name}
+            pose = frame.pose @ pose
+        elif self.bodies.get(record_of(parent).source_id) == parent:
+            part.body = record_of(parent).source_id
+            scale, com = self._scale_of(parent), np.array(record_of(parent).com)
+            pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]
+        else:
+            return None
+        part.name, part.pose = file_name(obj), pose
+        if isinstance(part, Light):
+            _relight(obj.data, part)
+        else:
+            self.frames[obj] = pose, part
+        return part
+
     def _pose(self, obj: bpy.types.Object, part: Frame | Light) -> Array:
         """The pose of what was made a child of its body, or of the model where it is the world's."""
         holder = self.designs.rig if part.body is None else self.bodies[part.body]
         design = self.designs.on(obj, _copy_of_holder(obj, holder))
         scale = np.ones(3) if part.body is None else self._scale_of(holder)
-        if not was_moved(obj, design) and (scale == 1.0).all():
+        before, com = self.coms.get(part.body or "", (np.zeros(3), np.zeros(3)))
+        if com is before and not was_moved(obj, design) and (scale == 1.0).all():
             return part.pose
-        com = self.coms.get(part.body or "", np.zeros(3))
-        exact = from_com(part.pose, com)
+        exact = from_com(part.pose, before)
         pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
         pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]  # a scaled body takes along what hangs on it
-        return pose
+        kept = np.abs(pose - part.pose).max() <= 1e-6 * max(1.0, float(np.abs(part.pose[:3, 3]).max()))
+        return part.pose if com is not before and kept else pose
 
     def _scale_of(self, body: bpy.types.Object) -> Array:
         """The scale (3,) of a body, exactly 1 where it has none."""

@@ -1,14 +1,18 @@
-"""Masses that were edited: in our record, or on the rigid body, which may show a share alone."""
+"""Masses that were edited: in our record, or on the rigid body, which may show a share alone; and centers of mass and
+moments of inertia, which mirroring edits."""
 
 from __future__ import annotations
 
 import bpy
+import numpy as np
 
-from ...model.records import Body
+from ...model.records import Array, Body
 from ...model.report import Report
 from ..access import record_of
+from ..build.bodies import unit_tensors
 from ..model_parts import file_name
 from ..physics.flywheel import is_typed, shown_mass
+from ..properties import KnuckleObject
 from .numbers import plain, same
 
 
@@ -36,3 +40,34 @@ def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
     if obj.rigid_body is not None and is_typed(obj):
         return plain(obj.rigid_body.mass)
     return mass
+
+
+def com_now(record: KnuckleObject, body: Body) -> Array:
+    """The center of mass of a body, as its record has it; the document's own where that is the same."""
+    if all(map(same, map(float, record.com), body.com.tolist())):
+        return body.com
+    return np.array([plain(x) for x in record.com])
+
+
+def inertia_now(record: KnuckleObject, body: Body) -> Array | None:
+    """The inertia of a body, as its record has it for a mass of 1; the document's own where that is the same."""
+    if not record.has_tensor:
+        dropped = body.inertia is not None and bool(unit_tensors([body]))
+        return None if dropped else body.inertia
+    tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * body.mass
+    if body.inertia is None:
+        return None if body.extra.get("derived_moment") else tensor
+    size = float(np.abs(body.inertia).max())
+    if np.abs(tensor - body.inertia).max() <= 1e-5 * size:
+        return body.inertia
+    turned = np.abs(np.abs(tensor) - np.abs(body.inertia)) <= 1e-5 * size  # mirrored numbers are the document's own
+    exact = np.where(np.sign(tensor) * np.sign(body.inertia) < 0.0, -body.inertia, body.inertia)
+    return np.where(turned, exact, np.vectorize(plain)(tensor))
+
+
+def same_frame(body: Body, before: Array) -> Array:
+    """The pose of a body whose center of mass is another: that of ``before`` where 32 bits cannot tell the two
+    apart."""
+    reach = max(1e-3, float(np.abs(before[:3, 3]).max()), float(np.abs(body.com).max()))
+    off = np.abs(body.pose - before)
+    return before if off[:3, :3].max() <= 1e-6 and off[:3, 3].max() <= 1e-6 * reach else body.pose

@@ -164,7 +164,8 @@ def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
             mine.pose = old.pose
         if mine.color is not None and old.color is not None and np.allclose(mine.color, old.color, atol=1e-6):
             mine.color = old.color
-        mine.extra, mine.spheres, mine.soft, mine.name = old.extra, old.spheres, old.soft, old.name
+        mine.extra, mine.soft, mine.name = old.extra, old.soft, old.name
+        mine.spheres = mine.spheres or old.spheres
     return now
 
 

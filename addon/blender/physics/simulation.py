@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Mapping
 from typing import Any
 
 import bpy
+import numpy as np
 
 from ...model.report import Report
 from ..access import record_of, settings
-from ..datablocks import linked_objects
+from ..datablocks import is_there, linked_objects
 from ..glimpses import glimpsing, joint_of
 from ..joint_properties import KnuckleJoint
 from ..model_parts import parts
@@ -109,6 +110,7 @@ def _put_bodies(
     """Give a model's bodies their rigid bodies, and flywheels where they need some."""
     bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).active]
     children, friction = collision_children(rig), contact_friction(rig, bodies)
+    settings(rig).contact_friction = friction
     kinematic = settings(rig).drive == "KEYS"
     fresh, held = Fresh(), world.collection.objects
     if any(obj not in linked for obj in bodies):
@@ -203,8 +205,23 @@ def put_friction(rig: bpy.types.Object) -> None:
     """Give the model's bodies their friction anew, after an edit of friction or gravity."""
     bodies = parts(rig, "BODY")
     friction = contact_friction(rig, [obj for obj in bodies if record_of(obj).active])
+    settings(rig).contact_friction = friction
     for obj in bodies:
         if obj.rigid_body is not None:
+            obj.rigid_body.friction = friction
+
+
+def typed_frictions(rig: bpy.types.Object) -> dict[bpy.types.Object, float]:
+    """The frictions of bodies that are others than was set: the user has typed them into Blender's Physics tab."""
+    usual = np.float32(settings(rig).contact_friction)
+    told = {obj: obj.rigid_body.friction for obj in parts(rig, "BODY") if obj.rigid_body is not None}
+    return {obj: friction for obj, friction in told.items() if usual and np.float32(friction) != usual}
+
+
+def put_typed_frictions(frictions: Mapping[bpy.types.Object, float]) -> None:
+    """Have bodies that are still there the frictions that were typed for them."""
+    for obj, friction in frictions.items():
+        if is_there(obj) and obj.rigid_body is not None:
             obj.rigid_body.friction = friction
 
 

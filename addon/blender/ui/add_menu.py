@@ -16,8 +16,8 @@ from ..build import BuildOptions, build
 from ..model_parts import require_rig
 from .common import ERRORS, AddsModel, Result, census, refuse, say
 from .edit_making import KNUCKLE_OT_new_model
-from .edit_models import select_only
 from .local_views import seen_in_local_views
+from .selection import select_only
 
 _KINDS: list[Any] = [
     ("pendulum", "Pendulum", "Links that hang from the world and swing", "CON_TRACKTO", 0),

@@ -13,17 +13,7 @@ from ..edit.symmetric import begin, by_itself, together
 from ..model_parts import is_foreign, rig_of
 from .common import NeedsModel, Result, WithTwins, census, counted, tell
 from .edit_twins import chosen_parts
-
-
-def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
-    """Select these objects and no others, the first active; those that cannot be seen stay as they are."""
-    for other in list(context.view_layer.objects.selected):
-        other.select_set(False)
-    visible = [obj for obj in objects if obj.visible_get(view_layer=context.view_layer)]
-    for obj in visible:
-        obj.select_set(True)
-    if visible:
-        context.view_layer.objects.active = visible[0]
+from .selection import select_only
 
 
 class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):

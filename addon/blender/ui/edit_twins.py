@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ...model.sides import Plane
+from ...model.records import Plane
 from ...model.symmetry import Difference, Pair
 from ..access import record_of, settings
 from ..animation.mirroring import mirror_keys
@@ -16,26 +17,50 @@ from ..edit.twin_meshes import all_differences
 from ..edit.twins import (
     by_id,
     candidates,
+    choose_plane,
+    ensure_plane,
     link_twins,
     mates_among,
     mirror_to_twins,
     plane_along,
+    plane_of_linked,
     unlink_twins,
 )
 from ..model_parts import servo_bones
-from .common import ERRORS, NeedsModel, Result, counted, say, tell
-from .selection import active_joint
+from .common import ERRORS, NeedsModel, Result, counted, model_in, say, tell
+from .selection import active_joint, select_only
 
 _PLANE_ITEMS = [
-    ("AUTO", "Automatic", "The plane between the twins that the model has; X = 0 where it has none"),
-    ("X", "X", "The plane X = 0 of the model"),
-    ("Y", "Y", "The plane Y = 0 of the model"),
-    ("Z", "Z", "The plane Z = 0 of the model"),
+    ("AUTO", "Automatic", "The mechanism's own mirror plane"),
+    ("X", "X", "The plane X = 0 of the mechanism"),
+    ("Y", "Y", "The plane Y = 0 of the mechanism"),
+    ("Z", "Z", "The plane Z = 0 of the mechanism"),
 ]
 
 
-def _plane(rig: bpy.types.Object, choice: str) -> Plane | None:
-    return None if choice == "AUTO" else plane_along("XYZ".index(choice))
+def _chosen_plane(rig: bpy.types.Object, choice: str) -> Plane | None:
+    """The plane that an operator was told, None for the mechanism's own. A mechanism that has none keeps it."""
+    if choice == "AUTO":
+        return None
+    plane = plane_along("XYZ".index(choice))
+    choose_plane(rig, plane)
+    return plane
+
+
+class _AsksForPlane(NeedsModel):
+    """Asks for the plane where the mechanism has none."""
+
+    bl_idname = "knuckle.asks_for_plane"
+    bl_label = "Asks for a Mirror Plane"
+    plane: Any
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> Result:
+        rig = model_in(context)
+        if rig is None or self.plane != "AUTO" or ensure_plane(rig) is not None:
+            return self.execute(context)
+        self.plane = "X"
+        answer: Result = context.window_manager.invoke_props_dialog(self)
+        return answer
 
 
 def chosen_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
@@ -61,18 +86,19 @@ class _NeedsParts(NeedsModel):
         return "" if chosen_parts(context, rig) else "Select bodies or joints of the mechanism"
 
 
-class KNUCKLE_OT_mirror_to_twin(_NeedsParts):
+class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
     bl_idname = "knuckle.mirror_to_twin"
     bl_label = "Mirror to Twin"
     bl_description = (
-        "Make the twins of the selected parts their mirror images: place, size and mass of bodies; place, bodies, "
-        "stops, springs and motors of joints"
+        "Make the twins of the selected parts their mirror images: place, mass, shapes and meshes of bodies; place, "
+        "axes, stops, springs and motors of joints"
     )
     bl_options = {"REGISTER", "UNDO"}
 
     plane: EnumProperty(
         name="Plane", description="The plane that the halves are mirrored across", items=_PLANE_ITEMS, default="AUTO"
     )
+    materials: BoolProperty(name="Materials", description="Give the twins the materials as well", default=True)
     keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
 
     @classmethod
@@ -84,7 +110,7 @@ class KNUCKLE_OT_mirror_to_twin(_NeedsParts):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         chosen = chosen_parts(context, rig)
-        count, report = mirror_to_twins(chosen, _plane(rig, self.plane))
+        count, report = mirror_to_twins(chosen, _chosen_plane(rig, self.plane), self.materials)
         if self.keys:
             bones = servo_bones(rig)
             ids = [record_of(obj).source_id for obj in chosen if record_of(obj).role == "JOINT"]
@@ -96,7 +122,7 @@ class KNUCKLE_OT_mirror_to_twin(_NeedsParts):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_create_twin(_NeedsParts):
+class KNUCKLE_OT_create_twin(_AsksForPlane, _NeedsParts):
     bl_idname = "knuckle.create_twin"
     bl_label = "Create Twin"
     bl_description = (
@@ -110,14 +136,9 @@ class KNUCKLE_OT_create_twin(_NeedsParts):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        made, report = create_twins(chosen_parts(context, rig), _plane(rig, self.plane))
+        made, report = create_twins(chosen_parts(context, rig), _chosen_plane(rig, self.plane))
         if rig.mode == "OBJECT":
-            for obj in list(context.view_layer.objects.selected):
-                obj.select_set(False)
-            for obj in made:
-                obj.select_set(True)
-            if made:  # what is done next is done to the twins, and not to what they were made from
-                context.view_layer.objects.active = made[0]
+            select_only(context, made)  # what is done next is done to the twins, and not to what they were made from
         bodies = sum(record_of(obj).role == "BODY" for obj in made)
         made_of = f"{counted(bodies, 'body', 'bodies')} and {counted(len(made) - bodies, 'joint')}"
         tell(self, f"Twins made: {made_of}", report)
@@ -137,6 +158,7 @@ class KNUCKLE_OT_link_twins(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         first, second = chosen_parts(context, rig)
         link_twins(first, second)
+        plane_of_linked(rig)
         say(self, {"INFO"}, f"{first.name!r} and {second.name!r} are twins")
         return {"FINISHED"}
 
@@ -160,7 +182,7 @@ class KNUCKLE_OT_unlink_twins(_NeedsParts):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_find_twins(NeedsModel):
+class KNUCKLE_OT_find_twins(_AsksForPlane, NeedsModel):
     bl_idname = "knuckle.find_twins"
     bl_label = "Find Twins"
     bl_description = "Look for parts that could be twins, by their names and where they are. Nothing is linked yet"
@@ -171,7 +193,7 @@ class KNUCKLE_OT_find_twins(NeedsModel):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        found = candidates(rig, _plane(rig, self.plane))
+        found = candidates(rig, _chosen_plane(rig, self.plane))
         kept = settings(rig).found_twins
         kept.clear()
         parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
@@ -208,6 +230,7 @@ class KNUCKLE_OT_link_found_twins(NeedsModel):
                 link_twins(objects[pair.first], objects[pair.second])
                 done += 1
         settings(rig).found_twins.clear()
+        plane_of_linked(rig)
         say(self, {"INFO"}, f"{counted(done, 'pair')} linked")
         return {"FINISHED"}
 

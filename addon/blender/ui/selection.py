@@ -106,3 +106,14 @@ def meant_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selected
     if not chosen:
         raise ValueError("No servo is selected: select bones in pose mode, or joints, or switch off Only Selected")
     return chosen
+
+
+def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+    """Select these objects and no others, the first active; those that cannot be seen stay as they are."""
+    for other in list(context.view_layer.objects.selected):
+        other.select_set(False)
+    visible = [obj for obj in objects if obj.visible_get(view_layer=context.view_layer)]
+    for obj in visible:
+        obj.select_set(True)
+    if visible:
+        context.view_layer.objects.active = visible[0]

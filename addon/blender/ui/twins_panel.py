@@ -12,7 +12,7 @@ from ..edit.twins import twin_of
 from ..translations import told
 from .common import model_in
 from .edit_twins import chosen_parts
-from .sidebar import ORDER, ModelPanel
+from .sidebar import ORDER, ModelPanel, split
 
 
 class KNUCKLE_UL_differences(bpy.types.UIList):
@@ -39,6 +39,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         rig: Any = model_in(context)
         model = settings(rig)
         layout.prop(model, "symmetric", toggle=True, icon="MOD_MIRROR")
+        _draw_plane(split(layout.column()), model.mirror)
         if model.symmetric and lacks_twins(rig):
             layout.label(text="Nothing has a twin yet: Find Twins", icon="INFO")
         chosen = chosen_parts(context, rig)
@@ -71,6 +72,15 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
             layout.template_list("KNUCKLE_UL_differences", "", model, "differences", model, "difference_index", rows=4)
         elif model.symmetry_checked:
             layout.label(text="The halves are mirror images", icon="CHECKMARK")
+
+
+def _draw_plane(layout: bpy.types.UILayout, mirror: Any) -> None:
+    """The mirror plane: its axis and offset, and its normal where that is no axis."""
+    layout.prop(mirror, "axis")
+    if mirror.axis != "NONE":
+        layout.prop(mirror, "offset")
+    if mirror.axis == "OTHER":
+        layout.prop(mirror, "normal")
 
 
 CLASSES = (KNUCKLE_UL_differences, VIEW3D_PT_knuckle_twins)
