@@ -99,7 +99,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
     shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
     mass: FloatProperty(name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=body_changed)
-    has_tensor: BoolProperty(description="The file has moments of inertia for the body")
+    has_tensor: BoolProperty(description="The file has moments of inertia for the body, which a solid can have")
     tensor: FloatVectorProperty(description="Those about the centre of mass, in the body's axes, of mass 1", size=9)
     flywheel: PointerProperty(description="What turns with the body to give it those", type=bpy.types.Object)
     weld: PointerProperty(description="What holds the flywheel to the body", type=bpy.types.Object)

@@ -124,6 +124,8 @@ def _record(
     }
     if tensor is not None:
         values |= {"has_tensor": True, "tensor": tensor}
+    elif body.inertia is not None and body.mass > 0.0:
+        values["tensor"] = (np.asarray(body.inertia) / body.mass).ravel().tolist()
     if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
         values["surface"] = surface_figures(cast(bpy.types.Mesh, obj.data))
     group = new_group(KnuckleObject, values)

@@ -171,11 +171,15 @@ def _follow_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
 
 
 def _stand_of(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
-    """The names of what is selected and hangs on a model, which tell the parts of a file apart, and where all of it
-    stands."""
+    """The names of what is selected and hangs on a model, which tell the parts of a file apart, with their masses in
+    the Physics tab, and where all of it stands."""
     places = np.empty(16 * len(selected), dtype=np.float32)
     selected.foreach_get("matrix_basis", places)
-    return [obj.name_full if obj.parent == rig else "" for obj in selected], places.tobytes()
+    return [_name_and_mass(obj) if obj.parent == rig else "" for obj in selected], places.tobytes()
+
+
+def _name_and_mass(obj: bpy.types.Object) -> str:
+    return obj.name_full if obj.rigid_body is None else f"{obj.name_full} {obj.rigid_body.mass}"
 
 
 def _posed(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.DepsgraphUpdate]) -> set[int]:

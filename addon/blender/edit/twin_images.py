@@ -13,7 +13,7 @@ from ...model.kinematics import joint_frame_world, joint_side_world
 from ...model.mirror import Part
 from ...model.records import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
 from ...model.rotations import inverse
-from ...model.sides import counterpart_names
+from ...model.sides import counterpart_names, pairs_by_twin
 from ...model.twins import (
     attached_image,
     dof_parts,
@@ -44,7 +44,7 @@ class Surroundings:
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
         self.bodies = {key: _place_of(obj) for key, obj in objects.items()}
-        self.mates = {key: body.twin for key, body in self.bodies.items() if body.twin}
+        self.mates = pairs_by_twin({key: body.twin for key, body in self.bodies.items()})
 
     @classmethod
     def of(cls, *empties: bpy.types.Object) -> Surroundings:
@@ -67,7 +67,7 @@ def body_record(obj: bpy.types.Object) -> Body:
     """A body as its object and record have it, without the scale of the object; its inertia is that of mass 1."""
     record = record_of(obj)
     com = np.array(record.com, dtype=np.float64)
-    tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) if record.has_tensor else None
+    tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) if any(record.tensor) else None
     pose = rigid(obj.matrix_basis)
     pose[:3, 3] -= pose[:3, :3] @ com
     shapes = [read_shape(shape) for shape in record.shapes]
@@ -91,9 +91,8 @@ def put_body_image(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, 
     record = record_of(mate)
     record.mass, record.immobile = image.mass, image.immobile
     record.gravity, record.collidable = image.gravity, image.collidable
-    record.com, record.has_tensor = image.com.tolist(), image.inertia is not None
-    if image.inertia is not None:
-        record.tensor = image.inertia.ravel().tolist()
+    record.com, record.has_tensor = image.com.tolist(), record_of(obj).has_tensor
+    record.tensor = [0.0] * 9 if image.inertia is None else image.inertia.ravel().tolist()
     place = image.pose.copy()
     place[:3, 3] += place[:3, :3] @ image.com
     scale = np.abs(flip).T @ np.array(obj.matrix_basis.to_scale())
@@ -162,7 +161,7 @@ def _put_children(
         part = theirs.get(number) or _copy_on(child, mate)
         record_of(part).source_id, record_of(part).shape = f"{record_of(mate).source_id}/{number}", number
         at = attached_image(own.shapes[number].pose, flip, np.eye(3))
-        turn = np.round(at[:3, :3].T @ image.shapes[number].pose[:3, :3])
+        turn: Array = (at[:3, :3].T @ image.shapes[number].pose[:3, :3]).round()
         _place(child, part, flip, turn)
         record_of(part).built = flat(attached_image(unflat(record_of(child).built), flip, turn))
         looks.put(child, part, turn)

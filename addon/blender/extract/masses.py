@@ -51,7 +51,7 @@ def com_now(record: KnuckleObject, body: Body) -> Array:
 
 def inertia_now(record: KnuckleObject, body: Body) -> Array | None:
     """The inertia of a body, as its record has it for a mass of 1; the document's own where that is the same."""
-    if not record.has_tensor:
+    if not any(record.tensor):
         dropped = body.inertia is not None and bool(unit_tensors([body]))
         return None if dropped else body.inertia
     tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * body.mass

@@ -310,18 +310,44 @@ WORDS: dict[str, str] = {
     "Joint Type": "Gelenktyp",
     "{} has no body": "{} hat keinen Körper",
     "Automatic": "Automatisch",
-    "The plane between the twins that the model has; X = 0 where it has none": (
-        "Die Ebene zwischen den Zwillingen des Modells; X = 0, wo es keine hat"
+    "The mechanism's own mirror plane": "Die Spiegelebene des Mechanismus selbst",
+    "Mirror Plane": "Spiegelebene",
+    "Axis to which the plane between the mechanism's halves is square": (
+        "Achse, zu der die Ebene zwischen den Hälften des Mechanismus senkrecht steht"
     ),
+    "No mirror plane: twins cannot be made or mirrored": (
+        "Keine Spiegelebene: Zwillinge lassen sich nicht anlegen oder spiegeln"
+    ),
+    "The plane square to the X axis of the mechanism": "Die Ebene senkrecht zur X-Achse des Mechanismus",
+    "The plane square to the Y axis of the mechanism": "Die Ebene senkrecht zur Y-Achse des Mechanismus",
+    "The plane square to the Z axis of the mechanism": "Die Ebene senkrecht zur Z-Achse des Mechanismus",
+    "Other": "Andere",
+    "A plane with any normal": "Eine Ebene mit beliebiger Normale",
+    "Normal": "Normale",
+    "Direction to which the mirror plane is square, in the mechanism's axes": (
+        "Richtung, zu der die Spiegelebene senkrecht steht, in den Achsen des Mechanismus"
+    ),
+    "Distance of the mirror plane from the mechanism's origin, along its normal": (
+        "Abstand der Spiegelebene vom Ursprung des Mechanismus, entlang ihrer Normale"
+    ),
+    "Materials": "Materialien",
+    "Give the twins the materials as well": "Den Zwillingen auch die Materialien geben",
+    "Mechanism {} has no mirror plane yet. Choose one: Twins > Mirror Plane": (
+        "Mechanismus {} hat noch keine Spiegelebene. Eine wählen: Zwillinge > Spiegelebene"
+    ),
+    "The other side was not made: there is no mirror plane. Choose one: Twins > Mirror Plane": (
+        "Die andere Seite wurde nicht angelegt: Es gibt keine Spiegelebene. Eine wählen: Zwillinge > Spiegelebene"
+    ),
+    "Keyframes of {} are not mirrored: {}": "Keyframes von {} sind nicht gespiegelt: {}",
     "X": "X",
-    "The plane X = 0 of the model": "Die Ebene X = 0 des Modells",
+    "The plane X = 0 of the mechanism": "Die Ebene X = 0 des Mechanismus",
     "Y": "Y",
-    "The plane Y = 0 of the model": "Die Ebene Y = 0 des Modells",
+    "The plane Y = 0 of the mechanism": "Die Ebene Y = 0 des Mechanismus",
     "Z": "Z",
-    "The plane Z = 0 of the model": "Die Ebene Z = 0 des Modells",
+    "The plane Z = 0 of the mechanism": "Die Ebene Z = 0 des Mechanismus",
     "Mirror to Twin": "Auf Zwilling spiegeln",
-    "Make the twins of the selected parts their mirror images: place, size and mass of bodies; place, bodies, stops, springs and motors of joints": (
-        "Die Zwillinge der gewählten Teile zu deren Spiegelbildern machen: Ort, Größe und Masse von Körpern; Ort, Körper, Anschläge, Federn und Motoren von Gelenken"
+    "Make the twins of the selected parts their mirror images: place, mass, shapes and meshes of bodies; place, axes, stops, springs and motors of joints": (
+        "Die Zwillinge der gewählten Teile zu deren Spiegelbildern machen: Ort, Masse, Formen und Netze von Körpern; Ort, Achsen, Anschläge, Federn und Motoren von Gelenken"
     ),
     "Create Twin": "Zwilling anlegen",
     "Make the mirror images of the selected bodies and joints, with the joints that carry them and names of the other side: a whole limb at once": (
