@@ -10,7 +10,7 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty
 from .listeners import twin_changed
 
 #: Of a mirror plane: what its normal lies along.
-AXES = [
+AXIS_ITEMS = [
     ("NONE", "None", "No mirror plane: twins cannot be made or mirrored"),
     ("X", "X", "The plane square to the X axis of the mechanism"),
     ("Y", "Y", "The plane square to the Y axis of the mechanism"),
@@ -20,7 +20,7 @@ AXES = [
 
 
 def _axis_of(self: Any) -> int:
-    """Number of the item of ``AXES`` that the normal is."""
+    """Number of the item of ``AXIS_ITEMS`` that the normal is."""
     normal = [abs(part) for part in self.normal]
     length = max(normal)
     if not length:
@@ -42,7 +42,7 @@ class KnuckleMirrorPlane(bpy.types.PropertyGroup):
     axis: EnumProperty(
         name="Mirror Plane",
         description="Axis to which the plane between the mechanism's halves is square",
-        items=AXES,
+        items=AXIS_ITEMS,
         get=_axis_of,
         set=_set_axis,
     )
