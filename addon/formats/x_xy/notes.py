@@ -64,6 +64,10 @@ def find(text: str, spans: Spans) -> dict[int, tuple[Note | None, int, int]]:
     return found
 
 
+#: Fields of records that are no part of any file: where it was read, and the gains of Blender's own control law.
+_OUR_OWN = frozenset({"line", "servo_stiffness", "servo_damping"})
+
+
 def _fields(kind: type) -> tuple[dataclasses.Field, ...]:
     """The fields of records of a kind: they are asked for at every one."""
     if kind not in _FIELDS:
@@ -88,7 +92,7 @@ def plain(record: Any, leave: frozenset[str] = frozenset()) -> Note:
     out: Note = {}
     for item in _fields(type(record)):
         value = getattr(record, item.name)
-        if item.name in leave or item.name == "line" or _is_default(item, value):
+        if item.name in leave or item.name in _OUR_OWN or _is_default(item, value):
             continue
         out[item.name] = _plain(value)
     return out
@@ -98,7 +102,7 @@ def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> 
     """The fields of a record that another record of its kind has otherwise."""
     out: Note = {}
     for item in _fields(type(record)):
-        if item.name in leave or item.name == "line":
+        if item.name in leave or item.name in _OUR_OWN:
             continue
         mine, theirs = getattr(record, item.name), getattr(other, item.name)
         if mine is theirs or (type(mine) in _SCALARS and mine == theirs):
