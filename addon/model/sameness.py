@@ -12,8 +12,8 @@ import numpy as np
 from .rotations import identical
 
 _VALUES: dict[type, Callable[[Any], tuple[Any, ...]] | None] = {}
-#: Where in its file a record stood says nothing of it.
-_UNSAID = frozenset({"line"})
+#: Where in its file a record stood says nothing of it; nor does what no file has.
+_UNSAID = frozenset({"line", "mirror_plane", "servo_stiffness", "servo_damping"})
 _SCALARS = frozenset({str, float, int, bool})
 
 
