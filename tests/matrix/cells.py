@@ -26,6 +26,8 @@ from .scenes import SCENES, Scene
 
 #: What the value of a fact is that is no longer there.
 GONE = "(gone)"
+#: What a fact may have become, whatever it is.
+ANY = "(any)"
 #: Blender's numbers are of 32 bits: how far a number that went through it may be off, by its size, at least absolutely.
 TOLERANCE = 2e-6
 #: The same of places and turns, which went through several matrices.
@@ -52,6 +54,10 @@ class Expected:
     told: str = ""
     #: Whether names are others in the file alone: of bones.
     keeps_object_names: bool = False
+    #: Bodies that may have a joint of six degrees of freedom to the world now, as formats want it.
+    free: set[str] = field(default_factory=set)
+    #: Whether what is not to move has to stand at the frame of the edit alone.
+    stands_at_present: bool = False
     #: Raw paths (as beginnings) that may change though no fact does.
     besides: tuple[str, ...] = ()
 
@@ -261,11 +267,15 @@ def extent(kind: str, size: np.ndarray, pose: np.ndarray) -> np.ndarray:
 
 
 def _facts(before: Document, after: Document, expected: Expected) -> Iterator[str]:
+    free = _free_joints(after, expected)
     for fact in {**before.facts, **after.facts, **expected.facts}:
-        if fact.split("/")[-1] == "motions" and fact not in expected.facts:
-            continue  # follows from the type and the axes
+        kind, name, *_more = fact.split("/")
+        if (fact.endswith("/motions") and fact not in expected.facts) or (kind in {"joint", "dof"} and name in free):
+            continue  # they follow from the type and the axes
         wanted = expected.facts.get(fact, before.facts.get(fact, GONE))
         now = after.facts.get(fact, GONE)
+        if wanted is ANY:
+            continue
         if wanted is GONE and any(path.startswith(after.origin[fact]) for path in before.raw if after.origin.get(fact)):
             continue  # a frame of a joint that is no joint's any more
         tolerance = PLACE if fact.endswith(("/pose", "/frame")) else TOLERANCE  # paths are compared to the last digit
@@ -281,6 +291,12 @@ def _facts(before: Document, after: Document, expected: Expected) -> Iterator[st
             yield f"{fact} {which} {_short(now)} instead of {_short(wanted)}"
 
 
+def _free_joints(after: Document, expected: Expected) -> set[str]:
+    """Joints that hold a body to the world with all its freedom, of bodies that may have one."""
+    ends = (joint for joint in after.names("joint") if after.facts[f"joint/{joint}/child"] in expected.free)
+    return {joint for joint in ends if after.facts[f"joint/{joint}/parent"] is None}
+
+
 def _spins(document: Document, frame: str) -> bool:
     """Whether a joint's frame may be turned about its axis."""
     motions = document.facts.get(frame.replace("/frame", "/motions"), [])
@@ -292,12 +308,15 @@ def _paths(before: Document, after: Document, expected: Expected) -> Iterator[st
     allowed = {*expected.besides}
     for fact in expected.facts:
         allowed |= {*before.origin.get(fact, ()), *after.origin.get(fact, ())}
+    allowed |= {path for joint in _free_joints(after, expected) for path in after.origin.get(f"joint/{joint}/is", ())}
     places = tuple(allowed)
     for path in differences(before.raw, after.raw):
         if path.endswith("/#"):
             one, other = before.raw.get(path, ()), after.raw.get(path, ())
             kept = [[key for key in keys if key in one and key in other] for keys in (one, other)]
             news = [path[:-2] + key for key in {*one} ^ {*other}]
+            if path.startswith(places):
+                continue
             if kept[0] != kept[1] or not all(_is_within(new, places) for new in news):
                 yield f"the order or number of {path[:-2]} has changed: {one} -> {other}"
         elif not _is_within(path, places):
@@ -324,8 +343,11 @@ def _stood(before: Observation, after: Observation, expected: Expected) -> Itera
             continue
         if now is None:
             yield f"{role} {name!r} is gone"
-        elif np.abs(now - poses).max() > PLACE:
-            yield f"{role} {name!r} has moved by {np.abs(now - poses).max():.2g}"
+            continue
+        off = np.abs(now - poses).reshape(len(poses), -1).max(axis=1)
+        off = float(off[min(1, len(off) - 1)] if expected.stands_at_present else off.max())
+        if off > PLACE:
+            yield f"{role} {name!r} has moved by {off:.2g}"
 
 
 def _short(value: Any) -> str:

@@ -20,12 +20,15 @@ OPERATORS = {
     "check": "knuckle.check_model",
     "fix": "knuckle.fix_finding",
     "delete parts": "knuckle.delete_parts",
+    "unlink twins": "knuckle.unlink_twins",
     "move joint": "knuckle.move_joint",
     "set type": "knuckle.set_joint_type",
     "update armature": "knuckle.refit",
     "switch assembly": "knuckle.switch_assembly",
     "tick joints": "knuckle.tick_joints",
 }
+#: The operators that were run: each has made a step of undo.
+STEPS: list[str] = []
 #: Properties of a degree of freedom: as the matrix calls them, and their identifiers.
 DOF = {
     "lower": "lower",
@@ -75,6 +78,7 @@ MODEL = {
 
 def run(operator: str, **options: Any) -> None:
     """Run an operator, with a step of undo, as a button does."""
+    STEPS.append(operator)
     group, name = OPERATORS[operator].split(".")
     done = getattr(getattr(bpy.ops, group), name)("EXEC_DEFAULT", True, **options)
     assert done == {"FINISHED"}, f"{operator}: {done}"
@@ -117,6 +121,14 @@ def collision_child(body: Any) -> Any:
 def body_record(obj: Any) -> Any:
     """What holds the properties of a body."""
     return obj.knuckle
+
+
+def carrier_name(obj: Any) -> str:
+    """The name of the body that a part is, or is on: of a joint that of its parent."""
+    body = obj if obj.knuckle.role == "BODY" else obj.parent
+    if obj.knuckle.role == "JOINT":
+        body = obj.knuckle.joint.parent
+    return body.knuckle.source_name if body is not None and body.knuckle.role == "BODY" else ""
 
 
 def dofs(joint: Any) -> Any:
@@ -193,3 +205,120 @@ def record_classes() -> dict[str, Any]:
     from addon.model import records
 
     return {name: cls for name, cls in vars(records).items() if isinstance(cls, type) and is_dataclass(cls)}
+
+
+# ---------------------------------------------------------------- the list that completeness is judged by
+
+#: Which row edits a property, by its class and identifier.
+EDITED: dict[str, str] = {
+    "KnuckleObject.mass": "body mass",
+    "KnuckleObject.immobile": "body immobile",
+    "KnuckleObject.twin": "twin",
+    "KnuckleShape.size": "shape size",
+    "KnuckleShape.pose": "shape pose",
+    "KnuckleShape.color": "shape color",
+    "KnuckleJoint.type": "joint type",
+    **{f"KnuckleDof.{each}": f"dof {name}" for name, each in DOF.items() if not name.startswith("has")},
+    **{
+        f"KnuckleDof.{DOF_OF_EACH[name]}": f"dof {name}"
+        for name in DOF_OF_EACH
+        if name not in {"has lower", "has upper"}
+    },
+    **dict.fromkeys(("KnuckleDof.servo_stiffness", "KnuckleDof.each_servo_stiffness"), "servo"),
+    **dict.fromkeys(("KnuckleDof.servo_damping", "KnuckleDof.each_servo_damping"), "servo"),
+    **dict.fromkeys(("KnuckleDof.use_lower", "KnuckleDof.each_use_lower"), "lower stop off"),
+    **dict.fromkeys(("KnuckleDof.use_upper", "KnuckleDof.each_use_upper"), "upper stop off"),
+    **dict.fromkeys(("KnuckleDof.lower_angle", "KnuckleDof.each_lower_angle"), "dof lower"),
+    **dict.fromkeys(("KnuckleDof.upper_angle", "KnuckleDof.each_upper_angle"), "dof upper"),
+    "KnuckleDof.ticked": "dof gain",
+    **{f"KnuckleModel.{MODEL[name]}": name for name in MODEL},
+    "KnuckleModel.symmetric": "body pose",
+    "KnuckleModel.assemblies": "assembly",
+    "KnuckleModel.findings": "mesh fixed",
+    "KnuckleAssembly.active": "assembly",
+}
+#: Properties that nobody edits as a property of a mechanism, by the reason.
+NOT_EDITED: dict[str, str] = {
+    "written when an object is made, and by operators alone": (
+        "KnuckleObject.role KnuckleObject.source_name KnuckleObject.source_id KnuckleObject.copy_of "
+        "KnuckleObject.model KnuckleObject.without_children KnuckleObject.settled KnuckleObject.built_name "
+        "KnuckleObject.built "
+        "KnuckleObject.fitted KnuckleObject.shapes KnuckleObject.joint KnuckleObject.surface KnuckleObject.scenery "
+        "KnuckleObject.shape KnuckleObject.com KnuckleObject.has_tensor KnuckleObject.tensor KnuckleObject.active "
+        "KnuckleShape.type KnuckleShape.visual KnuckleShape.collision KnuckleShape.collidable KnuckleShape.has_child "
+        "KnuckleShape.has_color KnuckleShape.mesh KnuckleMaterial.is_built KnuckleMaterial.built KnuckleBone.joint "
+        "KnuckleBone.step KnuckleBone.turn KnuckleBone.built_name KnuckleBone.known_name KnuckleBone.root "
+        "KnuckleDof.kind KnuckleDof.axis KnuckleDof.actuator KnuckleDof.file_sign KnuckleDof.pitch KnuckleDof.start "
+        "KnuckleDof.assembled KnuckleDof.begins KnuckleDof.start_rates KnuckleDof.parts KnuckleDof.step "
+        "KnuckleDof.channel KnuckleDof.channel_index KnuckleJoint.parent KnuckleJoint.child KnuckleJoint.at_world "
+        "KnuckleJoint.active KnuckleJoint.loop KnuckleJoint.is_open KnuckleJoint.opening KnuckleJoint.follows "
+        "KnuckleJoint.against KnuckleJoint.dofs KnuckleJoint.boned KnuckleJoint.parts KnuckleModel.version "
+        "KnuckleModel.uid KnuckleModel.format KnuckleModel.dialect KnuckleModel.path KnuckleModel.encoding "
+        "KnuckleModel.fold KnuckleModel.document KnuckleModel.collection KnuckleModel.rig KnuckleModel.upright "
+        "KnuckleModel.has_collision KnuckleModel.let_go KnuckleAssembly.path"
+    ),
+    "what symmetric editing has seen": (
+        "KnuckleObject.seen KnuckleObject.seen_name KnuckleObject.seen_twin KnuckleObject.seen_twin_name "
+        "KnuckleObject.seen_count"
+    ),
+    "helper objects and state of physics": (
+        "KnuckleObject.flywheel KnuckleObject.weld KnuckleObject.is_flywheel KnuckleObject.flywheel_of "
+        "KnuckleObject.flywheel_share KnuckleObject.keeps_source KnuckleObject.is_ground KnuckleObject.is_apart "
+        "KnuckleJoint.motor KnuckleJoint.preload KnuckleJoint.motors KnuckleJoint.losses KnuckleJoint.far_stops "
+        "KnuckleJoint.pushes KnuckleMotor.* KnuckleServoState.* KnuckleModel.anchor KnuckleModel.throws "
+        "KnuckleModel.lift KnuckleModel.before KnuckleModel.body_keys KnuckleTruth.* KnuckleJointTruth.* "
+        "KnuckleModel.truth"
+    ),
+    "settings of simulation, display and motion that no model file has": (
+        "KnuckleModel.drive KnuckleModel.target KnuckleModel.law KnuckleModel.match_inertia KnuckleModel.has_ground "
+        "KnuckleModel.self_collide KnuckleModel.show_collision KnuckleModel.key_bodies KnuckleModel.controls "
+        "KnuckleModel.listens_to KnuckleModel.servo_names KnuckleModel.servo_name_index KnuckleControls.* "
+        "KnuckleModel.time_step KnuckleOrigin.* KnuckleOriginServo.* KnuckleAttribute.* KnuckleServoName.* "
+        "KnuckleAction.* KnuckleFilm.* KnuckleOverlay.* KnuckleMeshFolder.*"
+    ),
+    "what reports and checks said": (
+        "KnuckleReportLine.* KnuckleFinding.* KnuckleTwinPair.* KnuckleModel.finding_index KnuckleModel.checked "
+        "KnuckleModel.found_twins KnuckleModel.differences KnuckleModel.difference_index KnuckleModel.symmetry_checked "
+        "KnuckleModel.report KnuckleModel.report_index"
+    ),
+    "restraints are kept as the file has them; nothing edits them": "KnuckleRestraint.* KnuckleModel.restraints",
+}
+#: Which row edits a field of a record, by its class and name.
+RECORDS: dict[str, str] = {
+    "Body.name": "body name", "Body.pose": "body pose", "Body.mass": "body mass", "Body.inertia": "body mass",
+    "Body.com": "shape size", "Body.shapes": "mesh fixed", "Body.twin": "twin", "Body.immobile": "body immobile",
+    "Shape.size": "shape size", "Shape.pose": "shape pose", "Shape.color": "shape color", "Shape.type": "mesh fixed",
+    "Joint.name": "joint name", "Joint.type": "joint type", "Joint.parent": "body", "Joint.child": "body",
+    "Joint.frame_parent": "joint frame", "Joint.frame_child": "joint frame", "Joint.dofs": "joint type",
+    "Joint.active": "body", "Joint.twin": "body", "Frame.name": "frame name", "Frame.body": "frame",
+    "Frame.pose": "frame pose", "Light.name": "light name", "Light.type": "light type", "Light.pose": "light pose",
+    "Light.body": "light", "Light.diffuse": "light color", "Assembly.active": "assembly",
+    **{f"Dof.{name}": f"dof {name}" for name in (
+        "lower", "upper", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature", "gain",
+        "max_force",
+    )},
+    "World.gravity": "gravity", "World.friction": "friction", "World.erp": "erp", "World.cfm": "cfm",
+}  # fmt: skip
+#: Fields that no tool edits, by the reason.
+RECORDS_NOT_EDITED: dict[str, str] = {
+    "names and places in the source": (
+        "Body.id Body.line Joint.id Joint.line Source.* Assembly.path Assembly.name Mechanism.name Mechanism.source "
+        "Mechanism.report Mechanism.directed"
+    ),
+    "what a format has besides, kept as it is": "*.extra",
+    "which assembly a part is of: only whole ones are switched": "Body.assembly Joint.assembly Frame.assembly",
+    "switched with their assembly": "Body.active",
+    "the file's, with no property of their own": (
+        "Body.gravity Body.collidable Shape.visual Shape.collision Shape.soft Shape.name Shape.spheres Shape.mesh "
+        "Light.ambient Light.specular World.time_step World.ground"
+    ),
+    "set by the type of the joint, and by moving and mirroring it": (
+        "Dof.kind Dof.axis Dof.file_sign Dof.pitch Dof.name Dof.actuator Dof.parts Dof.start Dof.start_rates"
+    ),
+    "motion: tests of animation and of motion files": "Trajectory.* Motion.* Mechanism.motions Mechanism.behaviours",
+    "lists of the records above": (
+        "Mechanism.world Mechanism.bodies Mechanism.joints Mechanism.restraints Mechanism.assemblies Mechanism.frames "
+        "Mechanism.lights"
+    ),
+    "restraints are kept as the file has them; nothing edits them": "Restraint.*",
+}

@@ -327,10 +327,13 @@ def read_shift(text: str) -> Document:
         for joint in joints:
             one, other = joint["body_frame_pairs"]
             if one[0] == parent and other[0] not in poses:
-                back = np.linalg.inv(frames.get(tuple(other), np.eye(4)))
-                poses[other[0]] = poses[parent] @ frames.get(tuple(one), np.eye(4)) @ back
+                back, start = np.linalg.inv(frames.get(tuple(other), np.eye(4))), joint.get("initial_displacement")
+                stands = pose(start) if isinstance(start, dict) else np.eye(4)  # of rigid joints and floats
+                poses[other[0]] = poses[parent] @ frames.get(tuple(one), np.eye(4)) @ stands @ back
                 waiting.append(other[0])
+    lights = data.get("fixed", {}).get("lights", ())
     of_joints = {tuple(end) for joint in joints for end in joint["body_frame_pairs"]}
+    of_joints |= {(light["parent"][0].rpartition(":")[2], light["parent"][1]) for light in lights}
     for body in assembly["bodies"]:
         name = body["name"]
         at, mark = f"{base}/bodies[{name}]", body.get("knuckle", {})
@@ -352,7 +355,7 @@ def read_shift(text: str) -> Document:
         for item in (item for item in body["frames"] if (name, item["name"]) not in of_joints):
             out.put(f"frame/{item['name']}/body", name, f"{at}/frames[{item['name']}]")
             out.put(f"frame/{item['name']}/pose", pose(item), f"{at}/frames[{item['name']}]")
-    for item in data.get("fixed", {}).get("frames", ()):
+    for item in (item for item in data.get("fixed", {}).get("frames", ()) if ("fixed", item["name"]) not in of_joints):
         out.put(f"frame/{item['name']}/body", None)
         out.put(f"frame/{item['name']}/pose", pose(item), f"/fixed/frames[{item['name']}]")
     for joint in joints:
@@ -384,13 +387,15 @@ def read_shift(text: str) -> Document:
             out.put(f"{dof}/damping", float(brake[1]), f"{at}/damping")
             for what in ("lower", "upper", "friction", "armature", "gain", "max_force"):
                 out.put(f"{dof}/{what}", kept.get(what, None if what in {"lower", "upper"} else 0.0), f"{at}/knuckle")
-    for light in data.get("fixed", {}).get("lights", ()):
+    for light in lights:
         key, at = f"light/{light['name']}", f"/fixed/lights[{light['name']}]"
-        holder, frame = light["parent"]
+        holder = light["parent"][0].rpartition(":")[2]
+        frame = f"{base}/bodies[{holder}]/frames" if holder != "fixed" else "/fixed/frames"
         out.put(f"{key}/is", True, at)
         out.put(f"{key}/type", light["type"], f"{at}/type")
         out.put(f"{key}/diffuse", np.array(light.get("Kd", [1, 1, 1]), dtype=float), f"{at}/Kd")
-        out.put(f"{key}/place", (holder, frame), f"{at}/parent")
+        out.put(f"{key}/body", None if holder == "fixed" else holder, f"{at}/parent")
+        out.put(f"{key}/pose", frames.get((holder, light["parent"][1]), np.eye(4)), f"{at}/parent", frame)
     return out
 
 

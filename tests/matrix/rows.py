@@ -14,22 +14,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from . import ways
+from . import names, structure, tools, ways
 from .cells import STATES, VIAS, Cell, Expected
-from .ways import (
-    Delete,
+from .edits import (
+    BodyFlag,
     DofValue,
     Edit,
+    Fixed,
     LightValue,
     Mass,
     ModelValue,
-    Paint,
     PhysicsFriction,
-    Placing,
-    Rename,
-    Scale,
+    SeveralValues,
+    SwitchAssembly,
     Unheld,
+    Unlink,
 )  # fmt: skip
+from .structure import Cut, Delete, MoveJoint
+from .tools import Applied, AppliedScale, Mesh, Paint, Placing, Rename, Scale
 
 ALL = ("juice", "skel", "x_xy", "shift")
 Way = Callable[[Any, Cell], Expected]
@@ -63,8 +65,18 @@ def _dof(field: str, value: float, formats: tuple[str, ...], angle: bool = False
     if angle:
         edits["panel in degrees"] = DofValue(field, value, "angle")
     together: dict[str, Way] = {"alt": ways.edited_together}
-    table = TABLE if field in ways.names.DOF_OF_EACH else {k: v for k, v in TABLE.items() if k != "ticked"}
+    table = TABLE if field in names.DOF_OF_EACH else {k: v for k, v in TABLE.items() if k != "ticked"}
     return Row(f"dof {field}", formats, edits, {**together, **table, **TWINS, **AFTER})
+
+
+def _trunk_sizes(cell: Cell, _edit: Edit) -> dict[str, Any]:
+    """The trunk's shape, as large as its mesh was made."""
+    facts = cell.before.document.facts
+    return {k: v * 1.2 for k, v in facts.items() if k.startswith("shape/trunk/") and k.endswith("/size")}
+
+
+def _nothing(_cell: Cell, _edit: Edit) -> dict[str, Any]:
+    return {}
 
 
 ROWS: tuple[Row, ...] = (
@@ -75,15 +87,15 @@ ROWS: tuple[Row, ...] = (
     Row(
         "body pose", ALL,
         {
-            "move": Placing("BODY", ways.move), "rotate": Placing("BODY", ways.rotate),
-            "sidebar": Placing("BODY", ways.type_location),
-            "parent": Placing("BODY", ways.hang_on_an_empty),
-            "clear parent": Placing("BODY", ways.clear_parent_and_move),
+            "move": Placing("BODY", tools.move), "rotate": Placing("BODY", tools.rotate),
+            "sidebar": Placing("BODY", tools.type_location),
+            "parent": Placing("BODY", tools.hang_on_an_empty),
+            "clear parent": Placing("BODY", tools.clear_parent_and_move),
         },
         {**TWINS, **AFTER},
     ),
     Row(
-        "joint frame", ALL, {"move": Placing("JOINT", ways.move), "rotate": Placing("JOINT", ways.rotate)},
+        "joint frame", ALL, {"move": Placing("JOINT", tools.move), "rotate": Placing("JOINT", tools.rotate)},
         {**TWINS, **AFTER},
     ),
     _dof("lower", -0.6, ALL, angle=True),
@@ -106,8 +118,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         "shape color", ("skel", "x_xy"),
         {
-            "shader": Paint(ways.paint_shader), "viewport": Paint(ways.paint_viewport),
-            "material": Paint(ways.paint_anew),
+            "shader": Paint(tools.paint_shader), "viewport": Paint(tools.paint_viewport),
+            "material": Paint(tools.paint_anew),
         },
         AFTER,
     ),
@@ -115,17 +127,17 @@ ROWS: tuple[Row, ...] = (
     Row(
         "frame pose", ("skel", "x_xy", "shift"),
         {
-            "move": Placing("FRAME", ways.move, "left tip"),
-            "sidebar": Placing("FRAME", ways.type_location, "left tip"),
-            "parent": Placing("FRAME", ways.hang_on_an_empty, "left tip"),
-            "clear parent": Placing("FRAME", ways.clear_parent_and_move, "left tip"),
+            "move": Placing("FRAME", tools.move, "left tip"),
+            "sidebar": Placing("FRAME", tools.type_location, "left tip"),
+            "parent": Placing("FRAME", tools.hang_on_an_empty, "left tip"),
+            "clear parent": Placing("FRAME", tools.clear_parent_and_move, "left tip"),
         },
         AFTER,
     ),
-    Row("frame turn", ("x_xy", "shift"), {"rotate": Placing("FRAME", ways.rotate, "left tip")}, AFTER),
+    Row("frame turn", ("x_xy", "shift"), {"rotate": Placing("FRAME", tools.rotate, "left tip")}, AFTER),
     Row(
         "frame", ("skel", "x_xy", "shift"),
-        {"delete": Delete("FRAME", "left tip", ("left tip",), ways.delete)}, AFTER,
+        {"delete": Delete("FRAME", "left tip", ("left tip",), structure.delete)}, AFTER,
     ),
     Row("light name", ("shift",), {"rename": Rename("LIGHT", "lamp")}, AFTER),
     Row(
@@ -133,12 +145,12 @@ ROWS: tuple[Row, ...] = (
         {"data": LightValue("lamp", "diffuse", (1.0, 0.5, 0.25), np.array([0.7, 0.35, 0.175]))}, AFTER,
     ),
     Row("light type", ("shift",), {"data": LightValue("lamp", "type", "SPOT", "spot")}, AFTER),
-    Row("light", ("shift",), {"delete": Delete("LIGHT", "lamp", ("lamp",), ways.delete)}, AFTER),
+    Row("light", ("shift",), {"delete": Delete("LIGHT", "lamp", ("lamp",), structure.delete)}, AFTER),
     Row(
         "body", ALL,
         {
-            "delete": Delete("BODY", "left hand", ("left hand", "left wrist"), ways.delete),
-            "delete parts": Delete("BODY", "left hand", ("left hand", "left wrist"), ways.delete_parts),
+            "delete": Delete("BODY", "left hand", ("left hand", "left wrist"), structure.delete),
+            "delete parts": Delete("BODY", "left hand", ("left hand", "left wrist"), structure.delete_parts),
         },
         AFTER,
     ),
@@ -150,7 +162,8 @@ ROWS: tuple[Row, ...] = (
     Row("standard speed", ("juice",), {"panel": ModelValue("standard speed", 31.0, "world/StandardSpeed")}, AFTER),
     Row("pose delay", ("juice",), {"panel": ModelValue("pose delay", 0.8, "world/PoseDelay")}, AFTER),
     Row("pose phase", ("juice",), {"panel": ModelValue("pose phase", 30.0, "world/PosePhase")}, AFTER),
-    Row("stop off", ALL, {"panel": DofValue("has lower", False)}, {**TABLE, **TWINS, **AFTER}),
+    Row("lower stop off", ALL, {"panel": DofValue("has lower", False)}, {**TABLE, **TWINS, **AFTER}),
+    Row("upper stop off", ALL, {"panel": DofValue("has upper", False)}, {**TABLE, **TWINS, **AFTER}),
     Row("body friction", ALL, {"physics tab": PhysicsFriction()}, AFTER),
     Row(
         "not held", ("juice",),
@@ -159,6 +172,54 @@ ROWS: tuple[Row, ...] = (
     Row(
         "servo", ALL, {name: Unheld(DofValue(name, 40.0)) for name in ("servo stiffness", "servo damping")},
         {"alt": ways.edited_together, **TWINS, **AFTER},
+    ),
+    Row(
+        "shape pose", ("skel",),
+        {
+            "move": Placing("SHAPE", tools.move), "rotate": Placing("SHAPE", tools.rotate),
+            "sidebar": Placing("SHAPE", tools.type_location),
+        },
+        AFTER,
+    ),
+    Row("light pose", ("shift",), {"move": Placing("LIGHT", tools.move, "lamp")}, AFTER),
+    Row("joint", ALL, {"delete": Cut(structure.delete), "delete parts": Cut(structure.delete_parts)}, AFTER),
+    Row("joint type", ("skel", "x_xy", "shift"), {"weld": Cut(structure.weld, welds=True)}, AFTER),
+    Row("joint place", ALL, {"operator": MoveJoint()}, AFTER),
+    Row("twin", ALL, {"unlink": Unlink()}, AFTER),
+    Row("assembly", ("shift",), {"operator": SwitchAssembly()}, AFTER),
+    Row("body immobile", ("shift",), {"panel": BodyFlag("immobile", True)}, {**TWINS, **AFTER}),
+    Row("mesh", ("juice", "skel", "x_xy"), {"edit": Mesh(), "apply scale": AppliedScale()}, AFTER),
+    Row(
+        "mesh fixed", ("juice", "skel", "x_xy"),
+        {
+            "take mesh": Fixed(Mesh(), "mesh-edited", _trunk_sizes),
+            "take shape": Fixed(Mesh(), "mesh-edited", _nothing, True),
+            "take applied": Fixed(AppliedScale(), "mesh-edited", _trunk_sizes),
+        },
+        AFTER,
+    ),
+    Row(
+        "applied", ALL, {what: Applied(what) for what in ("location", "rotation")}, AFTER,
+    ),
+    Row(
+        "stops fixed", ALL,
+        {
+            "exchange": Fixed(
+                SeveralValues(lower=0.5, upper=-0.4), "stops-inverted",
+                lambda cell, edit: SeveralValues(lower=-0.4, upper=0.5).facts(cell),
+            ),
+        },
+        AFTER,
+    ),
+    Row(
+        "position fixed", ("skel", "shift"),
+        {
+            "at stop": Fixed(
+                SeveralValues(upper=0.4, position=0.8), "start-beyond-stop",
+                lambda cell, edit: SeveralValues(upper=0.4, position=0.4).facts(cell),
+            ),
+        },
+        AFTER,
     ),
 )  # fmt: skip
 
