@@ -245,7 +245,8 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleObject.built "
         "KnuckleObject.fitted KnuckleObject.shapes KnuckleObject.joint KnuckleObject.surface KnuckleObject.scenery "
         "KnuckleObject.shape KnuckleObject.com KnuckleObject.has_tensor KnuckleObject.tensor KnuckleObject.active "
-        "KnuckleShape.type KnuckleShape.visual KnuckleShape.collision KnuckleShape.collidable KnuckleShape.has_child "
+        "KnuckleObject.gravity KnuckleObject.collidable KnuckleShape.spheres KnuckleShape.type "
+        "KnuckleShape.visual KnuckleShape.collision KnuckleShape.collidable KnuckleShape.has_child "
         "KnuckleShape.has_color KnuckleShape.mesh KnuckleMaterial.is_built KnuckleMaterial.built KnuckleBone.joint "
         "KnuckleBone.step KnuckleBone.turn KnuckleBone.built_name KnuckleBone.known_name KnuckleBone.root "
         "KnuckleDof.kind KnuckleDof.axis KnuckleDof.actuator KnuckleDof.file_sign KnuckleDof.pitch KnuckleDof.start "
@@ -257,6 +258,7 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleModel.fold KnuckleModel.document KnuckleModel.collection KnuckleModel.rig KnuckleModel.upright "
         "KnuckleModel.has_collision KnuckleModel.let_go KnuckleAssembly.path"
     ),
+    "where the halves are mirrored, which no file has": "KnuckleModel.mirror KnuckleMirrorPlane.*",
     "what symmetric editing has seen": (
         "KnuckleObject.seen KnuckleObject.seen_name KnuckleObject.seen_twin KnuckleObject.seen_twin_name "
         "KnuckleObject.seen_count"
@@ -267,7 +269,7 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleJoint.motor KnuckleJoint.preload KnuckleJoint.motors KnuckleJoint.losses KnuckleJoint.far_stops "
         "KnuckleJoint.pushes KnuckleMotor.* KnuckleServoState.* KnuckleModel.anchor KnuckleModel.throws "
         "KnuckleModel.lift KnuckleModel.before KnuckleModel.body_keys KnuckleTruth.* KnuckleJointTruth.* "
-        "KnuckleModel.truth"
+        "KnuckleModel.truth KnuckleModel.contact_friction"
     ),
     "settings of simulation, display and motion that no model file has": (
         "KnuckleModel.drive KnuckleModel.target KnuckleModel.law KnuckleModel.match_inertia KnuckleModel.has_ground "
@@ -297,10 +299,12 @@ RECORDS: dict[str, str] = {
         "lower", "upper", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature", "gain",
         "max_force",
     )},
+    "Dof.servo_stiffness": "servo", "Dof.servo_damping": "servo",
     "World.gravity": "gravity", "World.friction": "friction", "World.erp": "erp", "World.cfm": "cfm",
 }  # fmt: skip
 #: Fields that no tool edits, by the reason.
 RECORDS_NOT_EDITED: dict[str, str] = {
+    "where the halves are mirrored, which no file has": "Mechanism.mirror_plane Plane.*",
     "names and places in the source": (
         "Body.id Body.line Joint.id Joint.line Source.* Assembly.path Assembly.name Mechanism.name Mechanism.source "
         "Mechanism.report Mechanism.directed"

@@ -245,7 +245,8 @@ def paint_viewport(obj: Any, color: Any) -> None:
 def paint_anew(obj: Any, color: Any) -> None:
     """Another material."""
     made = bpy.data.materials.new("paint")
-    made.use_nodes = True
+    if made.node_tree is None:  # since 5.0 there is one
+        made.use_nodes = True
     obj.material_slots[0].material = made
     paint_shader(obj, color)
 
@@ -291,3 +292,11 @@ class Applied(Edit):
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
         return {}
+
+    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return {("BODY", self.target(cell).name)}  # its origin
+
+    def expected(self, cell: Cell) -> Expected:
+        expected = super().expected(cell)
+        expected.is_shown = False
+        return expected
