@@ -269,6 +269,13 @@ def test_a_joint_that_begins_beyond_a_stop_stands_where_its_file_begins(blank: A
         assert moved.translation.z == pytest.approx(seen, abs=1e-5)
 
 
+def table(path: Path) -> list[list[str]]:
+    """The rows of a CSV file, first the names of the columns, without units."""
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
+    return [[title.split("[")[0].split("(")[0].strip() for title in header], *rows]
+
+
 def test_motion_files_have_what_is_seen(hinges: Any, tmp_path: Path) -> None:
     """Clamped, from keys and from what drivers do."""
     import bpy
@@ -283,14 +290,12 @@ def test_motion_files_have_what_is_seen(hinges: Any, tmp_path: Path) -> None:
         path = tmp_path / f"{name}.csv"
         options = {"servos": "ALL", "stops": "CLAMP", "keys": "SAMPLED", "step": 1000.0 / 60.0}
         assert bpy.ops.export_anim.servo_motion(filepath=str(path), **options) == {"FINISHED"}
-        with open(path, encoding="utf-8", newline="") as file:
-            header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
-        columns = {title.split("[")[0].strip(): place for place, title in enumerate(header)}
+        header, *rows = table(path)
         assert len(rows) > 20
         for row in rows:
             bpy.context.scene.frame_set(min(1 + round(float(row[0]) * 60.0), bpy.context.scene.frame_end))
             for number, (lower, upper, _at) in enumerate(RANGES):
-                value = float(row[columns[f"J{number}"]])
+                value = float(row[header.index(f"J{number}")])
                 told = float(hinges.pose.bones[f"J{number}"].rotation_euler.z)
                 assert value == pytest.approx(within(told, lower, upper), abs=2e-3), (name, row[0], number)
                 assert apart(value, angle_of(hinges, number)) < 2e-3
@@ -341,6 +346,41 @@ def test_limits_of_inverse_kinematics_are_the_nearest_that_blender_has(hinges: A
             inexact.add(number)
     (told,) = [line for line in hinges.data.knuckle.report if line.code == "ik-stops-inexact"]
     assert f" {len(inexact)} " in told.message and len(inexact) == 10
+
+
+def test_inverse_kinematics_keeps_to_its_limits_and_is_exported_as_it_is_seen(hinges: Any, tmp_path: Path) -> None:
+    """Exactly to stops between which 0 is, within half a turn; to the nearest limits elsewhere."""
+    import bpy
+
+    goals = []
+    for number in range(len(RANGES)):
+        goal = bpy.data.objects.new("Goal", None)
+        bpy.context.scene.collection.objects.link(goal)
+        reach = hinges.pose.bones[f"J{number}"].constraints.new("IK")
+        reach.target, reach.chain_count = goal, 1
+        goals.append(goal)
+    seen: list[list[float]] = []
+    bpy.context.scene.frame_end = 16
+    for frame in range(1, 17):
+        for number, goal in enumerate(goals):
+            goal.location = (0.5 + 3.0 * math.cos(0.4 * frame), number + 3.0 * math.sin(0.4 * frame), 0.0)
+            goal.keyframe_insert("location", frame=frame)
+    for frame in range(1, 17):
+        bpy.context.scene.frame_set(frame)
+        seen.append([angle_of(hinges, number) for number in range(len(RANGES))])
+    for number, (lower, upper, _at) in enumerate(RANGES):
+        low = -math.pi if lower is None else min(max(lower, -math.pi), 0.0)
+        high = math.pi if upper is None else max(min(upper, math.pi), 0.0)
+        values = [row[number] for row in seen]
+        assert low - 1e-3 <= min(values) and max(values) <= high + 1e-3, (lower, upper)
+        assert np.ptp(values) > 0.15 * min(high - low, 2.0), "it reaches for its goal"
+    path = tmp_path / "reach.csv"
+    options = {"servos": "ALL", "stops": "KEEP", "keys": "SAMPLED", "step": 1000.0 / 60.0}
+    assert bpy.ops.export_anim.servo_motion(filepath=str(path), **options) == {"FINISHED"}
+    header, *rows = table(path)
+    for row, angles in zip(rows, seen, strict=False):
+        for number, angle in enumerate(angles):
+            assert apart(float(row[header.index(f"J{number}")]), angle) < 1e-3
 
 
 @pytest.mark.parametrize(("lower", "upper", "told"), [(-2.6, 0.2, 4.0), (-2.09, 2.09, 3.2), (-0.5, None, -2.0)])
