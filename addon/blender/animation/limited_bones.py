@@ -61,7 +61,7 @@ class BoneStops:
     """The stops of a rig's bones in one property, ``rotation_euler`` or ``location``. ``rows`` (n,) are the bones that
     have any, in the order of all, ``lower`` and ``upper`` (n, 3) their stops, infinite where there are none, ``begins``
     (n, 3) where files begin beyond them, else nan; ``plain`` what the bones' limits are set to where that does, and
-    ``sure`` (n, 1) up to where it does in any case; ``held`` are those that are set otherwise."""
+    ``sure`` (n, 1) up to where it does in any case; ``held`` (n, 3) what they are set to otherwise, else nan."""
 
     prop: str
     rows: NDArray[np.intp]
@@ -72,7 +72,7 @@ class BoneStops:
     sure: Array
     follows: NDArray[np.bool_]
     plain: list[Ranges]
-    held: set[int]
+    held: NDArray[np.float32]
 
     @classmethod
     def of(cls, rig: bpy.types.Object, prop: str, found: Sequence[_Found]) -> BoneStops:
@@ -91,9 +91,10 @@ class BoneStops:
         rows = np.array([each.row for each in found], dtype=np.intp)
         follows = np.array([each.follows for each in found], dtype=bool)
         plain = [plain_ranges(each.stops) for each in found]
-        out = cls(prop, rows, lower, upper, begins, middle, sure, follows, plain, set())
+        held = np.full((len(found), 3), np.nan, dtype=np.float32)
+        out = cls(prop, rows, lower, upper, begins, middle, sure, follows, plain, held)
         for number in range(len(rows)):
-            out._put(rig, number, None)
+            out._put(rig, number, held[number])
         return out
 
     def keep(self, rig: bpy.types.Object, evaluated: bpy.types.Object) -> None:
@@ -103,15 +104,17 @@ class BoneStops:
         values = channel_values(evaluated, self.prop)[self.rows]
         if self.follows.any():  # what follows loops was posed just now, and is not evaluated yet
             values = np.where(self.follows[:, None], channel_values(rig, self.prop)[self.rows], values)
-        if not self.held and bool((np.abs(values) <= self.sure).all()):
+        if bool((np.abs(values) <= self.sure).all()) and bool(np.isnan(self.held).all()):
             return
         told = values.astype(np.float64)
         wanted = shown(told, self.lower, self.upper, self.begins)
         exact = self._are_exact(told, wanted)
         if self.prop == "rotation_euler":
             wanted = folded(wanted)
-        for number in [*np.flatnonzero(~exact).tolist(), *(each for each in self.held if exact[each])]:
-            self._put(rig, number, None if exact[number] else wanted[number])
+        wanted = np.where(exact[:, None], np.nan, wanted).astype(np.float32)
+        same = (wanted == self.held) | (np.isnan(wanted) & np.isnan(self.held))
+        for number in np.flatnonzero(~same.all(axis=1)).tolist():
+            self._put(rig, number, wanted[number])
 
     def of_all(self, rig: bpy.types.Object) -> Array:
         """The stops of all bones of the rig and where files begin beyond them: (3, bones, 3)."""
@@ -128,17 +131,14 @@ class BoneStops:
 
     def let_go(self, rig: bpy.types.Object) -> None:
         """Set all limits plain again."""
-        for number in list(self.held):
-            self._put(rig, number, None)
+        for number in np.flatnonzero(~np.isnan(self.held).any(axis=1)).tolist():
+            self._put(rig, number, np.full(3, np.nan, dtype=np.float32))
 
-    def _put(self, rig: bpy.types.Object, number: int, wanted: Array | None) -> None:
+    def _put(self, rig: bpy.types.Object, number: int, wanted: NDArray[np.float32]) -> None:
         limit = limit_of(rig.pose.bones[int(self.rows[number])], self.prop)
-        ranges = self.plain[number]
-        if wanted is None:
-            self.held.discard(number)
-        else:
-            self.held.add(number)
-            ranges = tuple((value, value) for value in wanted.astype(np.float32).tolist())
+        self.held[number] = wanted
+        is_plain = bool(np.isnan(wanted).any())
+        ranges = self.plain[number] if is_plain else tuple((value, value) for value in wanted.tolist())
         if limit is not None and ranges_of(limit) != ranges:
             put_ranges(limit, ranges)
 
