@@ -10,7 +10,7 @@ from tests.bench.growth import MOST, TIMES, growth, shapes
 from tests.bench.table import Row
 
 #: Bytes of the smaller of the two files.
-SIZES, QUICK = (20_000, 50_000, 100_000), (5_000,)
+SIZES, FULL, QUICK = (5_000, 10_000, 20_000), (20_000, 50_000, 100_000), (5_000,)
 
 
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
@@ -18,6 +18,6 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     for reader, made in shapes().items():
         for shape in made:
             for size in sizes:
-                small, large = growth(reader, shape, size, folder)
+                small, large = growth(reader, shape, size, folder, times=2)
                 what = f"unusual {reader}: {shape}"
                 yield Row(what, TIMES * size, "bytes", large, small, "a quarter of the file", MOST)
