@@ -18,9 +18,9 @@ from addon.model.kinematics import joint_frame_world, spanning_tree
 from addon.model.mirror import mirror_of
 from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
 from addon.model.report import FormatError
-from addon.model.sides import sides_of
+from addon.model.sides import found_plane, sides_of
 from addon.model.symmetry import asymmetries, find_twins
-from addon.model.twins import mirrored_body, mirrored_joint, retyped_twin
+from addon.model.twins import mirrored_body, mirrored_joint, mirrored_values, retyped_twin
 from tests.model.test_mirror import KINDS, OWN, displacements, misses, sizes, symmetric
 from tests.references import CORPUS
 
@@ -285,3 +285,91 @@ def test_the_hexapod_is_symmetric() -> None:
     assert len(sides.joints) > 6
     assert asymmetries(mechanism, sides) == []
     assert spanning_tree(mechanism) is not None
+
+
+SHAPES = {
+    "box": {"x": 1.0, "y": 2.0, "z": 3.0},
+    "capsule": {"length": 2.0, "radius": 0.3},
+    "cylinder": {"length": 2.0, "radius": 0.3},
+    "cone": {"length": 2.0, "radius": 0.3},
+    "pyramid": {"x": 1.0, "y": 2.0, "length": 3.0},
+    "hemisphere": {"radius": 0.4},
+    "plane": {},
+    "mesh": {"x": 1.0, "y": 2.0, "z": 0.5},
+    "multi_sphere": {},
+}
+
+
+def points_of(shape: Shape) -> np.ndarray:
+    """Points (n, 4) of a shape that tell its mirror image from others, in its body."""
+    size = shape.size
+    if shape.type == "multi_sphere":
+        own = [[x, y, z] for _radius, x, y, z in shape.spheres]
+    elif shape.type == "mesh":
+        own = [[size["x"] * x, size["y"] * y, size["z"] * z] for x, y, z in ((1, 2, 3), (-1, 0.5, 0.2), (0.3, -2, 1))]
+    elif shape.type in {"cone", "pyramid", "hemisphere", "plane"}:
+        own = [[0, 0, 0.0], [0, 0, 1.0]]
+    else:
+        half = [size.get(a, size.get("radius", 0.0)) for a in "xyz"]
+        half[2] = size.get("z", size.get("length", 0.0))
+        own = [[a * half[0], b * half[1], c * half[2]] for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)]
+    return np.column_stack([own, np.ones(len(own))]) @ shape.pose.T
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(SHAPES)), st.booleans())
+def test_every_shape_is_reflected_and_twice_is_what_it_was(seed: int, kind: str, has_twin: bool) -> None:
+    """Also on a twin whose own axes stand in any way."""
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=3)
+    plane = Plane(normal / np.linalg.norm(normal), float(rng.normal()))
+    shape = Shape(kind, dict(SHAPES[kind]), replace_pose(rng))  # type: ignore[arg-type]
+    if kind == "multi_sphere":
+        shape.spheres = [(0.1, 1.0, 2.0, 3.0), (0.3, -1.0, 0.5, 0.0)]
+    root = rng.normal(size=(3, 3))
+    body = Body("a", "a", replace_pose(rng), 2.0, rng.normal(size=3), root @ root.T, [shape], gravity=False)
+    twin = None
+    if has_twin:
+        theirs = Shape("box", {"x": 9.0, "y": 9.0, "z": 9.0}, replace_pose(rng))
+        twin = Body("b", "b", replace_pose(rng), 7.0, rng.normal(size=3), None, [theirs, deepcopy(theirs)])
+    image = mirrored_body(body, plane, twin)
+    flip = plane.reflection
+    assert image.mass == 2.0 and not image.gravity and len(image.shapes) == 1
+    assert np.linalg.det(image.pose[:3, :3]) == pytest.approx(1.0)
+    seen = points_of(shape) @ body.pose.T @ flip.T
+    its = points_of(image.shapes[0]) @ image.pose.T
+    for point in seen:
+        assert np.abs(its - point).max(axis=1).min() < 1e-9
+    assert image.pose @ [*image.com, 1.0] == pytest.approx(flip @ body.pose @ [*body.com, 1.0])
+    turn, own = flip[:3, :3] @ body.pose[:3, :3], image.pose[:3, :3]
+    assert image.inertia is not None
+    assert own @ image.inertia @ own.T == pytest.approx(turn @ root @ root.T @ turn.T)
+    again = mirrored_body(image, plane, body if has_twin else None)
+    assert again.pose == pytest.approx(body.pose, abs=1e-9) and again.com == pytest.approx(body.com)
+    assert again.inertia == pytest.approx(body.inertia) and again.shapes[0].size == pytest.approx(shape.size)
+    assert again.shapes[0].pose == pytest.approx(shape.pose, abs=1e-9)
+    assert np.array(again.shapes[0].spheres) == pytest.approx(np.array(shape.spheres))
+
+
+def test_the_plane_is_the_mechanisms_own_where_it_has_one() -> None:
+    mechanism = formats.load(OWN / "hexapod" / "hexapod.jm")
+    found = found_plane(mechanism)
+    assert found is not None and found.normal.tolist() == [1.0, 0.0, 0.0] and found.offset == 0.0
+    mechanism.mirror_plane = Plane(np.eye(3)[1], 0.25)
+    assert sides_of(mechanism).plane == mechanism.mirror_plane
+    assert sides_of(mechanism, np.eye(3)[2]).plane.normal.tolist() == [0.0, 0.0, 1.0], "a direction that was chosen"
+    assert found_plane(formats.load(OWN / "desk_lamp" / "desk_lamp.skel")) is None
+
+
+@pytest.mark.parametrize("kind", ["revolute", "universal", "screw", "three turns"])
+def test_gains_of_servos_are_mirrored(kind: str) -> None:
+    whole = completed(*one_sided(11, kind if kind in ALL_KINDS else "revolute"))
+    known = {body.id: body for body in whole.bodies}
+    mates = {body.id: body.twin for body in whole.bodies if body.twin}
+    joint, twin = (next(each for each in whole.joints if each.id == key) for key in ("jshin1", "jshin2"))
+    for number, dof in enumerate(joint.dofs):
+        dof.servo_stiffness, dof.servo_damping = 10.0 + number, 1.0 + number
+    image = mirrored_values(joint, sides_of(whole).plane, mates, known, twin)
+    assert sorted(dof.servo_stiffness for dof in image.dofs) == [10.0 + n for n in range(len(joint.dofs))]
+    assert sorted(dof.servo_damping for dof in image.dofs) == [1.0 + n for n in range(len(joint.dofs))]
+    assert image.frame_parent is not twin.frame_parent and (image.frame_parent == twin.frame_parent).all()
