@@ -15,6 +15,9 @@ from ..physics.flywheel import is_typed, shown_mass
 from ..properties import KnuckleObject
 from .numbers import plain, same
 
+#: Moments of inertia that differ by no more than this share of the largest are the same in 32 bits.
+_SAME_MOMENT = 3e-7
+
 
 def weigh(obj: bpy.types.Object, body: Body, report: Report) -> None:
     """Take over an edited mass; the moments that the file states go with it. What one that was typed into Blender's
@@ -51,16 +54,19 @@ def com_now(record: KnuckleObject, body: Body) -> Array:
 
 def inertia_now(record: KnuckleObject, body: Body) -> Array | None:
     """The inertia of a body, as its record has it for a mass of 1; the document's own where that is the same."""
-    if not any(record.tensor):
+    numbers = record.tensor[:]
+    if not any(numbers):
         dropped = body.inertia is not None and bool(unit_tensors([body]))
         return None if dropped else body.inertia
-    tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * body.mass
+    if body.inertia is not None:
+        known = body.inertia.ravel().tolist()
+        near = _SAME_MOMENT * max(map(abs, known))
+        if all(abs(now * body.mass - before) <= near for now, before in zip(numbers, known, strict=True)):
+            return body.inertia
+    tensor = np.array(numbers, dtype=np.float64).reshape(3, 3) * body.mass
     if body.inertia is None:
         return None if body.extra.get("derived_moment") else tensor
-    size = float(np.abs(body.inertia).max())
-    if np.abs(tensor - body.inertia).max() <= 1e-5 * size:
-        return body.inertia
-    turned = np.abs(np.abs(tensor) - np.abs(body.inertia)) <= 1e-5 * size  # mirrored numbers are the document's own
+    turned = np.abs(np.abs(tensor) - np.abs(body.inertia)) <= near  # mirrored numbers are the document's own
     exact = np.where(np.sign(tensor) * np.sign(body.inertia) < 0.0, -body.inertia, body.inertia)
     return np.where(turned, exact, np.vectorize(plain)(tensor))
 

@@ -96,7 +96,11 @@ class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
     bl_options = {"REGISTER", "UNDO"}
 
     plane: EnumProperty(
-        name="Plane", description="The plane that the halves are mirrored across", items=_PLANE_ITEMS, default="AUTO"
+        name="Plane",
+        description="The plane that the halves are mirrored across",
+        items=_PLANE_ITEMS,
+        default="AUTO",
+        options={"SKIP_SAVE"},  # another mechanism has another
     )
     materials: BoolProperty(name="Materials", description="Give the twins the materials as well", default=True)
     keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
@@ -110,12 +114,13 @@ class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         chosen = chosen_parts(context, rig)
-        count, report = mirror_to_twins(chosen, _chosen_plane(rig, self.plane), self.materials)
+        plane = _chosen_plane(rig, self.plane)
+        count, report = mirror_to_twins(chosen, plane, self.materials)
         if self.keys:
             bones = servo_bones(rig)
             ids = [record_of(obj).source_id for obj in chosen if record_of(obj).role == "JOINT"]
             try:
-                report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}))
+                report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}, plane=plane))
             except ERRORS as error:  # the twins are mirrored by then
                 report.warn("keys-not-mirrored", f"Keys are left as they are: {error}")
         tell(self, f"{counted(count, 'twin')} mirrored", report)
@@ -132,7 +137,11 @@ class KNUCKLE_OT_create_twin(_AsksForPlane, _NeedsParts):
     bl_options = {"REGISTER", "UNDO"}
 
     plane: EnumProperty(
-        name="Plane", description="The plane that the halves are mirrored across", items=_PLANE_ITEMS, default="AUTO"
+        name="Plane",
+        description="The plane that the halves are mirrored across",
+        items=_PLANE_ITEMS,
+        default="AUTO",
+        options={"SKIP_SAVE"},  # another mechanism has another
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -189,7 +198,11 @@ class KNUCKLE_OT_find_twins(_AsksForPlane, NeedsModel):
     bl_options = {"REGISTER", "UNDO"}
 
     plane: EnumProperty(
-        name="Plane", description="The plane that the halves are mirrored across", items=_PLANE_ITEMS, default="AUTO"
+        name="Plane",
+        description="The plane that the halves are mirrored across",
+        items=_PLANE_ITEMS,
+        default="AUTO",
+        options={"SKIP_SAVE"},  # another mechanism has another
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
