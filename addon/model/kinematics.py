@@ -98,13 +98,14 @@ class Tree:
                 frames[carry.body] = own
 
 
-def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] = ()) -> Tree:
+def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[str, float] = ()) -> Tree:
     """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop. Joints that their
     file has for closing loops place a body only where no other joint does.
 
     The root of a connected part is what is joined to the world, else the one body that no joint claims as its
     child, else, and always where joints are not directed, the heaviest body: of equals the one with the most joints,
-    then the first in the file. Before all of these comes a body (id) of ``placed_roots``."""
+    then the first in the file. Before all of these comes a body (id) of ``placed_roots``: where these are told with
+    ranks, one of the highest."""
     index: dict[str, int] = {}
     for number, body in enumerate(mechanism.bodies):
         index.setdefault(body.id, number)
@@ -178,13 +179,18 @@ def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed
 
 
 def _choose_root(
-    part: list[Body], touching: dict[str | None, list[Joint]], directed: bool, placed_roots: Collection[str]
+    part: list[Body],
+    touching: dict[str | None, list[Joint]],
+    directed: bool,
+    placed_roots: Collection[str] | Mapping[str, float],
 ) -> Body:
+    if isinstance(placed_roots, Mapping):
+        highest = max((placed_roots[body.id] for body in part if body.id in placed_roots), default=None)
+        part = [body for body in part if placed_roots.get(body.id) == highest]
+    else:
+        part = [body for body in part if body.id in placed_roots][:1] or part
     if len(part) == 1:
         return part[0]
-    for body in part:
-        if body.id in placed_roots:
-            return body
     unclaimed = [body for body in part if all(joint.child != body.id for joint in touching[body.id])]
     if directed and len(unclaimed) == 1:
         return unclaimed[0]

@@ -50,15 +50,19 @@ def chord_errors(
 
 
 def assemble(
-    mechanism: Mechanism, tree: Tree | None = None, tolerance: float = 1e-9
+    mechanism: Mechanism,
+    tree: Tree | None = None,
+    tolerance: float = 1e-9,
+    positions: Mapping[str, Array] | None = None,
 ) -> tuple[Positions, dict[str, Opening], dict[str, Opening]]:
-    """Close every loop, starting from the positions of the file and staying as near to them as can be.
+    """Close every loop, starting from the positions of the file, or from other ``positions`` by joint, and staying as
+    near to them as can be.
 
     Returns the positions of all active joints by id, and what each chord was open by before and is open by after.
     Loops that cannot close end as nearly closed as they get, which the last tells; ``tolerance`` is where to stop
     (length units and radians)."""
     system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
-    start = system.vector(initial_positions(mechanism))
+    start = system.vector({**initial_positions(mechanism), **(positions or {})})
     before = system.openings(start)
     if all(max(opening) < tolerance for opening in before.values()):
         return system.positions(start), before, dict(before)

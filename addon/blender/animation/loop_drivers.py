@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import bpy
 
 from ...model.followers import Linkage, driver_order, linkages
 from ...model.kinematics import spanning_tree
 from ...model.loops import joint_initial
+from ...model.records import Array
 from ..access import record_of
 from ..follower_marks import set_follows
 from ..model_parts import parts
 from .live_loops import forget, loops_mechanism
+
+_AS_FILED: Mapping[str, Array] = {}
 
 
 def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
@@ -30,11 +33,11 @@ def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types
     return [choice.empties[joint] for joint in drivers]
 
 
-def choose_again(rig: bpy.types.Object) -> None:
+def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array]) -> None:
     """Have loops whose joints have other degrees of freedom now be driven by as many joints as they need: by those that
     drive them already, as far as they can. In a loop without a degree of freedom all are dependent. What lies on no
-    loop follows nothing."""
-    choice = _Choice(rig)
+    loop follows nothing. ``positions`` by joint are those at which the loops are closed."""
+    choice = _Choice(rig, positions)
     idle = choice.empties.keys() - {joint for linkage in choice.linkages for joint in linkage.joints}
     for linkage in choice.linkages:
         drivers = choice.drivers(linkage)
@@ -47,12 +50,12 @@ def choose_again(rig: bpy.types.Object) -> None:
 class _Choice:
     """Which joints drive the loops of a rig, by id, and which could."""
 
-    def __init__(self, rig: bpy.types.Object) -> None:
+    def __init__(self, rig: bpy.types.Object, positions: Mapping[str, Array] = _AS_FILED) -> None:
         mechanism = loops_mechanism(rig)
         tree = spanning_tree(mechanism)
         self.empties = {record_of(each).source_id: each for each in reversed(parts(rig, "JOINT"))}
         self.linkages = linkages(mechanism, tree)
-        self._start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+        self._start = {joint.id: joint_initial(joint) for joint in mechanism.joints} | {**positions}
         self._usual = driver_order(mechanism, tree)
 
     def drivers(self, linkage: Linkage, first: Sequence[str] = ()) -> list[str]:

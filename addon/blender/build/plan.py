@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import colorsys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
 from ...model.extents import body_reach, scenery
 from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
-from ...model.records import Array, Body, Mechanism
+from ...model.records import DOF_SIZE, Array, Body, Mechanism
 from ...model.report import FormatError
 from ...model.upright import UpAxis, upright_turn
 from ..joint_axes import main_axis
@@ -46,6 +47,18 @@ class BonePlan:
 
 
 @dataclass
+class Kept:
+    """What bones that are there already say of their plan, so that their channels go on to mean what they do: the axis
+    (0 to 2 for X to Z) of a joint's coordinate, by the joint's id and the coordinate's number, the turn (3, 3) from the
+    bone's axes to the joint's frame where it is the first of a ball or free block; and rest matrices (4, 4) of roots,
+    by their bodies' ids."""
+
+    columns: dict[tuple[str, int], int] = field(default_factory=dict)
+    turns: dict[tuple[str, int], Array] = field(default_factory=dict)
+    roots: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass
 class Plan:
     """Everything that ``build`` creates, decided."""
 
@@ -70,15 +83,21 @@ class Plan:
         return out
 
 
-def plan(mechanism: Mechanism, up_axis: UpAxis = "AUTO", closed: bool = True) -> Plan:
+def plan(
+    mechanism: Mechanism,
+    up_axis: UpAxis = "AUTO",
+    closed: bool = True,
+    tree: Tree | None = None,
+    kept: Kept | None = None,
+) -> Plan:
     """Decide bones, colours and the upright turn for a mechanism; ``closed``: and where its joints begin, so that
-    every loop fits."""
+    every loop fits. ``tree``: the spanning tree that it has already, and ``kept`` what its bones say."""
     bodies = {body.id: body for body in reversed(mechanism.bodies)}
     _check_numbers(mechanism)
-    tree = spanning_tree(mechanism)
+    tree = tree or spanning_tree(mechanism)
     frames = joint_frames_world(mechanism)
     size = _size(mechanism)
-    bones, bone_of_body = _bones(tree, frames, bodies, size)
+    bones, bone_of_body = _bones(tree, frames, bodies, size, kept or Kept())
     starts = closing_positions(mechanism, tree) if closed else {}
     follow = followers(mechanism, tree, starts, mechanism.report) if closed else set()
     upright = upright_turn(mechanism, up_axis)
@@ -133,14 +152,16 @@ def _size(mechanism: Mechanism) -> float:
 
 
 def _bones(
-    tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], size: float
+    tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], size: float, kept: Kept
 ) -> tuple[list[BonePlan], dict[str, int]]:
     bones: list[BonePlan] = []
     bone_of_body: dict[str, int] = {}
     shortest = 0.02 * size
     for root in tree.roots:
-        matrix = np.eye(4)
-        matrix[:3, 3] = center(root)
+        matrix = kept.roots.get(root.id)
+        if matrix is None:
+            matrix = np.eye(4)
+            matrix[:3, 3] = center(root)
         bone_of_body[root.id] = len(bones)
         reach = min(body_reach(root) if root.shapes else 0.1 * size, size)
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
@@ -150,7 +171,7 @@ def _bones(
         parent = bone_of_body[link.carrier] if link.carrier is not None else None
         above = y_of(bones[parent].matrix) if parent is not None else None
         chain = chains.of(link.joint, link.against)
-        for bone in _chain(link, chain, frames[link.joint.id], matrices[number], above):
+        for bone in _chain(link, chain, frames[link.joint.id], matrices[number], above, kept):
             bone.parent, bone.length = parent, shortest
             parent = len(bones)
             bones.append(bone)
@@ -160,28 +181,46 @@ def _bones(
 
 
 def _chain(
-    link: Link, chain: Sequence[BoneDegrees], frame: Array, main: Array, above: Direction | None
+    link: Link, chain: Sequence[BoneDegrees], frame: Array, main: Array, above: Direction | None, kept: Kept
 ) -> list[BonePlan]:
     """The bones of a joint under a carrier's (the Y of its rest matrix), without parents yet. ``main`` is the rest
     matrix of a bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are
     passed over."""
     name = link.joint.name or link.joint.id
     made: list[BonePlan] = []
+    firsts = [0, *accumulate(DOF_SIZE[dof.kind] for dof in link.joint.dofs)]
     for degrees in chain:
+        step = len(made)
+        turn = None if degrees.block is None else kept.turns.get((link.joint.id, firsts[degrees.block]))
         if not degrees.bound:
             matrix = main if len(chain) == 1 else aimed(frame, degrees.axis, main[:3, 1])
+            if turn is not None:
+                matrix = frame.copy()
+                matrix[:3, :3] = frame[:3, :3] @ turn
             found = clear_view(matrix, above), degrees.layouts()[0]
         else:
             ways = [(frame_of_layout(frame, layout), layout) for layout in degrees.layouts()]
-            # Z on the first axis where that can be, and then Y where the bone should point
-            ways.sort(key=lambda way: (way[1].columns[degrees.first] != 2, -float(way[0][:3, 1] @ main[:3, 1])))
+            # Where channels are what they were, else Z on the first axis where that can be, and then Y where the bone
+            # should point
+            ways.sort(
+                key=lambda way: (
+                    _others(degrees.places(way[1], step), link.joint.id, firsts, kept),
+                    way[1].columns[degrees.first] != 2,
+                    -float(way[0][:3, 1] @ main[:3, 1]),
+                )
+            )
             found = next((way for way in ways if is_clear(y_of(way[0]), above)), ways[0])
-        step = len(made)
         made.append(BonePlan(name, found[0], 0.0, None, link, None, step, degrees, found[1], frame))
         above = y_of(found[0])
     for bone in made[:-1]:
         bone.name = f"{name}/{bone.step + 2}"
     return made
+
+
+def _others(places: Mapping[int, Place], joint: str, firsts: Sequence[int], kept: Kept) -> int:
+    """How many coordinates of a joint would be on other axes than those on which they are kept."""
+    axes = {number: kept.columns.get((joint, firsts[number]), place.index) for number, place in places.items()}
+    return sum(axes[number] != place.index for number, place in places.items())
 
 
 def center(body: Body) -> Array:

@@ -221,11 +221,12 @@ def release_screws(rig: bpy.types.Object, bones: Collection[str]) -> None:
     data = rig.animation_data
     paths = {bone_path(name, "location") for name in bones}
     for curve in list(data.drivers) if data is not None else ():
-        if curve.data_path in paths and _is_screw(curve.driver):
+        if curve.data_path in paths and is_screw(curve.driver):
             data.drivers.remove(curve)
 
 
-def _is_screw(driver: bpy.types.Driver | None) -> bool:
+def is_screw(driver: bpy.types.Driver | None) -> bool:
+    """Whether a driver is one that lets the sliding bone of a screw follow the turning one."""
     if driver is None or [each.name for each in driver.variables] != ["angle"]:
         return False
     source = driver.variables[0].targets[0].id

@@ -15,6 +15,7 @@ from ..extract import extract
 from ..listeners import quiet
 from ..model_parts import child_collection, parts
 from .moving import KINDS
+from .present import Present
 from .refit import give_ids, refit, without_physics
 
 
@@ -25,6 +26,7 @@ def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
         raise ValueError(f"The mechanism has no assembly {path!r}")
     report = Report()
     give_ids(rig)
+    present, off = Present(rig), [obj for obj in parts(rig, "BODY") if not record_of(obj).active]
     with without_physics(rig, report), quiet():
         row.active = on
         mechanism = extract(rig)
@@ -33,7 +35,7 @@ def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
         for scene in rig.users_scene:
             for layer in scene.view_layers:
                 _show(rig, layer, mechanism, running)
-        report.extend(refit(rig))
+        report.extend(refit(rig, present, made=[obj for obj in off if record_of(obj).active]))
     return report
 
 

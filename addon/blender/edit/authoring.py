@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...model.inertia import shape_centre, shape_volume, unit_inertia
 from ...model.joint_types import dofs_of_type
 from ...model.recognise import mesh_mass, recognise
-from ...model.records import Array, Dof, Joint, Mechanism, Plane, Shape, World
+from ...model.records import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
 from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import record_of
@@ -24,9 +24,9 @@ from ..datablocks import latest, remove_since
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts, require_rig, rig_of
 from ..records import flat, write_dofs, write_shape
-from .chains import chain_of, design_here
 from .copies import ids_in, numbered
 from .places import to_design
+from .present import JointEdit, Present
 from .refit import give_ids, refit
 
 #: What bodies are made of where nobody says (kg/m3): water's.
@@ -228,22 +228,14 @@ def add_joint(
     if parent == child:
         raise ValueError("A joint is between two bodies: select another one")
     give_ids(rig)
+    present = Present(rig)
     name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
     dofs = dofs_of_type(type_)
-    frame = to_design(rig, parent, place)
-    if parent is None or chain_of(rig, parent).isdisjoint(chain_of(rig, child)):
-        design_here(rig, parent, child)
-        opening = None
-    else:
-        opening = inverse(frame) @ to_design(rig, child, place)
-    empty = _make_empty(rig, name, frame, type_, dofs)
+    empty = _make_empty(rig, name, to_design(rig, parent, place), type_, dofs)
     joint = record_of(empty).joint
     joint.parent, joint.child, joint.at_world = parent, child, parent is None
-    if opening is not None and np.abs(opening - np.eye(4)).max() > 1e-6:
-        turn = constraint_turn(Joint("", "", type_, None, None, dofs=dofs))
-        joint.is_open = True
-        joint.opening = flat(opening if turn is None else inverse(turn) @ opening @ turn)
-    return empty, refit(rig)
+    start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in dofs))
+    return empty, refit(rig, present, {record_of(empty).source_id: JointEdit(start)})
 
 
 def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs: list[Dof]) -> bpy.types.Object:

@@ -8,9 +8,7 @@ from mathutils import Matrix
 from ...model.report import Report
 from ...model.twins import flip_between, image_of, retyped_twin
 from ..access import record_of
-from ..listeners import quiet
 from .joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type
-from .refit import refit
 from .twin_images import Surroundings, joint_record, put_values_image
 from .twins import by_id, plane_of
 
@@ -26,12 +24,9 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
     except ValueError as error:  # the joint itself is of the type by now
         report.warn("twin-differs", str(error), where=mate.name)
         return report
-    told, retyping = take_type(mate, image)
-    with quiet():
-        put_values_image(empty, mate, plane, around)
-    report.extend(told)
-    report.extend(refit(rig))
-    retyping.pose()
+    report.extend(
+        take_type(mate, image.dofs, image.type, then=lambda: put_values_image(empty, mate, plane, around))
+    )
     return report
 
 

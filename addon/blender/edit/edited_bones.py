@@ -12,12 +12,12 @@ from mathutils import Matrix
 from ...model.report import Report
 from ...model.rotations import inverse
 from ..access import armature_of, record_of
-from ..build.plan import plan
 from ..build.rig import bone_rests
 from ..extract import extract
 from ..extract.designs import Designs, is_as_built
 from ..model_parts import joint_bones, parts
 from ..records import flat, unflat
+from .present import present_plan
 from .refit import fitted_at, is_unfitted, moved_joints, refit
 
 #: Ways that differ by no more, as shares of what they place, are the same.
@@ -86,7 +86,7 @@ def applied_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
     ways = np.array([np.array(designs.of(obj)) @ inverse(unflat(fitted_at(obj))) for obj in moved])
     if np.ptp(ways, axis=0).max() < _SAME * max(1.0, np.abs(ways).max()):
         return []
-    decided, chains = plan(extract(rig), closed=False), joint_bones(rig)
+    decided, chains = present_plan(rig, extract(rig)), joint_bones(rig)
     wanted = {bone.link.joint.id: bone.matrix for bone in decided.bones if bone.link is not None and not bone.step}
     out = []
     for empty in moved:

@@ -13,11 +13,11 @@ from mathutils import Matrix
 from ...model.records import Mechanism
 from ...model.report import FormatError
 from ..access import record_of, settings
-from ..build.plan import plan
 from ..model_parts import child_collection, every_part, own_bones, parts
 from ..records import unflat
 from .needed import FOLDERS, lacks_end
 from .places import put_design
+from .present import present_plan
 from .refit import present_bones, refit
 from .twins import by_id
 
@@ -39,7 +39,7 @@ def misfit(rig: bpy.types.Object, mechanism: Mechanism) -> Misfit:
     """What of a model's armature does not fit its bodies and joints, which ``mechanism`` are as they are now."""
     out = Misfit()
     try:
-        decided = plan(mechanism, closed=False)
+        decided = present_plan(rig, mechanism)
     except FormatError:  # which whoever builds it will be told
         return out
     present = present_bones(rig, decided)
@@ -99,13 +99,13 @@ def lost_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, list[bpy.
 
 def take_back(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> list[str]:
     """Put bodies that were deleted by hand, and what of theirs was deleted with them, back among a model's."""
-    names = []
-    for obj in objects:
+    names, back = [], list(objects)
+    for obj in back:
         for each in (obj, *(child for child in obj.children if record_of(child).role == "SHAPE")):
             if is_gone(each, rig):
                 child_collection(rig, FOLDERS[record_of(each).role]).objects.link(each)
         names.append(obj.name)
-    refit(rig)
+    refit(rig, made=back)
     return names
 
 

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
 from ...model.joint_types import retyped
-from ...model.kinematics import joint_motion
-from ...model.records import DOF_SIZE, Array, Dof, Joint
+from ...model.records import DOF_SIZE, Array, Dof
 from ...model.report import Report
 from ...model.rotations import inverse
 from ...model.twins import mirrored_stops
 from ..access import record_of
-from ..channels import servo_channels
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import parts
-from ..posing import read_pose
 from ..records import flat, read_dofs, unflat, write_dofs
-from .chains import chain_of, design_here
 from .missing import let_go
+from .motion_change import KeyedMotion
 from .places import joint_in_design, put_design, rigid
+from .present import JointEdit, Present
 from .refit import give_ids, refit, without_physics
-from .retyping import Retyping
-from .reversing import Counted
+from .retyping import retyping
+from .reversing import reversing
 from .strangers import hanging_on, in_place
 
 
@@ -67,35 +65,38 @@ def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof]
 
 def set_type(empty: bpy.types.Object, type_: str) -> Report:
     """Make a joint one of another type, about the axis that it has. What goes on in the new one as in the old keeps
-    stops, motor and springs, and the bodies stay where they stand; a joint of the type already stays as it is.
+    stops, motor, springs and keys, and the bodies stay where they are seen; a joint of the type already stays as it is.
     ValueError for an unknown type."""
     record = record_of(empty).joint
     before = read_dofs(record)
     dofs = retyped(before, type_)
     if record.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in before]:
         return Report()
-    report, retyping = _take(empty, dofs, type_, before)
-    report.extend(refit(record_of(empty).model))
-    retyping.pose()
-    return report
+    return take_type(empty, dofs, type_, before)
 
 
-def take_type(empty: bpy.types.Object, like: Joint) -> tuple[Report, Retyping]:
-    """Give a joint the type and degrees of freedom of a record; its bodies stay where they stand. Its armature is not
-    made anew yet; when it is, what is returned is to ``pose`` it."""
-    return _take(empty, like.dofs, like.type)
-
-
-def _take(
-    empty: bpy.types.Object, dofs: Sequence[Dof], type_: str, before: Sequence[Dof] = ()
-) -> tuple[Report, Retyping]:
-    give_ids(record_of(empty).model)
-    retyping, frame = Retyping(empty, before), joint_frame(empty)
-    retyping.begin(dofs)
+def take_type(
+    empty: bpy.types.Object,
+    dofs: Sequence[Dof],
+    type_: str,
+    before: Sequence[Dof] = (),
+    then: Callable[[], None] | None = None,
+) -> Report:
+    """Give a joint a type and degrees of freedom; its bodies stay where they are seen. Those that are among the ones
+    that it had ``before``, as they were read, go on; ``then`` is called when the record has the others."""
+    rig, record = record_of(empty).model, record_of(empty).joint
+    give_ids(rig)
+    present, own = Present(rig), record_of(empty).source_id
+    seen = present.coordinates(empty, joint_frame(empty), opening_of(record))
+    edit, motion = retyping(read_dofs(record), seen, dofs, before), KeyedMotion(rig, present, own)
     with quiet():
         put_dofs(empty, dofs, before)
-        record_of(empty).joint.type = type_
-        return retyping.design(frame), retyping
+        record.type = type_
+        if then is not None:
+            then()
+    report = refit(rig, present, {own: edit})
+    report.extend(motion.change())
+    return report
 
 
 def see_swappable(empty: bpy.types.Object) -> None:
@@ -116,16 +117,15 @@ def swap_ends(empty: bpy.types.Object) -> Report:
     dofs = read_dofs(record)
     rig, frame, opening = record_of(empty).model, joint_frame(empty), opening_of(record)
     give_ids(rig)
-    counted = Counted(rig, record_of(empty).source_id)
+    present, own = Present(rig), record_of(empty).source_id
+    edit = reversing(dofs, present.pose.get(own))
     with quiet():
         record.parent, record.child = record.child, record.parent
         put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)], dofs)
         if opening is not None:
             put_frame(empty, frame @ opening)
             put_opening(record, inverse(opening))
-    report = refit(rig)
-    counted.reverse()
-    return report
+    return refit(rig, present, {own: edit})
 
 
 def _reversed(dof: Dof) -> Dof:
@@ -153,30 +153,13 @@ def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) 
 
 def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
     """The same, to a frame (4, 4) of the model's design."""
-    record = record_of(empty).joint
-    rig, report = record_of(empty).model, Report()
+    rig, own = record_of(empty).model, record_of(empty).source_id
     give_ids(rig)
-    parent, child = record.parent, record.child
-    motion = _motion_of(rig, empty)
+    present = Present(rig)
+    seen = present.coordinates(empty, joint_frame(empty), opening_of(record_of(empty).joint))
     with quiet():
         put_frame(empty, frame)
-        if motion is not None and child is not None and (parent is not None or record.at_world):
-            if parent is None or parent not in chain_of(rig, child, empty):
-                design_here(rig, parent, child, empty, Matrix((frame @ inverse(motion) @ inverse(frame)).tolist()))
-            else:
-                report.warn("posed-loop", f"{empty.name!r} is on a loop and posed: its bodies move", where=empty.name)
-    report.extend(refit(rig))
-    return report
-
-
-def _motion_of(rig: bpy.types.Object, empty: bpy.types.Object) -> Array | None:
-    """By how much a joint moves its child as it is posed, (4, 4) in its frame; None where it does not."""
-    channels = servo_channels(rig).get(record_of(empty).source_id, ())
-    pose = read_pose(rig, channels)
-    if not pose.any():
-        return None
-    record = record_of(empty).joint
-    return joint_motion(Joint("", "", record.type, None, None, dofs=read_dofs(record)), pose[None])[0]
+    return refit(rig, present, {own: JointEdit(seen)})
 
 
 def opening_of(record: KnuckleJoint) -> Array | None:
@@ -209,7 +192,7 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
         joint = record_of(empty).joint
         if joint.parent in bodies or joint.child in bodies:
             joints.add(empty)
-    report = Report()
+    report, present = Report(), Present(rig)
     with without_physics(rig, report):
         hung, strangers = hanging_on([*bodies, *joints], rig)
         shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
@@ -219,7 +202,7 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
                 obj.parent = None
             let_go(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
             bpy.data.batch_remove([*joints, *shapes, *bodies])
-            report.extend(refit(rig))
+            report.extend(refit(rig, present))
     return len(bodies), len(joints), report
 
 

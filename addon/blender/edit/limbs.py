@@ -9,16 +9,15 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from ...model.kinematics import Tree, spanning_tree
+from ...model.kinematics import Tree
 from ...model.records import Array
 from ...model.report import Report
 from ..access import record_of
-from ..channels import servo_channels
 from ..extract import extract
 from ..listeners import quiet
 from ..model_parts import file_name, parts
-from ..posing import pose_of, write_pose
 from .copies import copy_part, copy_shapes, ids_in, numbered
+from .present import JointEdit, Present, present_tree
 from .refit import give_ids, refit, without_physics
 from .twins import mates_among, plane_of
 
@@ -38,7 +37,7 @@ def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: b
     on them. ValueError where there is none."""
     give_ids(rig)
     chosen = [obj for obj in objects if record_of(obj).model == rig and record_of(obj).role in {"BODY", "JOINT"}]
-    tree = spanning_tree(extract(rig))
+    tree = present_tree(rig, extract(rig))
     moved = {link.joint.id: link.body for link in tree.links}
     ids = {record_of(obj).source_id for obj in chosen if record_of(obj).role == "BODY"}
     ids |= {moved[own] for obj in chosen if (own := record_of(obj).source_id) in moved}
@@ -103,8 +102,8 @@ def duplicate_limb(
     offsets = offset if isinstance(offset, dict) else dict.fromkeys((*limb.bodies, *limb.joints), offset)
     twins = mates_among(offsets) if isinstance(offset, dict) else {}
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}
+    present = Present(rig)
     with without_physics(rig, report), quiet():
-        pose = pose_of(rig, servo_channels(rig))
         names = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
         ids = ids_in(rig)
         for obj in (*limb.bodies, *limb.joints):
@@ -122,12 +121,9 @@ def duplicate_limb(
         for obj, mate in twins.items():
             if mate in pairs:
                 record_of(pairs[obj]).twin = record_of(pairs[mate]).source_id
-        report.extend(refit(rig))
-        channels = servo_channels(rig)
-        for empty in limb.joints:
-            old, new = record_of(empty).source_id, record_of(pairs[empty]).source_id
-            if new in channels and old in pose and len(channels[new]) == len(pose[old]):
-                write_pose(rig, channels[new], pose[old])
+        alike = {record_of(pairs[empty]).source_id: record_of(empty).source_id for empty in limb.joints}
+        edits = {new: JointEdit(values=present.pose[old]) for new, old in alike.items() if old in present.pose}
+        report.extend(refit(rig, present, edits, made=pairs.values()))
     return list(pairs.values()), report
 
 

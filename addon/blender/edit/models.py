@@ -21,15 +21,16 @@ from ..mirror_plane import kept_plane
 from ..model_parts import file_name, own_bones, parts
 from ..physics.homes import home_of
 from ..physics.simulation import clear_physics
-from ..posing import pose_of, write_pose
 from ..properties import KnuckleModel
 from ..records import flat
 from ..settling import is_settled
 from .copies import ids_in, numbered
 from .facing import part_those_beside
+from .joints import joint_frame, opening_of, put_frame
 from .missing import let_go, own_part_ids
 from .motions_along import curves_of_both, hand_over_motions, own_motions
 from .moving import belongings, hand_over, hand_over_strangers, new_folders, part_folders
+from .present import JointEdit, Present
 from .refit import give_ids, keep_fitted, refit, without_physics
 from .strangers import (
     Spot,
@@ -59,14 +60,15 @@ def split_model(
     if chosen >= {*parts(rig, "BODY")}:
         raise ValueError("All bodies are selected: leave at least one to the mechanism that there is")
     give_ids(rig)
-    report = Report()
+    report, present = Report(), Present(rig)
     with without_physics(rig, report), quiet():
         every = own_part_ids(rig)
         inside, across = _joints_of(rig, chosen)
         names = [file_name(empty) for empty in across]
+        edits: dict[str, JointEdit] = {}
         if to_world:
             for empty in across:
-                _hold_to_world(empty, chosen)
+                edits[record_of(empty).source_id] = _hold_to_world(empty, chosen, present)
             inside += across
         else:
             bpy.data.batch_remove(across)
@@ -83,7 +85,7 @@ def split_model(
                 let_go(each, every - own_part_ids(each))
             for each in (rig, made):
                 _forget_lost(each)
-                report.extend(refit(each))
+                report.extend(refit(each, present.of_copy(each), edits if each == made else {}))
                 drop_lost_drivers(each)
     return made, names, report
 
@@ -101,12 +103,18 @@ def _joints_of(
     return inside, across
 
 
-def _hold_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object]) -> None:
+def _hold_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], present: Present) -> JointEdit:
+    """Have a joint hold its body to the world, where both are seen."""
     joint = record_of(empty).joint
+    frame = joint_frame(empty)
+    seen = present.coordinates(empty, frame, opening_of(joint))
+    if joint.parent not in bodies:
+        put_frame(empty, present.moves.get(record_of(joint.parent).source_id, np.eye(4)) @ frame)
     for end in ("parent", "child"):
         if getattr(joint, end) not in bodies:
             setattr(joint, end, None)
     joint.at_world = True
+    return JointEdit(seen)
 
 
 def _second_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
@@ -206,8 +214,9 @@ class _Taken:
 
 def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _Taken:
     give_ids(other)
-    before, motions = servo_channels(other), own_motions(other, rig)
-    pose = pose_of(other, before)
+    give_ids(rig)
+    present, its = Present(rig), Present(other)
+    motions = own_motions(other, rig)
     _complete_records(rig, other, report)
     ids, renamed = _free_ids_and_names(rig, other)
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
@@ -230,14 +239,11 @@ def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> 
             "twins-beside", f"{beside} pairs of {other.name!r} are twins no more: {rig.name!r} has its halves elsewhere"
         )
     settings(rig).has_collision |= settings(other).has_collision
-    report.extend(refit(rig))
+    edits = {ids[joint]: JointEdit(values=numbers) for joint, numbers in its.pose.items()}
+    report.extend(refit(rig, present.joined(its, ids, np.array(shift, dtype=np.float64)), edits))
     channels = servo_channels(rig)
-    for joint, numbers in pose.items():
-        now = channels.get(ids.get(joint, joint), ())
-        if len(now) == len(numbers):
-            write_pose(rig, now, numbers)
-    after = {joint: channels.get(ids.get(joint, joint), []) for joint in before}
-    hand_over_motions(motions, curves_of_both(before, after), model_uid(rig))
+    after = {joint: channels.get(ids[joint], []) for joint in its.channels}
+    hand_over_motions(motions, curves_of_both(its.channels, after), model_uid(rig))
     return _Taken(ids, renamed)
 
 

@@ -92,7 +92,7 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
             return out
         if fresh:
             _facts(rig, base, out)
-        want = needed(rig, base, everything)
+        want, before = needed(rig, base, everything), by_id(rig, "BODY")
         _take_back(rig, want, is_new or everything, out)
         made = base is not None and _parts(rig, base, want, everything, out)
         if made and scene_for(rig) is not None:
@@ -102,7 +102,8 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
     wrong = misfit(rig, extract(rig))
     misfits = made or wrong.missing or wrong.left or wrong.elsewhere
     if misfits or out.done:
-        refit(rig)  # which also hangs on its bones again what stands elsewhere
+        new = [obj for own, obj in by_id(rig, "BODY").items() if own not in before]
+        refit(rig, made=new)  # which also hangs on its bones again what stands elsewhere
     if misfits:
         out.done.append("the bones of the armature")
     if fresh:

@@ -7,7 +7,7 @@ Bones of joints that stay keep their names, constraints, keys and pose; the desi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import bpy
@@ -15,13 +15,14 @@ import numpy as np
 from mathutils import Matrix
 
 from ...model.kinematics import design_openings
+from ...model.loops import assemble
+from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
+from ...model.seen_poses import Placement, hold_seen
 from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
-from ..animation.actions import motions_of
 from ..animation.loop_drivers import choose_again
-from ..animation.posed import poses_of
 from ..bone_limits import limit_bone_of, unlimit_bone
 from ..build.bodies import com_pose
 from ..build.plan import Plan, plan
@@ -36,56 +37,103 @@ from ..build.rig import (
     split_coordinates,
 )
 from ..build.starts import followers
-from ..channels import Channel, servo_channels
-from ..compat import action_curves
 from ..extract import extract, own_ids
 from ..extract.designs import Designs
-from ..extract.numbers import was_moved
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
 from ..listeners import on_refit, quiet
 from ..model_parts import joint_bones, own_bones, parts, root_bones
 from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics, put_typed_frictions, typed_frictions
-from ..posing import pose_of, write_pose
 from ..records import flat, kinds_of
 from ..workshop import shown
+from .going_on import go_on, make_fresh
+from .places import put_design, rigid
+from .present import JointEdit, Present, kept_bones, tree_of
 from .strangers import in_place, strangers_on
 
+_NONE: Mapping[str, JointEdit] = {}
 
-def refit(rig: bpy.types.Object) -> Report:
-    """Make a model's armature fit its bodies and joints as they are now; returns what is to be said of it. Physics
-    that was built is built anew."""
+
+def refit(
+    rig: bpy.types.Object,
+    present: Present | None = None,
+    edits: Mapping[str, JointEdit] = _NONE,
+    made: Collection[bpy.types.Object] = (),
+) -> Report:
+    """Make a model's armature fit its bodies and joints as they are now, and leave the bodies where they are seen.
+    Physics that was built is built anew.
+
+    Args:
+        rig: the armature.
+        present: how the model stood before what was edited; None: nothing is edited yet that poses it.
+        edits: what was done to joints, by their ids.
+        made: bodies that are new and stand where their joints have them; others stay where they are seen.
+
+    Returns:
+        What is to be said of it.
+    """
     report = Report()
     give_ids(rig)
+    present = present or Present(rig)
     with live_loops.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
-        decided = plan(extract(rig), closed=False)
         designs = _designs(rig)
+        mechanism = extract(rig)
+        _stand_as_designed(rig, mechanism)
+        tree = tree_of(mechanism, present.placing, present.roots)
+        placement = Placement(
+            moves=present.moves,
+            roots=present.roots,
+            kept=present.placing,
+            edited={joint: edit.held for joint, edit in edits.items() if edit.held is not None},
+            made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
+        )
+        held = hold_seen(tree, placement)
+        is_new = not own_bones(rig)
+        decided = plan(tree.mechanism, closed=is_new, tree=tree, kept=kept_bones(rig, present.channels, edits))
+        _shift(rig, held.shifts, designs)
         records = [record_of(empty) for empty in parts(rig, "JOINT")]
         loops = {record.source_id for record in records if record.joint.loop}
         retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
-        channels = servo_channels(rig)
-        pose = pose_of(rig, channels)
-        present = present_bones(rig, decided)
-        _let_go(rig, own_bones(rig).difference(present))
-        names = edit_bones(rig, decided.bones, present)
+        bones = present_bones(rig, decided)
+        gone = own_bones(rig).difference(filter(None, bones))
+        _let_go(rig, gone)
+        names = edit_bones(rig, decided.bones, bones)
         with quiet():
             record_joints(rig, decided)
-            _set_bones(rig, decided, names, present)
+            _set_bones(rig, decided, names, bones, {**decided.starts, **held.values})
             _hang(rig, Hook(decided, rig, names), decided, designs)
         live_loops.forget(rig)
-        after = servo_channels(rig)
-        for joint in pose.keys() & after.keys():
-            if len(pose[joint]) == len(after[joint]):
-                write_pose(rig, after[joint], pose[joint])
-        _move_curves(rig, _moved(channels, after))
-        if loops != decided.tree.loop_joints:
-            _choose_followers(rig, decided)
+        go_on(rig, present, edits, gone.intersection(names))
+        if is_new or loops != decided.tree.loop_joints:
+            _choose_followers(rig, decided, None if is_new else held.coordinates(decided.mechanism))
         elif loops and retyped:
-            choose_again(rig)
+            choose_again(rig, held.coordinates(decided.mechanism))
     for act in on_refit:
         act(rig)
     return report
+
+
+def _stand_as_designed(rig: bpy.types.Object, mechanism: Mechanism) -> None:
+    """Have bodies be designed where their objects are: of those whose carrier was deleted a file has where they
+    begin."""
+    bodies, designs = {body.id: body for body in mechanism.bodies}, Designs(rig)
+    for obj in parts(rig, "BODY"):
+        body, design = bodies.get(record_of(obj).source_id), rigid(designs.of(obj))
+        if body is not None and np.abs(com_pose(body) - design).max() > 1e-4:
+            body.pose = design
+            body.pose[:3, 3] -= design[:3, :3] @ body.com
+
+
+def _shift(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: dict[bpy.types.Object, Matrix]) -> None:
+    """Add to the ``designs`` of parts those that an edit moves: of bodies by their ids, and of the joints on them."""
+    for role in ("BODY", "JOINT") if shifts else ():
+        for obj in parts(rig, role):
+            joint = record_of(obj).joint
+            body = obj if role == "BODY" else joint.parent or (None if joint.at_world else joint.child)
+            shift = shifts.get(record_of(body).source_id) if body is not None else None
+            if shift is not None:
+                designs[obj] = Matrix(shift.tolist()) @ designs.get(obj, obj.matrix_basis)
 
 
 def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
@@ -221,8 +269,15 @@ def record_joints(rig: bpy.types.Object, decided: Plan) -> None:
             )
 
 
-def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], present: Sequence[str | None]) -> None:
-    """Records, locks, limits and drivers of all bones; new ones begin where their joints do."""
+def _set_bones(
+    rig: bpy.types.Object,
+    decided: Plan,
+    names: Sequence[str],
+    present: Sequence[str | None],
+    values: Mapping[str, Array],
+) -> None:
+    """Records, locks, limits and drivers of all bones; new ones begin at the ``values`` of their joints, by id, or
+    where the file has them."""
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
     limited = set()
     release_screws(rig, names)
@@ -231,6 +286,7 @@ def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], prese
         record_bone(rig, name, bone)
         if old is None:
             bone_record(armature_of(rig).bones[name]).built_name = name
+            make_fresh(pose)
         pose.lock_scale = (True, True, True)
         unlimit_bone(pose)
         if bone.link is None:
@@ -242,7 +298,7 @@ def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], prese
         if joint.id in empties and record_of(empties[joint.id]).joint.follows:
             lock_follower(pose)
         if old is None:
-            starts = split_coordinates(joint.dofs, None)
+            starts = split_coordinates(joint.dofs, values.get(joint.id))
             for number, place in places.items():
                 begin(pose, bone, place, joint.dofs[number], starts[number])
         limited.add(joint.id)
@@ -252,9 +308,13 @@ def _set_bones(rig: bpy.types.Object, decided: Plan, names: Sequence[str], prese
     drive_screws(rig, names, decided)
 
 
-def _choose_followers(rig: bpy.types.Object, decided: Plan) -> None:
-    """The loops are others than they were: their drivers are chosen as at import."""
-    chosen = followers(decided.mechanism, decided.tree, {})
+def _choose_followers(rig: bpy.types.Object, decided: Plan, positions: Mapping[str, Array] | None) -> None:
+    """The loops are others than they were: their drivers are chosen as at import, where the loops are closed next to
+    ``positions`` by joint; None: as it was decided."""
+    chosen = decided.followers
+    if positions is not None and decided.tree.loop_joints:
+        closed, _before, _after = assemble(decided.mechanism, decided.tree, positions=positions)
+        chosen = followers(decided.mechanism, decided.tree, closed)
     for empty in parts(rig, "JOINT"):
         set_follows(empty, record_of(empty).source_id in chosen)
 
@@ -270,40 +330,13 @@ def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan, designs: Mapping[bpy
     """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole.
     ``designs`` are those of parts that hang elsewhere."""
     for obj, design in designs.items():
-        obj.matrix_basis = design
-    bodies = {body.id: body for body in decided.mechanism.bodies}
+        put_design(obj, np.array(design, dtype=np.float64))
+    bodies = {body.id for body in decided.mechanism.bodies}
     for obj in parts(rig, "BODY"):
-        body = bodies.get(record_of(obj).source_id)
-        if body is None:
-            continue
-        hook.hold(obj, body.id)
-        if not was_moved(obj) and np.abs(com_pose(body) - np.array(obj.matrix_basis)).max() > 1e-4:
-            obj.matrix_basis = Matrix(com_pose(body).tolist())  # what carried it was deleted: it stands where it began
+        if record_of(obj).source_id in bodies:
+            hook.hold(obj, record_of(obj).source_id)
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint
         carrier = joint.parent or joint.child
         hook.hold(empty, record_of(carrier).source_id if carrier is not None else None)
         record_of(empty).fitted = flat(empty.matrix_basis)
-
-
-Curve = tuple[str, int]
-
-
-def _moved(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> dict[Curve, Curve]:
-    """Which curve's channel became which, of those that are elsewhere now."""
-    out: dict[Curve, Curve] = {}
-    for joint in before.keys() & after.keys():
-        for old, new in zip(before[joint], after[joint], strict=False):
-            if old.is_single and new.is_single and (old.path, old.index) != (new.path, new.index):
-                out[old.path, old.index] = new.path, new.index
-    return out
-
-
-def _move_curves(rig: bpy.types.Object, moved: Mapping[Curve, Curve]) -> None:
-    """Have the curves of a model's Actions pose the channels that their coordinates have now."""
-    for action in (*motions_of(rig), *poses_of(rig)) if moved else ():
-        curves = action_curves(rig, action, create=False)
-        found = [(curve, moved.get((curve.data_path, curve.array_index))) for curve in curves or ()]
-        for curve, place in found:
-            if place is not None:
-                curve.data_path, curve.array_index = place

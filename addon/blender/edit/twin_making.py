@@ -61,7 +61,7 @@ def create_twins(
             put_joint_image(empty, made, between, around, is_new=True)
         for obj, mate in pairs.items():
             note(obj, mate)
-        report.extend(refit(rig))
+        report.extend(refit(rig, made=list(pairs.values())))
     _pose(rig, {empty: pairs[empty] for empty in ordered}, between, around, pose)
     report.extend(_key(rig, ordered, between))
     return list(pairs.values()), report

@@ -28,7 +28,7 @@ from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import Painted, painted
 from ..mirror_plane import kept_plane
-from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
+from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig, root_bones
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
@@ -104,7 +104,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
     mechanism.joints = _merge(base.joints, joints, reading.joint)
     if before is not None:
-        before.settle(mechanism, reading.moved)
+        before.settle(mechanism, reading.moved | root_bones(rig).keys())  # refitted ones stand where they were put
     hung.tell_of_gone(mechanism)
     hung.rename_references(mechanism)
     _world(rig, mechanism)

@@ -1,0 +1,150 @@
+"""The channels of joints after their bones were planned anew: what poses and keys them goes on where it can; what a
+joint no longer has is reset, and its curves and drivers go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import bpy
+import numpy as np
+
+from ..animation.renamed import bone_in
+from ..build.rig import is_screw
+from ..channels import Channel, bone_path, servo_channels
+from ..compat import action_curves
+from ..model_parts import joint_bones
+from ..posing import write_pose
+from .present import JointEdit, Present
+
+Curve = tuple[str, int]
+#: What poses a bone, and how many numbers each is.
+_PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
+
+
+def go_on(rig: bpy.types.Object, present: Present, edits: Mapping[str, JointEdit], renewed: Collection[str]) -> None:
+    """Pose and key the joints of a model as they were.
+
+    Args:
+        rig: the armature, whose bones are made anew.
+        present: how it stood before.
+        edits: what was done to joints, by their ids.
+        renewed: names of new bones that others had, which are gone.
+    """
+    after = servo_channels(rig)
+    moved, gone = _where_curves_go(rig, present, edits, after)
+    for name in renewed:
+        gone |= set(_curves_of(name))
+    _reset(rig, (gone | moved.keys()) - {place for own in after.values() for each in own for place in each.curves()})
+    for joint, own in after.items():
+        edit, old = edits.get(joint, _AS_IT_WAS), present.channels.get(joint, [])
+        values = edit.values
+        if values is None and len(old) == len(own) and not _is_same(rig, present, old, own):
+            values = present.pose[joint]
+        if values is not None and len(values) == len(own):
+            write_pose(rig, own, values)
+    if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
+        _move_curves(rig, present, moved, gone)
+
+
+_AS_IT_WAS = JointEdit()
+
+
+def make_fresh(pose: bpy.types.PoseBone) -> None:
+    """Have a new bone be as none was before it: Blender gives one what a deleted bone of its name had."""
+    for constraint in list(pose.constraints):
+        pose.constraints.remove(constraint)
+    pose.location = pose.rotation_euler = (0.0, 0.0, 0.0)
+    pose.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
+    pose.scale = (1.0, 1.0, 1.0)
+    pose.lock_location = pose.lock_rotation = (False, False, False)
+    pose.lock_rotation_w = pose.lock_ik_x = pose.lock_ik_y = pose.lock_ik_z = False
+    pose.custom_shape = None
+    pose.color.palette = "DEFAULT"
+
+
+def _where_curves_go(
+    rig: bpy.types.Object,
+    present: Present,
+    edits: Mapping[str, JointEdit],
+    after: Mapping[str, list[Channel]],
+) -> tuple[dict[Curve, tuple[Curve, float]], set[Curve]]:
+    """The curves of joints that go on, with where and by which factor, and those that do not."""
+    chains, moved, before = joint_bones(rig), dict[Curve, tuple[Curve, float]](), set[Curve]()
+    for joint, old in present.channels.items():
+        if joint in after or joint in edits:
+            before.update(place for channel in old for place in channel.curves())
+            moved.update(_of_joint(old, after.get(joint, []), edits.get(joint, _AS_IT_WAS)))
+    for joint, edit in edits.items():
+        if edit.held is not None:
+            before.update(place for bone in chains.get(joint, ()) for place in _curves_of(bone))
+    return moved, before - moved.keys()
+
+
+def _of_joint(old: list[Channel], new: list[Channel], edit: JointEdit) -> Iterator[tuple[Curve, tuple[Curve, float]]]:
+    numbers = edit.numbers
+    if numbers is None:
+        numbers = {channel.number: (channel.number, 1.0) for channel in old} if len(old) == len(new) else {}
+    for channel in old:
+        number, factor = numbers.get(channel.number, (-1, 1.0))
+        if not 0 <= number < len(new) or new[number].is_single != channel.is_single:
+            continue
+        if channel.is_single:
+            yield channel.curves()[0], (new[number].curves()[0], factor)
+        elif channel.index == 0:
+            yield from ((was, (now, 1.0)) for was, now in zip(channel.curves(), new[number].curves(), strict=False))
+
+
+def _curves_of(bone: str) -> Iterator[Curve]:
+    """All that poses a bone."""
+    for name, count in _PROPERTIES.items():
+        for index in range(count):
+            yield bone_path(bone, name), index
+
+
+def _is_same(rig: bpy.types.Object, present: Present, old: list[Channel], new: list[Channel]) -> bool:
+    """Whether channels are those that they were, and mean the same."""
+    if [c.curves() for c in old] != [c.curves() for c in new] or [c.against for c in old] != [c.against for c in new]:
+        return False
+    return all(present.is_turned_alike(rig, channel) for channel in new)
+
+
+def _reset(rig: bpy.types.Object, places: Collection[Curve]) -> None:
+    """Set channels to what they are of a bone that nobody posed."""
+    for path, index in places:
+        prop = path.rpartition(".")[2]
+        pose: bpy.types.PoseBone | None = rig.pose.bones.get(bone_in(path))
+        usual = 1.0 if (prop, index) == ("rotation_quaternion", 0) else 0.0
+        if pose is not None and getattr(pose, prop)[index] != usual:
+            getattr(pose, prop)[index] = usual
+
+
+def _move_curves(
+    rig: bpy.types.Object, present: Present, moved: Mapping[Curve, tuple[Curve, float]], gone: Collection[Curve]
+) -> None:
+    """Have the curves and drivers of a model pose the channels that their coordinates have now; of those that no
+    coordinate has they go."""
+    data = rig.animation_data
+    owners = [curves for action in present.actions if (curves := action_curves(rig, action, create=False)) is not None]
+    for curves in (*owners, *(() if data is None else (data.drivers,))):
+        found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw(curve.driver)]
+        going = [(curve, *moved[place]) for curve, place in found if place in moved]
+        for curve in [curve for curve, place in found if place in gone]:
+            curves.remove(curve)
+        for curve, place, factor in going:
+            if (curve.data_path, curve.array_index) != place:
+                curve.data_path, curve.array_index = place
+            if factor < 0.0:
+                _negate(curve)
+
+
+def _negate(curve: bpy.types.FCurve) -> None:
+    """Have a curve, or a driver by an expression, say the opposite."""
+    if curve.driver is not None and curve.driver.type == "SCRIPTED":
+        curve.driver.expression = f"-({curve.driver.expression})"
+    points = curve.keyframe_points
+    for name in ("co", "handle_left", "handle_right"):
+        numbers = np.empty(2 * len(points), dtype=np.float32)
+        points.foreach_get(name, numbers)
+        numbers[1::2] *= -1.0
+        points.foreach_set(name, numbers)
+    curve.update()

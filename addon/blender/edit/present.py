@@ -1,0 +1,223 @@
+"""How a mechanism stands before it is edited: what its bones pose, where its bodies are seen, and what plans its bones
+anew so that this goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+
+import bpy
+import numpy as np
+
+from ...model.kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
+from ...model.records import DOF_SIZE, Array, Joint, Mechanism
+from ...model.rotations import inverse
+from ..access import armature_of, record_of
+from ..animation.actions import motions_of
+from ..animation.pose import PoseReader
+from ..animation.posed import poses_of
+from ..build.plan import Kept, Plan, plan
+from ..channels import Channel, block_turn, servo_channels
+from ..compat import action_curves
+from ..extract.designs import Designs
+from ..model_parts import joint_bones, parts, root_bones
+from ..posing import pose_of
+from ..records import read_dofs
+
+#: Bones that are posed by less stand as they were made.
+_UNPOSED = 1e-6
+
+
+@dataclass(frozen=True)
+class JointEdit:
+    """What an edit did to a joint.
+
+    Attributes:
+        held: the coordinates (size,) of the joint as it is now at which its bodies are seen; None where they stay
+            without its help.
+        values: what its channels are set to, (size,); None: what they said before.
+        numbers: which of its coordinates goes on as which, and the factor that it then has; None: all do as they are.
+    """
+
+    held: Array | None = None
+    values: Array | None = None
+    numbers: Mapping[int, tuple[int, float]] | None = None
+
+
+class Present:
+    """A mechanism before an edit.
+
+    Attributes:
+        channels: the channels of its joints, by id.
+        pose: what these channels say, by joint id.
+        moves: what takes bodies from their design to where they are seen, (4, 4) in the mechanism's frame, by id.
+        placing: ids of the joints that place bodies.
+        roots: rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
+        actions: motions and stored poses that key it.
+    """
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        bpy.context.view_layer.update()
+        self.rig = rig
+        self.channels = servo_channels(rig)
+        self.pose = pose_of(rig, self.channels)
+        self.moves = _moves(rig)
+        self.placing = _placing(rig)
+        self.roots = _roots(rig, self.placing)
+        self._turns = {
+            c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single
+        }
+        self.actions = _actions(rig)
+
+    def of_copy(self, rig: bpy.types.Object) -> Present:
+        """The same of an armature that is a copy of this one, and gets some of its parts."""
+        out = copy(self)
+        out.rig, out.actions = rig, _actions(rig)
+        return out
+
+    def joined(self, other: Present, ids: Mapping[str, str], shift: Array) -> Present:
+        """The same with the parts of another model, by the ``ids`` that they have here. ``shift`` (4, 4) leads from
+        where that counts its design to where this one does."""
+        out, back = copy(self), inverse(shift)
+        out.moves = self.moves | {ids[own]: shift @ move @ back for own, move in other.moves.items()}
+        out.placing = self.placing | {ids[own] for own in other.placing}
+        return out
+
+    def is_turned_alike(self, rig: bpy.types.Object, channel: Channel) -> bool:
+        """Whether a ball's or free block's bone has the axes in its joint's frame that it had."""
+        if channel.is_single:
+            return True
+        return bool(np.abs(block_turn(rig, channel.bone) - self._turns[channel.bone]).max() < _UNPOSED)
+
+    def coordinates(self, empty: bpy.types.Object, frame: Array, opening: Array | None = None) -> Array:
+        """The coordinates (size,) at which a joint is seen, whatever poses it: stops are in them, and so are handles
+        and drivers. ``frame`` (4, 4) is the joint's in the design; ``opening`` leads to its child's side."""
+        record = record_of(empty)
+        channels = self.channels.get(record.source_id, ())
+        if channels:
+            return PoseReader(self.rig, channels).read()
+        ends = [None if end is None else record_of(end).source_id for end in (record.joint.parent, record.joint.child)]
+        parent, child = (self.moves.get(end or "", np.eye(4)) for end in ends)
+        seen = inverse(parent @ frame) @ child @ (frame if opening is None else frame @ opening)
+        joint = Joint("", "", record.joint.type, None, None, dofs=read_dofs(record.joint))
+        return joint_coordinates(joint, seen[None])[0]
+
+
+def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
+    return list(dict.fromkeys((*motions_of(rig), *poses_of(rig))))
+
+
+def _moves(rig: bpy.types.Object) -> dict[str, Array]:
+    """What takes each body from its design to where it is seen, by its id: what its bone does."""
+    designs, done, out = Designs(rig), dict[str, Array](), dict[str, Array]()
+    for obj in parts(rig, "BODY"):
+        bone = designs.carrier(obj) or (obj.parent_bone if obj.parent == rig and obj.parent_type == "BONE" else "")
+        pose = rig.pose.bones.get(bone) if rig.pose is not None else None
+        if pose is None:
+            continue
+        if bone not in done:
+            done[bone] = np.array(pose.matrix, dtype=np.float64) @ inverse(np.array(pose.bone.matrix_local))
+        out[record_of(obj).source_id] = done[bone]
+    return out
+
+
+def _placing(rig: bpy.types.Object) -> set[str]:
+    """The ids of the joints that place bodies: those that have bones; where the armature was deleted, had them."""
+    boned = set(joint_bones(rig))
+    if boned:
+        return boned
+    records = [record_of(empty) for empty in parts(rig, "JOINT")]
+    return {record.source_id for record in records if not record.joint.loop}
+
+
+def _roots(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float]:
+    """The rank of each body that is placed freely, by its id."""
+    objects = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
+    carried: dict[str, list[str]] = {}
+    moved = set()
+    known = set(placing)
+    for empty in parts(rig, "JOINT"):
+        record = record_of(empty)
+        if record.source_id in known:
+            ends = [record.joint.parent, record.joint.child]
+            near, far = (
+                None if end is None else record_of(end).source_id
+                for end in (ends[::-1] if record.joint.against else ends)
+            )
+            if far is not None:
+                moved.add(far)
+                carried.setdefault(near or "", []).append(far)
+    bones = root_bones(rig)
+    roots = set(bones) & objects.keys() if bones else objects.keys() - moved if known else set()
+    keyed = _keyed_bones(rig)
+    out = {}
+    for root in roots:
+        size, todo = 0, [root]
+        while todo and size <= len(objects):
+            todo += carried.get(todo.pop(), ())
+            size += 1
+        out[root] = size + (len(objects) + 1.0) * (bones.get(root, "") in keyed)
+    return out
+
+
+def _keyed_bones(rig: bpy.types.Object) -> set[str]:
+    """The names of the bones that the Action keys which plays."""
+    data = rig.animation_data
+    if data is None or data.action is None:
+        return set()
+    paths = {curve.data_path for curve in action_curves(rig, data.action, create=False) or ()}
+    return {path.split('"')[1] for path in paths if path.startswith('pose.bones["')}
+
+
+# ---------------------------------------------------------------- bones planned anew
+
+
+def present_tree(rig: bpy.types.Object, mechanism: Mechanism) -> Tree:
+    """The spanning tree of a model as its armature has it: what is a root stays one, and what closes a loop does not
+    begin to place a body where a joint with bones does."""
+    placing = _placing(rig)
+    return tree_of(mechanism, placing, _roots(rig, placing))
+
+
+def tree_of(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, float]) -> Tree:
+    """The spanning tree in which joints that are ``placing`` bodies go on to, and ``roots`` stay such, by their
+    ranks."""
+    known = set(placing)
+    if not known:
+        return spanning_tree(mechanism, roots)
+    joints = [replace(joint, extra={**joint.extra, CLOSES_LOOP: joint.id not in known}) for joint in mechanism.joints]
+    return spanning_tree(replace(mechanism, joints=joints), roots)
+
+
+def present_plan(rig: bpy.types.Object, mechanism: Mechanism) -> Plan:
+    """The bones that a model needs as it is, with those that it has where they are."""
+    tree = present_tree(rig, mechanism)
+    return plan(tree.mechanism, closed=False, tree=tree, kept=kept_bones(rig, servo_channels(rig), {}))
+
+
+def kept_bones(
+    rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], edits: Mapping[str, JointEdit]
+) -> Kept:
+    """Which axes of their bones the degrees of freedom of joints are on, that their channels may stay what they are."""
+    kept, bones = Kept(), armature_of(rig).bones
+    for joint, own in channels.items():
+        edit = edits.get(joint)
+        goes = {c.number: c.number for c in own}
+        if edit is not None and edit.numbers is not None:
+            goes = {old: new for old, (new, _factor) in edit.numbers.items()}
+        for channel in own:
+            if channel.number in goes and channel.is_single:
+                kept.columns[joint, goes[channel.number]] = channel.index
+            elif channel.number in goes and channel.index == 0 and DOF_SIZE[channel.kind] > 1:
+                kept.turns[joint, goes[channel.number]] = block_turn(rig, channel.bone)
+    keyed = _keyed_bones(rig)
+    for body, name in root_bones(rig).items():
+        pose = rig.pose.bones[name] if rig.pose is not None else None
+        if pose is not None and (name in keyed or not _is_unposed(pose)):
+            kept.roots[body] = np.array(bones[name].matrix_local, dtype=np.float64)
+    return kept
+
+
+def _is_unposed(pose: bpy.types.PoseBone) -> bool:
+    return bool(np.abs(np.array(pose.matrix_basis) - np.eye(4)).max() < _UNPOSED)
