@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 import bpy
 import numpy as np
 
+from ..animation.keys import NEAREST
 from ..animation.renamed import bone_in
 from ..build.rig import is_screw
-from ..channels import Channel, bone_path, servo_channels
-from ..compat import action_curves
+from ..channels import Channel, block_turn, bone_path, servo_channels
+from ..compat import action_curves, new_curve
 from ..model_parts import joint_bones
 from ..posing import write_pose
 from .present import JointEdit, Present
@@ -30,6 +31,7 @@ def go_on(rig: bpy.types.Object, present: Present, edits: Mapping[str, JointEdit
         edits: what was done to joints, by their ids.
         renewed: names of new bones that others had, which are gone.
     """
+    _put_back(rig, present, renewed)
     after = servo_channels(rig)
     moved, gone = _where_curves_go(rig, present, edits, after)
     for name in renewed:
@@ -44,9 +46,22 @@ def go_on(rig: bpy.types.Object, present: Present, edits: Mapping[str, JointEdit
             write_pose(rig, own, values)
     if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
         _move_curves(rig, present, moved, gone)
+    for own in after.values():
+        for channel in own:
+            if not channel.is_single and channel.index == 0 and not present.is_turned_alike(rig, channel):
+                _turn_curves(rig, present, channel)
 
 
 _AS_IT_WAS = JointEdit()
+
+
+def _put_back(rig: bpy.types.Object, present: Present, renewed: Collection[str]) -> None:
+    """Have bones that stay say what they said: in edit mode Blender evaluates their curves at some other frame."""
+    for number, name in enumerate(present.names):
+        pose: bpy.types.PoseBone | None = rig.pose.bones.get(name)
+        for prop, values in present.numbers.items() if pose is not None and name not in renewed else ():
+            if prop != "scale" and not np.array_equal(getattr(pose, prop), values[number]):
+                setattr(pose, prop, values[number])
 
 
 def make_fresh(pose: bpy.types.PoseBone) -> None:
@@ -135,6 +150,37 @@ def _move_curves(
                 curve.data_path, curve.array_index = place
             if factor < 0.0:
                 _negate(curve)
+
+
+def _turn_curves(rig: bpy.types.Object, present: Present, first: Channel) -> None:
+    """Have the keys of a ball's or free block's bone, which has other axes in its joint's frame now, say what they
+    said. What turns its axes turns the three numbers of its places, and of its quaternions beside the real one."""
+    turn = block_turn(rig, first.bone).T @ present.turns[first.bone]
+    for action in present.actions:
+        curves = action_curves(rig, action, create=False)
+        for prop, indices in (("rotation_quaternion", (1, 2, 3)), ("location", (0, 1, 2))):
+            path = bone_path(first.bone, prop)
+            found = [curves.find(path, index=index) for index in indices] if curves is not None else []
+            if prop == "location" and first.kind != "free" or not any(found):
+                continue
+            frames = sorted({point.co[0] for curve in found if curve is not None for point in curve.keyframe_points})
+            three = [
+                curve or new_curve(curves, path, index, first.bone) for curve, index in zip(found, indices, strict=True)
+            ]
+            for curve in three:
+                values = {frame: curve.evaluate(frame) for frame in frames}
+                for frame in frames:
+                    if not any(abs(point.co[0] - frame) < NEAREST for point in curve.keyframe_points):
+                        curve.keyframe_points.insert(frame, values[frame])
+            for name in ("co", "handle_left", "handle_right"):
+                numbers = np.empty((3, 2 * len(frames)), dtype=np.float32)
+                for row, curve in zip(numbers, three, strict=True):
+                    curve.keyframe_points.foreach_get(name, row)
+                numbers[:, 1::2] = turn @ numbers[:, 1::2]
+                for row, curve in zip(numbers, three, strict=True):
+                    curve.keyframe_points.foreach_set(name, row)
+            for curve in three:
+                curve.update()
 
 
 def _negate(curve: bpy.types.FCurve) -> None:

@@ -14,7 +14,7 @@ from ...model.kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_t
 from ...model.records import DOF_SIZE, Array, Joint, Mechanism
 from ...model.rotations import inverse
 from ..access import armature_of, record_of
-from ..animation.actions import motions_of
+from ..animation.actions import bone_numbers, motions_of
 from ..animation.pose import PoseReader
 from ..animation.posed import poses_of
 from ..build.plan import Kept, Plan, plan
@@ -52,6 +52,8 @@ class Present:
         channels: the channels of its joints, by id.
         pose: what these channels say, by joint id.
         moves: what takes bodies from their design to where they are seen, (4, 4) in the mechanism's frame, by id.
+        names, numbers: its bones, and the numbers that pose them by property, a row for each.
+        turns: turns (3, 3) from the axes of the bones of balls and free blocks to those of their joints, by bone.
         placing: ids of the joints that place bodies.
         roots: rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
         actions: motions and stored poses that key it.
@@ -63,11 +65,12 @@ class Present:
         self.channels = servo_channels(rig)
         self.pose = pose_of(rig, self.channels)
         self.moves = _moves(rig)
+        self.names = [pose.name for pose in rig.pose.bones] if rig.pose is not None else []
+        numbers = bone_numbers(rig).items() if self.names else ()
+        self.numbers = {prop: values.reshape(len(self.names), -1) for prop, values in numbers}
         self.placing = _placing(rig)
         self.roots = _roots(rig, self.placing)
-        self._turns = {
-            c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single
-        }
+        self.turns = {c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single}
         self.actions = _actions(rig)
 
     def of_copy(self, rig: bpy.types.Object) -> Present:
@@ -88,7 +91,8 @@ class Present:
         """Whether a ball's or free block's bone has the axes in its joint's frame that it had."""
         if channel.is_single:
             return True
-        return bool(np.abs(block_turn(rig, channel.bone) - self._turns[channel.bone]).max() < _UNPOSED)
+        before = self.turns.get(channel.bone)
+        return before is None or bool(np.abs(block_turn(rig, channel.bone) - before).max() < _UNPOSED)
 
     def coordinates(self, empty: bpy.types.Object, frame: Array, opening: Array | None = None) -> Array:
         """The coordinates (size,) at which a joint is seen, whatever poses it: stops are in them, and so are handles
@@ -105,7 +109,8 @@ class Present:
 
 
 def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
-    return list(dict.fromkeys((*motions_of(rig), *poses_of(rig))))
+    played = rig.animation_data.action if rig.animation_data is not None else None
+    return list(dict.fromkeys((*motions_of(rig), *poses_of(rig), *([] if played is None else [played]))))
 
 
 def _moves(rig: bpy.types.Object) -> dict[str, Array]:

@@ -1,0 +1,243 @@
+"""Edits of a mechanism's structure, in whatever state it is, and what must not change: computed on Blender's evaluated
+objects and on the exported text, read as a file is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Euler, Matrix, Vector
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.channels import servo_channels
+from addon.blender.extract import extract
+from addon.blender.model_parts import file_name, parts, root_bones
+from addon.blender.posing import write_pose
+from addon.blender.records import stops
+from addon.model.joint_types import JOINT_TYPES
+from addon.model.kinematics import joint_coordinates, joint_motion, joint_transform
+
+#: Bodies that are off by less, as a share of the mechanism's size, stand where they stood.
+SAME = 2e-5
+#: Between two keyframes.
+FRAME = 8
+
+# ---------------------------------------------------------------- states
+
+
+def _posable(rig: Any) -> dict[str, Any]:
+    follows = {record_of(each).source_id for each in parts(rig, "JOINT") if record_of(each).joint.follows}
+    return {joint: own for joint, own in servo_channels(rig).items() if joint not in follows}
+
+
+def _dofs(rig: Any) -> dict[str, Any]:
+    return {record_of(each).source_id: record_of(each).joint.dofs for each in parts(rig, "JOINT")}
+
+
+def _within(rig: Any, joint: str, number: int, value: float) -> float:
+    """A value between stops, halfway from where the joint is."""
+    dofs = _dofs(rig)[joint]
+    if any(dof.kind in {"ball", "free"} for dof in dofs):
+        return value
+    low, high = stops(dofs[number])
+    return float(np.clip(value, -np.inf if low is None else low, np.inf if high is None else high))
+
+
+def posed(rig: Any, seed: int = 1) -> None:
+    """Every joint that is not led by a loop somewhere between its stops, and the roots away from home."""
+    random = np.random.default_rng(seed)
+    for joint, own in _posable(rig).items():
+        values = [_within(rig, joint, channel.number, random.uniform(-0.4, 0.4)) for channel in own]
+        write_pose(rig, own, np.array(values))
+    for name in root_bones(rig).values():
+        rig.pose.bones[name].location = random.uniform(-0.2, 0.2, 3)
+        rig.pose.bones[name].rotation_quaternion = Euler(random.uniform(-0.4, 0.4, 3)).to_quaternion()
+
+
+def beyond(rig: Any) -> None:
+    """Every joint with stops is told to be 0.7 beyond one, and stands at it."""
+    dofs = _dofs(rig)
+    for joint, own in _posable(rig).items():
+        for channel in own:
+            if channel.is_single and channel.prop == "rotation_euler":
+                _low, high = stops(dofs[joint][channel.number])
+                if high is not None and -2.0 < high < 2.0:
+                    setattr_at(rig.pose.bones[channel.bone], channel.prop, channel.index, high + 0.7)
+
+
+def setattr_at(pose: Any, prop: str, index: int, value: float) -> None:
+    getattr(pose, prop)[index] = value
+
+
+def keyed(rig: Any) -> None:
+    """Joints and roots keyed at two frames, seen between them."""
+    for frame, seed in ((1, 2), (21, 3)):
+        posed(rig, seed)
+        for own in _posable(rig).values():
+            for path in {channel.path for channel in own}:
+                rig.keyframe_insert(path, frame=frame)
+        for name in root_bones(rig).values():
+            for prop in ("location", "rotation_quaternion"):
+                rig.pose.bones[name].keyframe_insert(prop, frame=frame)
+    bpy.context.scene.frame_set(FRAME)
+
+
+STATES: dict[str, Callable[[Any], None]] = {
+    "initial": lambda rig: None,
+    "posed": posed,
+    "beyond": beyond,
+    "keyed": keyed,
+}
+
+# ---------------------------------------------------------------- what is seen
+
+
+@dataclass
+class Seen:
+    """Bodies' places in the world by id, the roots' ids, and the mechanism's size."""
+
+    bodies: dict[str, np.ndarray]
+    roots: set[str]
+    size: float
+
+    @classmethod
+    def of(cls, rig: Any) -> Seen:
+        """As it is evaluated now."""
+        bpy.context.view_layer.update()
+        bodies = {record_of(obj).source_id: np.array(obj.matrix_world.normalized()) for obj in parts(rig, "BODY")}
+        places = np.array([pose[:3, 3] for pose in bodies.values()])
+        return cls(bodies, set(root_bones(rig)), max(float(np.linalg.norm(np.ptp(places, axis=0))), 0.1))
+
+    def apart(self, other: Seen) -> tuple[float, str]:
+        """The farthest that a body of both is from where the other has it, as a share of the size, and its id."""
+        both = self.bodies.keys() & other.bodies.keys()
+        return max(((off(self.bodies[own], other.bodies[own], self.size), own) for own in both), default=(0.0, ""))
+
+
+def exported(rig: Any) -> Any:
+    """The mechanism as a reader of its exported text has it."""
+    mechanism = extract(rig)
+    return formats.loads(formats.dumps(mechanism, settings(rig).format or "shift"), settings(rig).path)
+
+
+def loose_joints(rig: Any) -> dict[str, float]:
+    """By how much the two sides of joints of the exported text are apart where the bodies are seen, beyond what their
+    degrees of freedom allow, as shares of the size, by name. Bodies whose names are not theirs alone are left out."""
+    seen, mechanism = Seen.of(rig), exported(rig)
+    back = np.linalg.inv(np.array(rig.matrix_world))
+    objects = parts(rig, "BODY")
+    names = Counter([*map(file_name, objects), *(body.name for body in mechanism.bodies)])
+    by_name = {file_name(obj): back @ seen.bodies[record_of(obj).source_id] for obj in objects}
+    poses, index = [], {}
+    for body in mechanism.bodies:
+        if names[body.name] == 2 and body.name in by_name:
+            pose = by_name[body.name].copy()
+            pose[:3, 3] -= pose[:3, :3] @ body.com
+            index[body.id] = len(poses)
+            poses.append(pose)
+    stack = np.array(poses).reshape(1, -1, 4, 4)
+    out = {}
+    for joint in mechanism.joints:
+        ends = [end for end in (joint.parent, joint.child) if end is not None]
+        if joint.active and ends and all(end in index for end in ends):
+            there = joint_transform(joint, stack, index)
+            near = joint_motion(joint, joint_coordinates(joint, there))
+            out[joint.name] = off(there[0], near[0], seen.size)
+    return out
+
+
+def off(one: np.ndarray, other: np.ndarray, size: float) -> float:
+    """How far two poses are apart, as a share of a size or in radians."""
+    return max(
+        float(np.linalg.norm(one[:3, 3] - other[:3, 3])) / size, float(np.abs(one[:3, :3] - other[:3, :3]).max())
+    )
+
+
+def empties_beside(rig: Any) -> dict[str, float]:
+    """By how much joints' empties are not where the exported text has the joints on the bodies that carry them."""
+    seen, mechanism = Seen.of(rig), exported(rig)
+    joints = {joint.name: joint for joint in mechanism.joints}
+    com = {body.id: body.com for body in mechanism.bodies}
+    ids = {body.name: body.id for body in mechanism.bodies}
+    out = {}
+    for empty in parts(rig, "JOINT"):
+        record, joint = record_of(empty).joint, joints.get(file_name(empty))
+        if joint is None or record.parent is None or record.child is None:
+            continue
+        if ids.get(file_name(record.parent)) != joint.parent or joint.parent not in com:
+            continue
+        pose = seen.bodies[record_of(record.parent).source_id].copy()
+        pose[:3, 3] -= pose[:3, :3] @ com[joint.parent]
+        place = (pose @ joint.frame_parent)[:3, 3]
+        out[empty.name] = float(np.linalg.norm(place - np.array(empty.matrix_world.translation))) / seen.size
+    return out
+
+
+# ---------------------------------------------------------------- edits
+
+#: An edit as it is called, what does it, and whether it is to leave the motion of what it does not take away.
+Edit = tuple[str, Callable[[], Any], bool]
+
+
+def chosen_joints(rig: Any) -> list[Any]:
+    """A joint in the middle of the mechanism, one to the world, one that closes a loop and one of several degrees."""
+    empties = [each for each in parts(rig, "JOINT") if record_of(each).joint.active]
+    kinds = [
+        lambda j: j.parent is not None and j.child is not None and not j.loop,
+        lambda j: j.at_world,
+        lambda j: j.loop,
+        lambda j: len(j.dofs) > 1,
+        lambda j: j.against,
+    ]
+    out = []
+    for kind in kinds:
+        found = [each for each in empties if kind(record_of(each).joint)]
+        if found:
+            out.append(found[len(found) // 2])
+    return list(dict.fromkeys(out))
+
+
+def edits_of(rig: Any) -> Iterator[Edit]:
+    """The structural edits that a mechanism allows."""
+    from addon.blender.edit import authoring, joints, limbs, models, refit, twin_making
+
+    for number, empty in enumerate(chosen_joints(rig)):
+        for type_ in JOINT_TYPES:
+            yield f"{type_} {number}", partial(joints.set_type, empty, type_), False
+        yield f"swap {number}", partial(joints.swap_ends, empty), True
+        yield f"move {number}", partial(_move, joints, empty), False
+        yield f"delete joint {number}", partial(joints.delete_parts, rig, [empty]), False
+        body = record_of(empty).joint.child or record_of(empty).joint.parent
+        yield f"delete body {number}", partial(joints.delete_parts, rig, [body]), False
+        yield f"split {number}", partial(models.split_model, rig, [body]), False
+        yield f"split to world {number}", partial(models.split_model, rig, [body], to_world=True), False
+        yield f"duplicate {number}", partial(_duplicate, limbs, rig, body), True
+        yield f"twin {number}", partial(twin_making.create_twins, [body]), True
+        yield f"payload {number}", partial(_payload, authoring, rig, body), True
+    yield "refit", partial(refit.refit, rig), True
+
+
+def _move(joints: Any, empty: Any) -> None:
+    bpy.context.view_layer.update()
+    turn = Euler((0.2, -0.3, 0.1)).to_matrix().to_4x4()
+    joints.move_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized() @ turn)
+
+
+def _duplicate(limbs: Any, rig: Any, body: Any) -> None:
+    limb = limbs.limb_of(rig, [body])
+    limbs.duplicate_limb(rig, limb, (0.1, 0.2, 0.3))
+
+
+def _payload(authoring: Any, rig: Any, body: Any) -> None:
+    """A body heavier than all others, welded to one."""
+    bpy.ops.mesh.primitive_cube_add(size=0.1, location=body.matrix_world @ Vector((0.1, 0.1, 0.4)))
+    cube = bpy.context.object
+    authoring.make_body(rig, [cube], mass=1e3)
+    bpy.context.view_layer.update()
+    authoring.add_joint(rig, body, cube, cube.matrix_world.copy(), "weld")
