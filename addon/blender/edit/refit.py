@@ -19,7 +19,7 @@ from ...model.loops import assemble
 from ...model.records import Array, Mechanism
 from ...model.report import Report
 from ...model.rotations import inverse
-from ...model.seen_poses import Placement, hold_seen
+from ...model.seen_poses import Held, Placement, hold_seen
 from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
 from ..animation.loop_drivers import choose_again
@@ -105,10 +105,12 @@ def refit(
             _hang(rig, Hook(decided, rig, names), decided, designs)
         live_loops.forget(rig)
         go_on(rig, present, edits, gone.intersection(names))
-        if is_new or loops != decided.tree.loop_joints:
-            _choose_followers(rig, decided, None if is_new else held.coordinates(decided.mechanism))
+        if is_new:
+            _put_followers(rig, decided.followers)
+        elif loops != decided.tree.loop_joints:
+            _put_followers(rig, followers(decided.mechanism, tree, _closed(decided, held), report))
         elif loops and retyped:
-            choose_again(rig, held.coordinates(decided.mechanism))
+            choose_again(rig, _closed(decided, held))
     for act in on_refit:
         act(rig)
     return report
@@ -308,13 +310,14 @@ def _set_bones(
     drive_screws(rig, names, decided)
 
 
-def _choose_followers(rig: bpy.types.Object, decided: Plan, positions: Mapping[str, Array] | None) -> None:
-    """The loops are others than they were: their drivers are chosen as at import, where the loops are closed next to
-    ``positions`` by joint; None: as it was decided."""
-    chosen = decided.followers
-    if positions is not None and decided.tree.loop_joints:
-        closed, _before, _after = assemble(decided.mechanism, decided.tree, positions=positions)
-        chosen = followers(decided.mechanism, decided.tree, closed)
+def _closed(decided: Plan, held: Held) -> dict[str, Array]:
+    """The coordinates of joints, by id, at which the loops are closed next to where they are seen."""
+    seen = held.coordinates(decided.mechanism)
+    return assemble(decided.mechanism, decided.tree, positions=seen)[0] if decided.tree.loop_joints else {}
+
+
+def _put_followers(rig: bpy.types.Object, chosen: Collection[str]) -> None:
+    """Have the joints of these ids follow their loops, and no others."""
     for empty in parts(rig, "JOINT"):
         set_follows(empty, record_of(empty).source_id in chosen)
 
