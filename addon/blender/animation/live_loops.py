@@ -266,7 +266,15 @@ def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
         if drivers and follows.intersection(linkage.joints):
             yield LiveLoop(rig, linkage, start, drivers, channels)
         elif not drivers and linkage.joints:
-            yield RigidLoop(rig, linkage, start, channels)
+            yield RigidLoop(rig, linkage, _closed(rig, linkage, start, channels), channels)
+
+
+def _closed(rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Mapping[str, list[Channel]]) -> Positions:
+    """Where a loop without a degree of freedom is closed: at the file's positions, or where it stands, as one does that
+    an edit closed there."""
+    if np.abs(linkage.system.residual(linkage.system.vector(start))).max(initial=0.0) <= CLOSED:
+        return start
+    return {**start, **{joint: read_pose(rig, every[joint]) for joint in linkage.joints if joint in every}}
 
 
 # ---------------------------------------------------------------- what Blender calls

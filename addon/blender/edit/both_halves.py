@@ -24,9 +24,7 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
     except ValueError as error:  # the joint itself is of the type by now
         report.warn("twin-differs", str(error), where=mate.name)
         return report
-    report.extend(
-        take_type(mate, image.dofs, image.type, then=lambda: put_values_image(empty, mate, plane, around))
-    )
+    report.extend(take_type(mate, image.dofs, image.type, then=lambda: put_values_image(empty, mate, plane, around)))
     return report
 
 

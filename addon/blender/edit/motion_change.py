@@ -46,9 +46,9 @@ class KeyedMotion:
         apart = np.linalg.norm(after[:, :, :3, 3] - self.before[:, :, :3, 3], axis=2)
         turned = np.abs(after[:, :, :3, :3] - self.before[:, :, :3, :3]).max(axis=(2, 3))
         size = float(np.ptp(self.before[:, :, :3, 3].reshape(-1, 3), axis=0).max())
-        off = apart + turned * size  # a body that turns in place is off as well
+        off = apart if apart.max() > _SAME * size else turned  # a body that turns in place is off as well
         frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
-        if off[frame, body] > _SAME * max(size, 1e-9):
+        if apart[frame, body] > _SAME * size or turned[frame, body] > _SAME:
             angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
             report.warn(
                 "motion-changed",
@@ -60,11 +60,15 @@ class KeyedMotion:
         return report
 
     def _bodies(self) -> Array:
-        """Where bodies are at the frames (frames, bodies, 4, 4), the roots where they are designed."""
+        """Where bodies are at the frames (frames, bodies, 4, 4), their origins at their centers of mass and the roots
+        where they are designed."""
         mechanism = extract(self.rig)
         self.names = [body.name for body in mechanism.bodies]
         values = {**initial_coordinates(mechanism), **self._coordinates()}
-        return present_tree(self.rig, mechanism).forward(values, len(self.frames))
+        poses = present_tree(self.rig, mechanism).forward(values, len(self.frames))
+        centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
+        poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
+        return poses
 
     def _coordinates(self) -> dict[str, Array]:
         """The coordinates (frames, size) of joints by their keyframes, within their stops."""

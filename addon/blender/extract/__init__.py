@@ -34,6 +34,7 @@ from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
+from .loose_copies import stand_as_seen
 from .masses import com_now, inertia_now, same_frame, weigh
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, Judged, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
@@ -105,6 +106,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     mechanism.joints = _merge(base.joints, joints, reading.joint)
     if before is not None:
         before.settle(mechanism, reading.moved | root_bones(rig).keys())  # refitted ones stand where they were put
+    stand_as_seen(rig, mechanism, bodies)
     hung.tell_of_gone(mechanism)
     hung.rename_references(mechanism)
     _world(rig, mechanism)

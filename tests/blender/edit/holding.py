@@ -123,24 +123,24 @@ class Seen:
 def exported(rig: Any) -> Any:
     """The mechanism as a reader of its exported text has it."""
     mechanism = extract(rig)
-    return formats.loads(formats.dumps(mechanism, settings(rig).format or "shift"), settings(rig).path)
+    text, _report = formats.dumps(mechanism, settings(rig).format or "shift")
+    return formats.loads(text.encode(), settings(rig).path)
 
 
 def loose_joints(rig: Any) -> dict[str, float]:
     """By how much the two sides of joints of the exported text are apart where the bodies are seen, beyond what their
-    degrees of freedom allow, as shares of the size, by name. Bodies whose names are not theirs alone are left out."""
+    degrees of freedom allow, as shares of the size, by name. Bodies whose names are not theirs alone are left out. (The
+    axes of a body may be others in a file: x_xy has them where its joint is.)"""
     seen, mechanism = Seen.of(rig), exported(rig)
     back = np.linalg.inv(np.array(rig.matrix_world))
     objects = parts(rig, "BODY")
     names = Counter([*map(file_name, objects), *(body.name for body in mechanism.bodies)])
-    by_name = {file_name(obj): back @ seen.bodies[record_of(obj).source_id] for obj in objects}
+    by_name = {file_name(obj): obj for obj in objects}
     poses, index = [], {}
     for body in mechanism.bodies:
         if names[body.name] == 2 and body.name in by_name:
-            pose = by_name[body.name].copy()
-            pose[:3, 3] -= pose[:3, :3] @ body.com
             index[body.id] = len(poses)
-            poses.append(pose)
+            poses.append(back @ _seen_frame(by_name[body.name], body, seen))
     stack = np.array(poses).reshape(1, -1, 4, 4)
     out = {}
     for joint in mechanism.joints:
@@ -150,6 +150,16 @@ def loose_joints(rig: Any) -> dict[str, float]:
             near = joint_motion(joint, joint_coordinates(joint, there))
             out[joint.name] = off(there[0], near[0], seen.size)
     return out
+
+
+def _seen_frame(obj: Any, body: Any, seen: Seen) -> np.ndarray:
+    """Where a body's frame, as a file has it, is seen."""
+    there = seen.bodies[record_of(obj).source_id]
+    if settings(record_of(obj).model).format == "x_xy":
+        return there @ np.linalg.inv(obj.matrix_basis.normalized()) @ body.pose
+    pose = there.copy()
+    pose[:3, 3] -= pose[:3, :3] @ body.com
+    return pose
 
 
 def off(one: np.ndarray, other: np.ndarray, size: float) -> float:
@@ -162,20 +172,19 @@ def off(one: np.ndarray, other: np.ndarray, size: float) -> float:
 def empties_beside(rig: Any) -> dict[str, float]:
     """By how much joints' empties are not where the exported text has the joints on the bodies that carry them."""
     seen, mechanism = Seen.of(rig), exported(rig)
+    back = np.linalg.inv(np.array(rig.matrix_world))
     joints = {joint.name: joint for joint in mechanism.joints}
-    com = {body.id: body.com for body in mechanism.bodies}
-    ids = {body.name: body.id for body in mechanism.bodies}
+    bodies = {body.id: body for body in mechanism.bodies}
     out = {}
     for empty in parts(rig, "JOINT"):
         record, joint = record_of(empty).joint, joints.get(file_name(empty))
         if joint is None or record.parent is None or record.child is None:
             continue
-        if ids.get(file_name(record.parent)) != joint.parent or joint.parent not in com:
+        if joint.parent not in bodies or file_name(record.parent) != bodies[joint.parent].name:
             continue
-        pose = seen.bodies[record_of(record.parent).source_id].copy()
-        pose[:3, 3] -= pose[:3, :3] @ com[joint.parent]
-        place = (pose @ joint.frame_parent)[:3, 3]
-        out[empty.name] = float(np.linalg.norm(place - np.array(empty.matrix_world.translation))) / seen.size
+        there = back @ np.array(empty.matrix_world)
+        frame = back @ _seen_frame(record.parent, bodies[joint.parent], seen) @ joint.frame_parent
+        out[empty.name] = float(np.linalg.norm(frame[:3, 3] - there[:3, 3])) / seen.size
     return out
 
 

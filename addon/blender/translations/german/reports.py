@@ -317,7 +317,9 @@ WORDS: dict[str, str] = {
     "{} is free and begins away from zero: move its bodies together first": (
         "{} ist frei und beginnt fern von null: zuerst seine Körper zusammenbringen"
     ),
-    "{} is on a loop and posed: its bodies move": "{} liegt auf einer Schleife und ist gestellt: seine Körper bewegen sich",
+    "Keyframes: body {} is {} (length) and {}° off at frame {}, the most of {}. Key the joint anew there; the present "
+    "frame is held": "Keyframes: Körper {} steht in Frame {3} um {1} (Länge) und {2}° anders, am weitesten von {4}. "
+    "Das Gelenk dort neu keyen; der jetzige Frame ist gehalten",
     "Select bodies or joints of the mechanism to delete them": "Körper oder Gelenke des Mechanismus zum Löschen auswählen",
     "{} joins the limb to another part: its copy has none": (
         "{} verbindet das Glied mit einem anderen Teil: seine Kopie hat keines"
