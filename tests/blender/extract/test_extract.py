@@ -536,6 +536,8 @@ def copied_by_script(obj: Any) -> Any:
 @pytest.mark.parametrize("how", ["Shift D", "Alt D", "script"])
 def test_a_copied_body_is_a_new_one_and_the_original_stays(blank: Any, how: str, tmp_path: Path) -> None:
     rig = put(DOCUMENT)
+    rig.data.pose_position = "REST"  # the copy of one that is posed goes out where it is seen
+    blank.view_layer.update()
     leg = objects_of(rig, "BODY")["12"]
     (made,) = [copied_by_script(leg)] if how == "script" else duplicate(leg, linked=how == "Alt D")
     made.location.y = 4.5
