@@ -80,7 +80,7 @@ def refit(
         designs = _designs(rig)
         mechanism = extract(rig)
         _stand_as_designed(rig, mechanism)
-        tree = tree_of(mechanism, present.placing, present.roots)
+        tree = tree_of(mechanism, present.placing | _placing_new(rig, made), present.roots)
         placement = Placement(
             moves=present.moves,
             roots=present.roots,
@@ -114,6 +114,16 @@ def refit(
     for act in on_refit:
         act(rig)
     return report
+
+
+def _placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
+    """The ids of the joints that place new bodies: but for those that close loops, as what they are copies of does."""
+    records = [record_of(empty) for empty in parts(rig, "JOINT")] if made else []
+    return {
+        record.source_id
+        for record in records
+        if not record.joint.loop and (record.joint.parent in made or record.joint.child in made)
+    }
 
 
 def _stand_as_designed(rig: bpy.types.Object, mechanism: Mechanism) -> None:

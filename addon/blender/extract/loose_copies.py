@@ -13,6 +13,9 @@ from ...model.records import Array, Mechanism
 from ...model.rotations import inverse
 from ..access import record_of
 
+#: Bones that are moved by less stand as they were made.
+_UNPOSED = 1e-6
+
 
 def stand_as_seen(rig: bpy.types.Object, mechanism: Mechanism, bodies: Mapping[bpy.types.Object, str]) -> None:
     """Move copies that hang on bones of a posed model, and what hangs on these by joints, to where they are seen.
@@ -36,4 +39,5 @@ def _move(rig: bpy.types.Object, obj: bpy.types.Object) -> Array:
     pose: bpy.types.PoseBone | None = rig.pose.bones.get(obj.parent_bone) if hung else None
     if pose is None:
         return np.eye(4)
-    return np.array(pose.matrix, dtype=np.float64) @ inverse(np.array(pose.bone.matrix_local, dtype=np.float64))
+    move = np.array(pose.matrix, dtype=np.float64) @ inverse(np.array(pose.bone.matrix_local, dtype=np.float64))
+    return np.eye(4) if np.abs(move - np.eye(4)).max() < _UNPOSED else move
