@@ -24,7 +24,7 @@ from addon.model.joint_types import JOINT_TYPES
 from addon.model.kinematics import joint_coordinates, joint_motion, joint_transform
 
 #: Bodies that are off by less, as a share of the mechanism's size, stand where they stood.
-SAME = 2e-5
+SAME = 4e-5
 #: Between two keyframes.
 FRAME = 8
 
@@ -148,7 +148,7 @@ def loose_joints(rig: Any) -> dict[str, float]:
         if joint.active and ends and all(end in index for end in ends):
             there = joint_transform(joint, stack, index)
             near = joint_motion(joint, joint_coordinates(joint, there))
-            out[joint.name] = off(there[0], near[0], seen.size)
+            out[joint.name] = max(out.get(joint.name, 0.0), off(there[0], near[0], seen.size))
     return out
 
 
@@ -173,7 +173,8 @@ def empties_beside(rig: Any) -> dict[str, float]:
     """By how much joints' empties are not where the exported text has the joints on the bodies that carry them."""
     seen, mechanism = Seen.of(rig), exported(rig)
     back = np.linalg.inv(np.array(rig.matrix_world))
-    joints = {joint.name: joint for joint in mechanism.joints}
+    names = Counter(joint.name for joint in mechanism.joints)
+    joints = {joint.name: joint for joint in mechanism.joints if names[joint.name] == 1}
     bodies = {body.id: body for body in mechanism.bodies}
     out = {}
     for empty in parts(rig, "JOINT"):
