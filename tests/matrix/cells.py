@@ -7,6 +7,7 @@ what Blender shows is what the file says (forward kinematics and extents of the 
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -52,8 +53,9 @@ class Expected:
     #: Whether bones carry it, so that it is shown rightly at other frames than that at which it was edited.
     is_carried: bool = True
     told: str = ""
-    #: Whether names are others in the file alone: of bones.
+    #: Whether names are others in the file alone: of bones. And whether those of servos are what they were.
     keeps_object_names: bool = False
+    keeps_servo_names: bool = False
     #: Bodies that may have a joint of six degrees of freedom to the world now, as formats want it.
     free: set[str] = field(default_factory=set)
     #: Whether what is not to move has to stand at the frame of the edit alone.
@@ -71,6 +73,7 @@ class Observation:
     told: list[tuple[str, str]]
     seen: dict[tuple[str, str], np.ndarray]
     boxes: dict[str, np.ndarray]
+    motion: dict[str, tuple[float, ...]]
 
 
 class Cell:
@@ -146,7 +149,17 @@ class Cell:
         if bpy.context.scene.frame_current != frame:
             bpy.context.scene.frame_set(frame)
         document = READERS[self.format](text)
-        return Observation(text, document, told, {key: np.array(poses) for key, poses in seen.items()}, boxes)
+        places = {key: np.array(poses) for key, poses in seen.items()}
+        return Observation(text, document, told, places, boxes, self._motion() if self.state == "animated" else {})
+
+    def _motion(self) -> dict[str, tuple[float, ...]]:
+        """The columns of the exported motion."""
+        path = self.folder / "motion.csv"
+        pick(names.the_rig())
+        names.run("export motion", filepath=str(path))
+        with path.open(newline="") as file:
+            header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
+        return {name: tuple(float(row[i]) for row in rows) for i, name in enumerate(header)}
 
     def upright(self) -> np.ndarray:
         """From the world to the file's axes."""
@@ -194,6 +207,7 @@ class Cell:
             *_paths(before, after.document, expected),
             *_lines(self.before, after),
             *_stood(self.before, after, expected),
+            *_moves(self.before, after, expected),
         ]
         if expected.told and expected.told not in {code for code, _message in after.told}:
             found.append(f"report: no entry {expected.told!r}, but {[code for code, _message in after.told]}")
@@ -348,6 +362,19 @@ def _stood(before: Observation, after: Observation, expected: Expected) -> Itera
         off = float(off[min(1, len(off) - 1)] if expected.stands_at_present else off.max())
         if off > PLACE:
             yield f"{role} {name!r} has moved by {off:.2g}"
+
+
+def _moves(before: Observation, after: Observation, expected: Expected) -> Iterator[str]:
+    """The motion is that of before, but for what is called otherwise and what is gone."""
+    gone = {fact.split("/")[1] for fact, value in expected.facts.items() if value is GONE and fact.startswith("dof/")}
+    for column, values in before.motion.items():
+        name = column
+        for old, new in expected.renamed.items() if not expected.keeps_servo_names else ():
+            name = new + name[len(old) :] if name.startswith(old) else name
+        if column.startswith(tuple(gone) or ("\0",)):
+            continue
+        if not same(after.motion.get(name), values, TOLERANCE):
+            yield f"the exported motion of {name!r} has become {after.motion.get(name)} instead of {values}"
 
 
 def _short(value: Any) -> str:

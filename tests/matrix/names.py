@@ -14,6 +14,7 @@ import bpy
 OPERATORS = {
     "import": "import_scene.mechanism",
     "export": "export_scene.mechanism",
+    "export motion": "export_anim.servo_motion",
     "link twins": "knuckle.link_twins",
     "mirror to twin": "knuckle.mirror_to_twin",
     "copy values": "knuckle.copy_joint",

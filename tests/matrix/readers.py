@@ -320,7 +320,9 @@ def read_shift(text: str) -> Document:
         return placed(item.get("T", [0, 0, 0]), np.array(item["R"], dtype=float) if "R" in item else None)
 
     frames = {("fixed", item["name"]): pose(item) for item in data.get("fixed", {}).get("frames", ())}
-    frames |= {(body["name"], item["name"]): pose(item) for body in assembly["bodies"] for item in body["frames"]}
+    frames |= {
+        (body["name"], item["name"]): pose(item) for body in assembly["bodies"] for item in body.get("frames", ())
+    }
     joints, poses, waiting = assembly["joints"], {"fixed": np.eye(4)}, ["fixed"]
     while waiting:
         parent = waiting.pop()
@@ -352,7 +354,7 @@ def read_shift(text: str) -> Document:
         out.put(f"body/{name}/twin", mark.get("twin"), f"{at}/knuckle")
         out.put(f"body/{name}/immobile", mark.get("immobile", False), f"{at}/knuckle")
         out.put(f"body/{name}/active", body.get("active", True), f"{at}/active")
-        for item in (item for item in body["frames"] if (name, item["name"]) not in of_joints):
+        for item in (item for item in body.get("frames", ()) if (name, item["name"]) not in of_joints):
             out.put(f"frame/{item['name']}/body", name, f"{at}/frames[{item['name']}]")
             out.put(f"frame/{item['name']}/pose", pose(item), f"{at}/frames[{item['name']}]")
     for item in (item for item in data.get("fixed", {}).get("frames", ()) if ("fixed", item["name"]) not in of_joints):

@@ -30,7 +30,7 @@ from .edits import (
     Unheld,
     Unlink,
 )  # fmt: skip
-from .structure import Cut, Delete, MoveJoint
+from .structure import Cut, Delete, Duplicate, MoveJoint
 from .tools import Applied, AppliedScale, Mesh, Paint, Placing, Rename, Scale
 
 ALL = ("juice", "skel", "x_xy", "shift")
@@ -182,6 +182,7 @@ ROWS: tuple[Row, ...] = (
         AFTER,
     ),
     Row("light pose", ("shift",), {"move": Placing("LIGHT", tools.move, "lamp")}, AFTER),
+    Row("body copy", ALL, {"duplicate": Duplicate()}, AFTER),
     Row("joint", ALL, {"delete": Cut(structure.delete), "delete parts": Cut(structure.delete_parts)}, AFTER),
     Row("joint type", ("skel", "x_xy", "shift"), {"weld": Cut(structure.weld, welds=True)}, AFTER),
     Row("joint place", ALL, {"operator": MoveJoint()}, AFTER),

@@ -55,6 +55,40 @@ def delete_parts(obj: Any) -> None:
     names.run("delete parts")
 
 
+class Duplicate(Edit):
+    """Shift+D of a body, moved aside: a new one, held by nothing, where it is seen."""
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return "left hand"
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        pick(self.target(cell))
+        assert bpy.ops.object.duplicate() == {"FINISHED"}
+        (copy,) = bpy.context.view_layer.objects.selected
+        self.copy = copy.name
+        copy.location.x += 0.6
+        bpy.context.view_layer.update()
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before, own = cell.before.document.facts, self.part(cell)
+        facts = {}
+        for key, value in before.items():
+            kind, name, *more = key.split("/")
+            if name == own and kind in {"body", "shape"}:
+                facts["/".join((kind, self.copy, *more))] = None if more[-1] == "twin" else value
+        frame = cell.frames[min(1, len(cell.frames) - 1)]
+        poses = cell.before.document.world_poses({name: [v] for name, v in cell.values_at(frame).items()})
+        now = dict(cell.places())
+        motion = now["BODY", self.copy] @ np.linalg.inv(now["BODY", own])
+        facts.setdefault(f"body/{self.copy}/inertia", ANY)  # of a new body it may be written out
+        return facts | {f"body/{self.copy}/pose": motion @ poses[own]}
+
+    def expected(self, cell: Cell) -> Expected:
+        expected = super().expected(cell)
+        expected.free, expected.is_carried = {self.copy}, False
+        return expected
+
+
 class Cut(Edit):
     """A joint deleted, or welded: what it carried stays where it is seen."""
 

@@ -165,6 +165,7 @@ class Rename(Edit):
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)
         expected.keeps_object_names = self.is_bone
+        expected.keeps_servo_names = self.role != "JOINT"
         return expected
 
 
