@@ -9,7 +9,9 @@ import numpy as np
 
 from ..model.records import Array
 from .blocks import block_pose, coordinates_of
-from .channels import Channel, block_turn
+from .channels import Channel, block_turn, bone_path
+from .compat import action_curves
+from .model_parts import joint_bones
 
 
 def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | None = None) -> Array:
@@ -49,3 +51,33 @@ def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array
 def pose_of(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> dict[str, Array]:
     """The coordinates of joints by id, (size,) each."""
     return {joint: read_pose(rig, own) for joint, own in channels.items()}
+
+
+#: What poses a bone, and what that is of a bone that nobody posed.
+_UNPOSED = {"location": (0.0, 0.0, 0.0), "rotation_euler": (0.0, 0.0, 0.0), "rotation_quaternion": (1.0, 0.0, 0.0, 0.0)}
+
+
+def reset_residue(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> list[str]:
+    """Reset what bones of joints say beside their joints' degrees of freedom, such as the channel of one that a joint
+    no longer has. What is keyed or driven is left.
+
+    Returns:
+        Names of the bones of which something was reset.
+    """
+    data = rig.animation_data
+    curves = [] if data is None else [*data.drivers]
+    if data is not None and data.action is not None:
+        curves += action_curves(rig, data.action, create=False) or ()
+    taken = {(curve.data_path, curve.array_index) for curve in curves}
+    taken |= {place for own in channels.values() for channel in own for place in channel.curves()}
+    chains, out = joint_bones(rig), []
+    for name in (name for joint in channels for name in chains.get(joint, ())):
+        pose, was_posed = rig.pose.bones[name], False
+        for prop, usual in _UNPOSED.items():
+            values, path = getattr(pose, prop), bone_path(name, prop)
+            for index, value in enumerate(usual):
+                if values[index] != value and (path, index) not in taken:
+                    values[index], was_posed = value, True
+        if was_posed:
+            out.append(name)
+    return out

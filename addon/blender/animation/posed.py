@@ -18,7 +18,7 @@ from ..channels import Channel, servo_channels
 from ..compat import action_curves, new_curve
 from ..extract import extract
 from ..model_parts import parts
-from ..posing import read_pose, write_pose
+from ..posing import read_pose, reset_residue, write_pose
 from .actions import is_pose
 from .check import motion_of
 from .curves import joints_of
@@ -60,6 +60,7 @@ def zero_servos(
             each = [put_within(np.zeros(1), stops[joint, channel.number])[0] for channel in own]
             values = np.array(each)
         write_pose(rig, own, values)
+    reset_residue(rig, channels)
     key_if_wanted(rig, scene, channels)
     return sum(map(len, channels.values()))
 

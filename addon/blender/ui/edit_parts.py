@@ -9,13 +9,16 @@ import numpy as np
 from bpy.props import EnumProperty
 
 from ...model.rotations import rotation_vector
+from ...model.sides import name_list
 from ..access import record_of
+from ..channels import servo_channels
 from ..edit.both_halves import move_both, set_types, swap_both
 from ..edit.edited_bones import applied_joints, why_not_as_rest
 from ..edit.joint_places import place_for
 from ..edit.joints import delete_parts, joint_frame
 from ..edit.refit import refit
 from ..edit.symmetric import by_itself, together
+from ..posing import reset_residue
 from .common import NeedsModel, Result, WithTwins, counted, model_in, tell
 from .edit_making import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 from .selection import active_joint
@@ -159,6 +162,12 @@ class KNUCKLE_OT_refit(NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         applied = bool(applied_joints(rig))  # which nobody can tell any more after
         report = refit(rig)
+        reset = reset_residue(rig, servo_channels(rig))
+        if reset:
+            report.info(
+                "residue-reset",
+                f"Bones {name_list(reset, 4)}: channels that are no degree of freedom of their joints were reset",
+            )
         if applied:
             report.warn("rest-applied", why_not_as_rest())
         tell(self, "The armature fits its joints", report)

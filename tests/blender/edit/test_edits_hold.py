@@ -16,6 +16,7 @@ from mathutils import Matrix
 
 from addon import formats
 from addon.blender.access import record_of, settings
+from addon.blender.animation.posed import zero_servos
 from addon.blender.channels import servo_channels
 from addon.blender.compat import action_curves
 from addon.blender.edit.authoring import add_joint, make_body
@@ -177,6 +178,24 @@ def test_a_joint_keeps_its_channels_when_another_edit_turns_its_bone(blank: Any)
     for index in range(3):
         assert bone.rotation_euler[index] == 0.0 or ("rotation_euler", index) in used
     assert before.apart(Seen.of(rig))[0] < SAME
+
+
+@pytest.mark.parametrize("how", ["refit", "zero"])
+def test_what_is_left_on_a_channel_that_no_joint_has_is_reset(blank: Any, how: str) -> None:
+    rig = made("desk_lamp.skel")
+    bone = bone_of(rig, the_joint(rig, "elbow"))
+    bone.rotation_euler.x, bone.location.y = 0.2, 0.1
+    other = bone_of(rig, the_joint(rig, "shoulder"))
+    other.rotation_euler.x = 0.3
+    other.keyframe_insert("rotation_euler", index=0)
+    pick(rig)
+    if how == "refit":
+        assert bpy.ops.knuckle.refit() == {"FINISHED"}
+        assert bone.rotation_euler.z != 0.0, "its own channel says what it said"
+    else:
+        zero_servos(rig, bpy.context.scene)
+    assert (bone.rotation_euler.x, bone.location.y) == (0.0, 0.0)
+    assert other.rotation_euler.x == pytest.approx(0.3), "what is keyed is meant"
 
 
 def test_curves_of_what_a_joint_no_longer_has_go(blank: Any) -> None:

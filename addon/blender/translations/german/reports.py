@@ -317,9 +317,11 @@ WORDS: dict[str, str] = {
     "{} is free and begins away from zero: move its bodies together first": (
         "{} ist frei und beginnt fern von null: zuerst seine Körper zusammenbringen"
     ),
+    "Bones {}: channels that are no degree of freedom of their joints were reset": "Knochen {}: Kanäle, die kein "
+    "Freiheitsgrad ihrer Gelenke sind, sind zurückgesetzt",
     "Keyframes: body {} is {} (length) and {}° off at frame {}, the most of {}. Key the joint anew there; the present "
-    "frame is held": "Keyframes: Körper {} steht in Frame {3} um {1} (Länge) und {2}° anders, am weitesten von {4}. "
-    "Das Gelenk dort neu keyen; der jetzige Frame ist gehalten",
+    "frame is held": "Keyframes: Körper {} steht um {} (Länge) und {}° anders in Frame {}, am weitesten von {}. Das "
+    "Gelenk dort neu keyen; der jetzige Frame ist gehalten",
     "Select bodies or joints of the mechanism to delete them": "Körper oder Gelenke des Mechanismus zum Löschen auswählen",
     "{} joins the limb to another part: its copy has none": (
         "{} verbindet das Glied mit einem anderen Teil: seine Kopie hat keines"
