@@ -90,6 +90,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     )
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=FOLLOWS_OVERRIDES)
+    corners: FloatVectorProperty(size=16, description="Numbers and places of four points of that mesh")
     surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
     gravity: BoolProperty(description="Gravity pulls on the body", default=True)
@@ -131,6 +132,10 @@ class KnuckleBone(bpy.types.PropertyGroup):
         description="The bone's name that motions, poses and drivers were last made to follow; none: that as built"
     )
     root: StringProperty(name="Root Body Id", description="The id of the root body that the bone carries")
+    rest: FloatVectorProperty(
+        description="The rotation of the bone's rest as made, by rows: what tells that the armature's was applied",
+        size=9,
+    )
 
 
 def _control(name: str, description: str) -> FloatProperty:

@@ -181,6 +181,29 @@ def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
     return [float(len(mesh.vertices)), *spread.tolist()]
 
 
+def surface_corners(mesh: bpy.types.Mesh) -> list[float]:
+    """Numbers and places of four points of a mesh that are not in one plane, (16,), by which it is known after all of
+    it was moved; zeros where it has none."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    points = points.reshape(-1, 3).astype(np.float64)
+    if len(points) < 4:
+        return [0.0] * 16
+    chosen = [0]
+    away = points - points[0]
+    size = 0.0
+    for _ in range(3):  # each the farthest from what those before span
+        far = np.einsum("ij,ij->i", away, away)
+        chosen.append(int(far.argmax()))
+        length = float(np.sqrt(far[chosen[-1]]))
+        size = size or length
+        if length <= 1e-4 * size or not length:
+            return [0.0] * 16
+        along = away[chosen[-1]] / length
+        away = away - np.outer(away @ along, along)
+    return [number for index in chosen for number in (float(index), *points[index].tolist())]
+
+
 def flat(pose: Any) -> list[float]:
     """A 4x4 matrix, numpy's or Blender's, as 16 numbers row by row."""
     if isinstance(pose, np.ndarray):

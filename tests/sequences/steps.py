@@ -1,10 +1,11 @@
 """Steps of random sequences: what users do with our operators and with Blender's own tools.
 
-A step is plain data, ``[kind, argument, …]``, so that a failing sequence can be printed, replayed and shortened. Objects
-are meant by name: a step whose objects are not there any more does nothing."""
+A step is plain data, ``[kind, argument, …]``, so that a failing sequence can be printed, replayed and shortened.
+Objects are meant by name: a step whose objects are not there any more does nothing."""
 
 from __future__ import annotations
 
+import contextlib
 import random
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,9 @@ class Drawing:
                 drawn = [rng.choice([low, high, rng.uniform(low, high)]) for _ in range(count)]
             return drawn if prop.is_array else drawn[0]
         if prop.type == "STRING" and prop.subtype in {"NONE", ""}:
-            names = [obj.name for obj in bpy.data.objects][:60] + [action.name for action in bpy.data.actions] + ["", "x"]
+            names = (
+                [obj.name for obj in bpy.data.objects][:60] + [action.name for action in bpy.data.actions] + ["", "x"]
+            )
             return rng.choice(names)
         return None
 
@@ -267,10 +270,8 @@ class Doing:
     def _drive(self, names: list[str], drive: str) -> None:
         for obj in _there(names):
             if obj.type == "ARMATURE" and record_of(obj).role == "MODEL" and obj.data.library is None:
-                try:
+                with contextlib.suppress(ValueError):  # it says so: physics is in another scene
                     settings(obj).drive = drive
-                except ValueError:
-                    pass  # it says so: physics is in another scene
 
     def _mode(self, names: list[str], mode: str) -> None:
         self._object_mode()

@@ -18,7 +18,7 @@ from ..joint_properties import KnuckleShape
 from ..many import Making, many
 from ..new_records import Group, new_group, put_new
 from ..properties import KnuckleObject
-from ..records import surface_figures, told_shape
+from ..records import surface_corners, surface_figures, told_shape
 from .folders import Folders
 from .meshes import MeshShelf, file_of
 from .plan import Plan, center
@@ -50,8 +50,9 @@ def make_bodies(
     into = [folders.folder("Bodies", body.assembly, body.active) for body, _ in seen.values()]
     with many(made, into) as new:
         built = hook.hang_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
+    corners: dict[bpy.types.ID, list[float]] = {}
     for (body, visible), obj, at_home in zip(seen.values(), made, built, strict=True):
-        _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)), at_home)
+        _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)), at_home, corners)
         for shape in visible:
             if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_label(obj, shape, shelf.proxy))
@@ -105,7 +106,9 @@ def _record(
     scenery: bool,
     tensor: list[float] | None,
     built: list[float],
+    corners: dict[bpy.types.ID, list[float]],
 ) -> None:
+    """Keep with a body's object what its file says of it. ``corners`` are those of meshes that bodies share."""
     values: dict[str, Any] = {
         "role": "BODY",
         "source_name": body.name,
@@ -128,6 +131,10 @@ def _record(
         values["tensor"] = (np.asarray(body.inertia) / body.mass).ravel().tolist()
     if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
         values["surface"] = surface_figures(cast(bpy.types.Mesh, obj.data))
+    if obj.data is not None and len(obj.data.vertices):  # type: ignore[union-attr]
+        if obj.data not in corners:
+            corners[obj.data] = surface_corners(cast(bpy.types.Mesh, obj.data))
+        values["corners"] = corners[obj.data]
     group = new_group(KnuckleObject, values)
     if body.shapes:
         group["shapes"] = [_shape(shape, body) for shape in body.shapes]

@@ -56,10 +56,11 @@ def task_of(bone: BonePlan) -> tuple[str, str, int]:
 
 
 def _bone_values(bone: BonePlan) -> dict[str, Any]:
+    rest = bone.matrix[:3, :3].ravel().tolist()
     if bone.link is None:
         assert bone.body is not None
-        return {"root": bone.body.id, "joint": ""}
-    values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step}
+        return {"root": bone.body.id, "joint": "", "rest": rest}
+    values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step, "rest": rest}
     if bone.degrees.block is not None:
         values["turn"] = [float(x) for x in block_axes(bone).ravel()]
     return values

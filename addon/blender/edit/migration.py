@@ -27,6 +27,7 @@ from ..build.plan import plan
 from ..build.rig import Hook
 from ..document import read_document
 from ..extract import extract
+from ..extract.applied import keep_rests
 from ..hooks import Handlers, hang, take_down
 from ..listeners import quiet
 from ..many import make
@@ -109,7 +110,9 @@ def _know_bones(rig: bpy.types.Object) -> None:
 
 
 def _limit_bones_plainly(rig: bpy.types.Object) -> None:
-    """To 5. Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none."""
+    """To 5. Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none;
+    bones did not know the rests that they were made with."""
+    keep_rests(rig)
     chains = joint_bones(rig)
     for empty in parts(rig, "JOINT"):
         limit_bone_of(empty, chains.get(record_of(empty).source_id, ()))

@@ -24,6 +24,7 @@ from ..extract.designs import Designs
 from ..model_parts import joint_bones, parts, root_bones
 from ..posing import pose_of
 from ..records import read_dofs
+from .applying import put_applied_back
 
 #: Bones that are posed by less stand as they were made.
 _UNPOSED = 1e-6
@@ -60,6 +61,7 @@ class Present:
     """
 
     def __init__(self, rig: bpy.types.Object) -> None:
+        put_applied_back(rig)
         bpy.context.view_layer.update()
         self.rig = rig
         self.channels = servo_channels(rig)

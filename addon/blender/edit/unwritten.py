@@ -11,7 +11,7 @@ from mathutils import Matrix
 from ...model.sides import name_list
 from ...model.validate import Finding
 from ..access import record_of
-from ..extract.shapes import is_own_mesh
+from ..extract.mesh_edits import is_own_mesh
 from ..model_parts import file_name, parts
 from ..physics.body_keys import is_ours
 

@@ -31,13 +31,15 @@ from ..mirror_plane import kept_plane
 from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig, root_bones
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
+from .applied import tell_of_cleared
 from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
 from .loose_copies import stand_as_seen
 from .masses import com_now, inertia_now, same_frame, weigh
+from .mesh_edits import mesh_was_edited
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
-from .shapes import Children, Judged, body_shapes, is_uneven, mesh_was_edited, scaled, shape_children
+from .shapes import Children, body_shapes, is_uneven, scaled, shape_children
 
 __all__ = ["document_ids", "extract", "own_ids"]
 
@@ -208,7 +210,6 @@ class _Reading:
     switched: bool = False
     flagged: bool = False
     colored: bool = False
-    judged: Judged = field(default_factory=dict)
     painted: Painted = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
@@ -239,7 +240,14 @@ class _Reading:
                 body.shapes = [scaled(shape, scale, body.com) for shape in body.shapes]
             if body.pose is not before[0]:
                 self.moved.add(own)
-        if obj.type == "MESH" and mesh_was_edited(obj, self.judged):
+        if self.designs.applied(obj) is not None:
+            self.report.info(
+                "transform-applied",
+                "Its transform was applied to its mesh (Ctrl+A): the file has both where they are seen. Physics takes "
+                "the origin for the center of mass: Update Armature puts it back",
+                where=obj.name,
+            )
+        elif obj.type == "MESH" and mesh_was_edited(obj, self.designs.judged):
             self.report.warn(
                 "mesh-edited",
                 f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",
@@ -265,6 +273,8 @@ class _Reading:
         rewired = (parent, child) != (joint.parent, joint.child)
         opening, reopened = _opening(part, None if rewired else self.openings.get(joint.id))
         design = self.designs.of(obj)
+        if was_moved(obj, design):
+            tell_of_cleared(obj, self.report)
         moved = was_moved(obj, design) or bool({joint.parent, joint.child} & self.moved)
         if exact is None or rewired or reopened or moved:
             known = (old or original) is not None  # an end that the file leaves open is the world

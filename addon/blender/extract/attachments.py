@@ -17,6 +17,7 @@ from ..access import record_of
 from ..build.frames import KIND_OF_LAMP, from_com, lamp_color
 from ..model_parts import file_name
 from ..records import unflat
+from .applied import tell_of_cleared
 from .designs import Designs
 from .numbers import edited_pose, plain, was_moved
 
@@ -125,6 +126,7 @@ class Attachments:
         before, com = self.coms.get(part.body or "", (np.zeros(3), np.zeros(3)))
         if com is before and not was_moved(obj, design) and (scale == 1.0).all():
             return part.pose
+        tell_of_cleared(obj, self.report)
         exact = from_com(part.pose, before)
         pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
         pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]  # a scaled body takes along what hangs on it

@@ -12,6 +12,8 @@ from mathutils import Matrix
 from ..access import armature_of, record_of
 from ..model_parts import parts, root_bones, servo_bones
 from ..records import flat, unflat
+from .applied import applied_to_mesh, applied_upright
+from .mesh_edits import Judged, may_be_judged, mesh_was_edited
 
 #: Entries of two matrices that differ by no more, as shares of what they place, are the same.
 _SAME = 1e-5
@@ -29,7 +31,12 @@ class Designs:
 
     def __init__(self, rig: bpy.types.Object) -> None:
         self.rig = rig
-        self._frame = rig.matrix_world.inverted_safe()
+        turn = applied_upright(rig)
+        self._back = None if turn is None else turn.inverted_safe()
+        frame = rig.matrix_world.inverted_safe()
+        self._frame = frame if self._back is None else self._back @ frame
+        self._applied: dict[bpy.types.Object, Matrix | None] = {}
+        self.judged: Judged = {}
 
     @cached_property
     def _carriers(self) -> dict[bpy.types.Object, str]:
@@ -55,11 +62,25 @@ class Designs:
         design = self._of(obj)
         if not all(-_FAR < number < _FAR for number in flat(design)):
             raise ValueError(f"{obj.name!r} stands at no number: set its location, rotation and scale anew")
-        return design
+        applied = self.applied(obj, design)
+        return design if applied is None else _as_built(obj, design @ applied)
+
+    def applied(self, obj: bpy.types.Object, design: Matrix | None = None) -> Matrix | None:
+        """What a body's mesh took over of its transform as that was applied (``applied_to_mesh``), of a body that does
+        not stand as it was made or whose mesh is another."""
+        if record_of(obj).role != "BODY":
+            return None
+        if obj not in self._applied:
+            here = self._of(obj) if design is None else design
+            is_other = flat(here) != list(record_of(obj).built) or not may_be_judged(obj)
+            is_other = is_other or mesh_was_edited(obj, self.judged)
+            is_other = is_other and bool(np.isfinite(flat(here)).all())
+            self._applied[obj] = applied_to_mesh(obj, here) if is_other else None
+        return self._applied[obj]
 
     def _of(self, obj: bpy.types.Object) -> Matrix:
         basis = obj.matrix_basis
-        hung = self._hung(obj)
+        hung = self._in_file(self._hung(obj))
         if hung is not None:
             return basis if _is_one(hung, obj) else _as_built(obj, hung @ basis)
         if _lost_its_bone(obj):
@@ -70,7 +91,8 @@ class Designs:
         bone = self.carrier(obj)
         if bone:
             pose = self.rig.pose.bones[bone]
-            design = pose.bone.matrix_local @ pose.matrix.inverted_safe() @ design
+            rest, now = self._in_file(pose.bone.matrix_local), self._in_file(pose.matrix)
+            design = rest @ now.inverted_safe() @ design
         return _as_built(obj, design)
 
     def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
@@ -82,12 +104,22 @@ class Designs:
     def on(self, obj: bpy.types.Object, holder: bpy.types.Object | None) -> Matrix:
         """The pose of a frame, light or collision shape on the object that it was made a child of."""
         basis = obj.matrix_basis
+        back = self._back if holder is None or holder == self.rig else self._unapplied(holder)
         if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
-            hung = obj.matrix_parent_inverse
+            hung = obj.matrix_parent_inverse if back is None else back @ obj.matrix_parent_inverse
             return basis if hung == _ONE or _is_one(hung, obj) else _as_built(obj, hung @ basis)
         if obj.parent is None and is_as_built(obj, basis):
             return _as_built(obj, basis)  # it merely lost its parent
-        return _as_built(obj, _seen(holder).inverted_safe() @ _seen(obj))
+        local = _seen(holder).inverted_safe() @ _seen(obj)
+        return _as_built(obj, local if back is None else back @ local)
+
+    def _unapplied(self, body: bpy.types.Object) -> Matrix | None:
+        applied = self.applied(body)
+        return None if applied is None else applied.inverted_safe()
+
+    def _in_file(self, design: Matrix | None) -> Matrix | None:
+        """A design in the axes of the armature in those of the file."""
+        return design if self._back is None or design is None else self._back @ design
 
     def _hung(self, obj: bpy.types.Object) -> Matrix | None:
         """What comes between an object's local matrix and the model's frame at rest, None where it hangs elsewhere."""

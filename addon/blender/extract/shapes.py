@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import cast
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.extents import half_extent
 from ...model.records import Array, Shape
 from ...model.report import Report
-from ...model.surfaces import is_measured, is_surface_of
 from ..access import record_of
 from ..model_parts import was_numbered
-from ..records import UNIT_SIZE, read_shape, surface_figures
+from ..records import UNIT_SIZE, read_shape
 from .designs import Designs
 from .numbers import edited, edited_pose, plain, was_moved
-
-#: Shares of a mesh's spread by which it may seem another in 32 bits.
-_SAME_SURFACE = 1e-5
 
 #: Collision children by body and the number of the shape, each with its design on the body.
 Children = dict[tuple[bpy.types.Object, int], tuple[bpy.types.Object, Matrix]]
@@ -91,65 +85,6 @@ def _followed(shape: Shape, child: bpy.types.Object, design: Matrix, com: Array)
     kept = np.abs(pose[:3, 3] - shape.pose[:3, 3]) < 1e-12
     pose[:3, 3] = np.where(kept, shape.pose[:3, 3], [plain(x) for x in pose[:3, 3]])
     return _resized(replace(shape, pose=pose), scale)
-
-
-def is_own_mesh(obj: bpy.types.Object) -> bool:
-    """Whether files get a body's mesh as it is seen, modifiers and all: it came from none."""
-    return any(shape.visual and shape.type == "mesh" and not shape.mesh for shape in record_of(obj).shapes)
-
-
-#: What is known of meshes already: bodies that are alike share theirs.
-Judged = dict[tuple[object, ...], bool]
-
-
-def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool:
-    """Whether the mesh no longer is the surface of the shapes that it was made for. ``judged`` keeps the answers."""
-    shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    if not shapes or is_own_mesh(obj):
-        return False
-    if not all(map(is_measured, shapes)):
-        return _is_other_mesh(obj)
-    if not len(obj.data.polygons):  # type: ignore[union-attr]
-        return True
-    com = np.array(record_of(obj).com)
-    for shape in shapes:
-        shape.pose[:3, 3] -= com
-    judged = {} if judged is None else judged
-    alike = tuple((shape.type, *shape.size.items(), *shape.spheres, shape.pose.tobytes()) for shape in shapes)
-    box = obj.bound_box  # its corners come in the order of the axes: the first and the seventh are the ends
-    key = (obj.data.session_uid, *box[0], *box[6], *alike)
-    if key not in judged:
-        judged[key] = _was_edited(obj, shapes)
-    return judged[key]
-
-
-def _was_edited(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
-    """The same for shapes in the axes of the mesh."""
-    halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
-    low = np.min([at - half for at, half in halves], axis=0)
-    high = np.max([at + half for at, half in halves], axis=0)
-    corners = np.array(obj.bound_box)
-    size = float(np.linalg.norm(high - low)) or 1.0
-    if np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size:
-        return True
-    return not is_surface_of(shapes, *_corners_and_middles(cast(bpy.types.Mesh, obj.data)))
-
-
-def _is_other_mesh(obj: bpy.types.Object) -> bool:
-    """Whether a mesh that was read from a file is not as it was read. (Models of earlier releases do not know.)"""
-    before = np.array(record_of(obj).surface)
-    now = np.array(surface_figures(cast(bpy.types.Mesh, obj.data)))
-    spread = max(float(before[1:].sum()), 1e-30)
-    return bool(before.any()) and float(np.abs(now - before).max()) > _SAME_SURFACE * spread
-
-
-def _corners_and_middles(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
-    """The points (n, 3) of a mesh, and the middles (m, 3) of its polygons."""
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
-    middles = np.empty(3 * len(mesh.polygons), dtype=np.float32)
-    mesh.polygons.foreach_get("center", middles)  # type: ignore[arg-type]
-    return points.reshape(-1, 3).astype(np.float64), middles.reshape(-1, 3).astype(np.float64)
 
 
 def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:

@@ -240,7 +240,7 @@ def is_orphan(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bo
 
 def _unlink(objects: Objects, collection: bpy.types.Collection | None) -> None:
     held = set(_members(collection))
-    for obj in objects:
+    for obj in dict.fromkeys(objects):
         if collection is not None and obj in held:
             collection.objects.unlink(obj)
 

@@ -624,7 +624,7 @@ def test_what_cannot_be_written_is_said(blank: Any) -> None:
     first = next(obj for obj in collection.all_objects if obj.knuckle.source_id == "1")
     first.data = first.data.copy()
     for vertex in first.data.vertices:
-        vertex.co.x *= 1.5
+        vertex.co.x *= 1.5 if vertex.co.y > 0.0 else 1.0
     cube = bpy.data.objects.new("Cube", bpy.data.meshes.new("Cube"))
     first.users_collection[0].objects.link(cube)
     rig.scale = (2, 2, 2)

@@ -316,7 +316,19 @@ def joined(rig: Any) -> None:
     bpy.ops.object.join()
 
 
-@pytest.mark.parametrize("act", [half_as_large_again, emptied, loose, applied, joined])
+@pytest.mark.parametrize("act", [half_as_large_again, applied])
+@pytest.mark.parametrize("format_", ["juice", "skel", "shift"])
+def test_a_mesh_that_was_sized_as_a_whole_is_told_and_written(
+    blank: Any, tmp_path: Path, format_: str, act: Act
+) -> None:
+    rig = brought(format_)
+    assert "transform-applied" not in told(rig)
+    act(rig)
+    assert {"transform-applied", "mesh-edited"} & told(rig).keys()
+    assert len(formats.load(export(tmp_path, format_)).bodies) == len(every_part(rig, "BODY"))
+
+
+@pytest.mark.parametrize("act", [emptied, loose, joined])
 @pytest.mark.parametrize("format_", ["juice", "skel", "shift"])
 def test_an_edited_mesh_is_told(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
     rig = brought(format_)

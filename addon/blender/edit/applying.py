@@ -1,0 +1,43 @@
+"""Put back what *Apply* (Ctrl+A) did to a model before it is edited: the turn that stands it upright belongs on its
+armature, and the origin of a body at its center of mass. Nothing is seen to move."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from ..access import armature_of
+from ..extract.applied import applied_upright
+from ..extract.designs import Designs
+from ..model_parts import is_foreign, parts
+
+
+def put_applied_back(rig: bpy.types.Object) -> None:
+    """Move what armature and meshes took over of the transforms of their objects back onto these."""
+    if is_foreign(rig):
+        return
+    _put_origins_back(rig)
+    turn = applied_upright(rig)
+    if turn is None or rig.mode == "EDIT":
+        return
+    back = turn.inverted_safe()
+    armature_of(rig).transform(back)
+    rig.matrix_basis = rig.matrix_basis @ turn
+    for child in rig.children:
+        if child.parent_type == "OBJECT":
+            child.matrix_parent_inverse = back @ child.matrix_parent_inverse
+    bpy.context.view_layer.update()
+
+
+def _put_origins_back(rig: bpy.types.Object) -> None:
+    designs = Designs(rig)
+    for obj in parts(rig, "BODY"):
+        applied = designs.applied(obj)
+        if applied is None or obj.data.users > 1 or obj.data.library is not None:
+            continue
+        back = applied.inverted_safe()
+        cast(bpy.types.Mesh, obj.data).transform(back)
+        obj.matrix_basis = obj.matrix_basis @ applied
+        for child in obj.children:
+            child.matrix_parent_inverse = back @ child.matrix_parent_inverse
