@@ -51,11 +51,12 @@ def _going_on(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> di
 
 
 def _as_new(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
-    """The new coordinates that come nearest to old ones: those that go on as they were, if these do it."""
+    """The new coordinates that come nearest to old ones. Those that go on stay what they are: their keyframes say
+    so."""
     numbers = dict(zip(map(id, kept), _apart(old, value), strict=False))
     same = _together(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
     motion = _motion(old, value)
-    if np.abs(_motion(new, same) - motion).max() < _SAME:
+    if _going_on(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _SAME:
         return same
     near = joint_coordinates(_joint(new), motion[None])[0]
     return np.where(np.abs(near) < _SAME, 0.0, near)
