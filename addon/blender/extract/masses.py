@@ -72,8 +72,12 @@ def inertia_now(record: KnuckleObject, body: Body) -> Array | None:
 
 
 def same_frame(body: Body, before: Array) -> Array:
-    """The pose of a body whose center of mass is another: that of ``before`` where 32 bits cannot tell the two
-    apart."""
+    """The pose of a body whose center of mass is another: that of ``before`` where 32 bits cannot tell the two apart,
+    else without the digits that these do not have."""
     reach = max(1e-3, float(np.abs(before[:3, 3]).max()), float(np.abs(body.com).max()))
     off = np.abs(body.pose - before)
-    return before if off[:3, :3].max() <= 1e-6 and off[:3, 3].max() <= 1e-6 * reach else body.pose
+    if off[:3, :3].max() <= 1e-6 and off[:3, 3].max() <= 1e-6 * reach:
+        return before
+    pose = body.pose.copy()
+    pose[:3, 3] = [0.0 if abs(x) <= 1e-7 * reach else plain(x) for x in pose[:3, 3].tolist()]
+    return pose

@@ -477,6 +477,52 @@ def test_meshes_are_mirrored_and_materials_where_they_are_wanted(blank: Any, mat
     assert all(corners(obj, rig) == pytest.approx(before, abs=1e-6) for obj, before in others.items())
 
 
+MESH = (
+    "<transformation>{0}</transformation>"
+    "<geometry><mesh><file_name>{1}.obj</file_name><scale>{2}</scale></mesh></geometry>"
+)
+
+
+def test_meshes_of_files_are_mirrored_by_the_sign_of_their_scale(blank: Any, tmp_path: Path) -> None:
+    """Seen, collided with, and in the file that is read again; a twin's own file that is a mirror image stays."""
+    faces = "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    (tmp_path / "odd.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 0.5 0\nv 0.2 0.3 0.9\n" + faces)
+    (tmp_path / "other.obj").write_text("v 0 0 0\nv 2 0 0\nv 0 2 0\nv 0 0 2\n" + faces)
+    shape = "<visualization_shape>" + MESH.format("0.1 0 0 0 0 0", "other", "1 1 1") + "</visualization_shape>"
+    armed(tmp_path, "box", turn=TURNS[3], twin=shape)
+    path = tmp_path / "armed.skel"
+    touch = "<collision_shape>" + MESH.format("0 0.3 0 0.1 0 0", "odd", "1 1 1") + "</collision_shape>"
+    seen = MESH.format("0.1 0.2 0.3 0.4 0.5 0.6", "odd", "1 1.5 0.7")
+    seen = f"<visualization_shape>{seen}</visualization_shape>"
+    text = path.read_text()
+    at = text.index("<visualization_shape>", text.index("arm_L"))
+    path.write_text(text[:at] + seen + touch + text[text.index("</body>", at) :])
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.import_scene.mechanism(filepath=str(path))
+    rig = the_rig()
+    pick(body(rig, "arm_L"), body(rig, "arm_R"))
+    bpy.ops.knuckle.link_twins()
+    texts = []
+    for first in ("arm_L", "arm_R"):
+        pick(body(rig, first))
+        bpy.ops.knuckle.mirror_to_twin()
+        assert off_the_image(body(rig, "arm_L"), body(rig, "arm_R"), rig) < 1e-5
+        texts.append(exported(rig, tmp_path).read_text())
+    assert texts[0] == texts[1]
+    right = next(each for each in ET.fromstring(texts[0]).iter("body") if each.get("name") == "arm_R")
+    scales = [float(x) for x in right.findtext("visualization_shape/geometry/mesh/scale").split()]
+    assert [abs(x) for x in scales] == [1.0, 1.5, 0.7] and np.prod(scales) < 0.0
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.import_scene.mechanism(filepath=str(tmp_path / "out.skel"))
+    rig = the_rig()
+    left, right = body(rig, "arm_L"), body(rig, "arm_R")
+    assert off_the_image(left, right, rig) < 1e-5
+    (own,), (its,) = children(left), children(right)
+    own.hide_viewport = its.hide_viewport = False
+    bpy.context.view_layer.update()
+    assert off_the_image(own, its, rig) < 1e-5
+
+
 def test_flags_are_mirrored(blank: Any, tmp_path: Path) -> None:
     rig = armed(tmp_path)
     left = body(rig, "arm_L")
