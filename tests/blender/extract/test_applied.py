@@ -80,7 +80,8 @@ def test_an_untouched_armature_is_written_as_it_was_read(blank: Any, tmp_path: P
     bpy.context.view_layer.update()
     for own, place in places.items() if name != "pumpjack.json" else ():  # the loop closes a little otherwise
         if own in bpy.data.objects and bpy.data.objects[own].knuckle.role in {"JOINT", "FRAME"}:
-            assert np.array(bpy.data.objects[own].matrix_world) == pytest.approx(place, abs=2e-5 * np.abs(place).max())
+            now, near = np.array(bpy.data.objects[own].matrix_world), 2e-5 * float(np.abs(place).max())
+            assert now == pytest.approx(place, abs=near), own
     assert read(tmp_path, name)[0] == text
 
 
