@@ -71,8 +71,7 @@ def _dof(field: str, value: float, formats: tuple[str, ...], angle: bool = False
 
 def _trunk_sizes(cell: Cell, _edit: Edit) -> dict[str, Any]:
     """The trunk's shape, as large as its mesh was made."""
-    facts = cell.before.document.facts
-    return {k: v * 1.2 for k, v in facts.items() if k.startswith("shape/trunk/") and k.endswith("/size")}
+    return AppliedScale().facts(cell)
 
 
 def _nothing(_cell: Cell, _edit: Edit) -> dict[str, Any]:
@@ -195,7 +194,6 @@ ROWS: tuple[Row, ...] = (
         {
             "take mesh": Fixed(Mesh(), "mesh-edited", _trunk_sizes),
             "take shape": Fixed(Mesh(), "mesh-edited", _nothing, True),
-            "take applied": Fixed(AppliedScale(), "mesh-edited", _trunk_sizes),
         },
         AFTER,
     ),

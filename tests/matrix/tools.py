@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import bmesh
 import bpy
 import numpy as np
 
@@ -261,23 +262,31 @@ class Mesh(Edit):
         return cell.scene.trunk
 
     def apply(self, cell: Cell, side: int = 0) -> None:
-        for vertex in self.target(cell).data.vertices:
-            vertex.co *= 1.2
-        self.target(cell).data.update()
+        obj = self.target(cell)
+        made = bmesh.new()
+        made.from_mesh(obj.data)
+        bmesh.ops.subdivide_edges(made, edges=made.edges[:], cuts=1, use_grid_fill=True)
+        bmesh.ops.scale(made, vec=(1.2, 1.2, 1.2), verts=made.verts[:])
+        made.to_mesh(obj.data)
+        made.free()
+        obj.data.update()
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
         return {}
 
 
 class AppliedScale(Mesh):
-    """S, and then Ctrl+A."""
+    """S, and then Ctrl+A: the file has the shape as it is seen."""
+
+    told = "transform-applied"
 
     def apply(self, cell: Cell, side: int = 0) -> None:
         resize(self.target(cell), np.full(3, 1.2))
         assert bpy.ops.object.transform_apply(location=False, rotation=False, scale=True) == {"FINISHED"}
 
-    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
-        return with_children(self.target(cell)) - {("BODY", cell.scene.trunk)}
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before = cell.before.document.facts
+        return {k: v * 1.2 for k, v in before.items() if k.startswith("shape/trunk/") and k.endswith("/size")}
 
 
 class Applied(Edit):
