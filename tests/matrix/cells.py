@@ -56,6 +56,8 @@ class Expected:
     #: Whether names are others in the file alone: of bones. And whether those of servos are what they were.
     keeps_object_names: bool = False
     keeps_servo_names: bool = False
+    #: Whether the mechanism has any servo that moves.
+    has_motion: bool = True
     #: Bodies that may have a joint of six degrees of freedom to the world now, as formats want it.
     free: set[str] = field(default_factory=set)
     #: Whether what is not to move has to stand at the frame of the edit alone.
@@ -154,6 +156,8 @@ class Cell:
 
     def _motion(self) -> dict[str, tuple[float, ...]]:
         """The columns of the exported motion."""
+        if not names.has_servos():
+            return {}
         path = self.folder / "motion.csv"
         pick(names.the_rig())
         names.run("export motion", filepath=str(path))
@@ -371,7 +375,7 @@ def _moves(before: Observation, after: Observation, expected: Expected) -> Itera
         name = column
         for old, new in expected.renamed.items() if not expected.keeps_servo_names else ():
             name = new + name[len(old) :] if name.startswith(old) else name
-        if column.startswith(tuple(gone) or ("\0",)):
+        if column.startswith(tuple(gone) or ("\0",)) or not expected.has_motion:
             continue
         if not same(after.motion.get(name), values, TOLERANCE):
             yield f"the exported motion of {name!r} has become {after.motion.get(name)} instead of {values}"

@@ -65,7 +65,7 @@ class Document:
         motion, left = np.eye(4), list(values)
         for kind, axis in self.facts[f"joint/{joint}/motions"]:
             size = {"ball": 3, "free": 6}.get(kind, 1)
-            taken, left = (left[:size] or [0.0] * size), left[size:]
+            taken, left = (left[:size] if len(left) >= size else [0.0] * size), left[size:]
             step = np.eye(4)
             if kind == "translation":
                 step[:3, 3] = np.asarray(axis) * taken[0]

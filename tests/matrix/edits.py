@@ -238,7 +238,7 @@ class SwitchAssembly(Edit):
 
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)
-        expected.is_shown = False
+        expected.is_shown = expected.has_motion = False
         return expected
 
 

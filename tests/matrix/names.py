@@ -148,6 +148,12 @@ def bone(joint: Any) -> Any:
     return min((b for b in the_rig().data.bones if b.knuckle.joint == own), key=lambda bone: bone.knuckle.step)
 
 
+def has_servos() -> bool:
+    """Whether any assembly is on, so that there are joints that move."""
+    switches = settings().assemblies
+    return not switches or any(assembly.active for assembly in switches)
+
+
 def tick(*joints: Any) -> None:
     """Tick joints in the table, and no others."""
     for joint in parts("JOINT"):
