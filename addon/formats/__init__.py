@@ -166,7 +166,10 @@ def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
     before, now = (os.path.dirname(os.path.abspath(each)) for each in (mechanism.source.path, path))
     if named and mechanism.source.path and before != now:
         some = ", ".join(sorted(named)[:3]) + (", ..." if len(named) > 3 else "")
-        report.warn("meshes-stay", f"Mesh files are not copied from {before} to {now} ({some}); --copy-meshes does it")
+        report.warn(
+            "meshes-stay",
+            f"Mesh files stay in {before} and are not in {now}: {some}. Copy Beside (--copy-meshes) copies them",
+        )
 
 
 def dumps(

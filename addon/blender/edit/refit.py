@@ -38,7 +38,7 @@ from ..build.rig import (
 )
 from ..build.starts import followers
 from ..extract import extract, own_ids
-from ..extract.designs import Designs
+from ..extract.designs import Designs, is_rounding
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
 from ..listeners import on_refit, quiet
@@ -156,7 +156,8 @@ def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 def is_unfitted(empty: bpy.types.Object) -> bool:
     """Whether a joint's empty was moved since its bones were made for it. Asked of all after every change."""
-    return flat(empty.matrix_basis) != fitted_at(empty)
+    now, fitted = flat(empty.matrix_basis), fitted_at(empty)
+    return now != fitted and not is_rounding(empty, now, fitted)
 
 
 def keep_fitted(empty: bpy.types.Object) -> None:

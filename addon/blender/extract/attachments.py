@@ -24,6 +24,8 @@ from .numbers import edited_pose, plain, was_moved
 P = TypeVar("P", Frame, Light)
 #: What a report says of a frame that was deleted though something is at it.
 FRAME_KEPT = "frame-kept"
+#: The center of mass, in the document and now, of what stands in the world.
+_WORLD = (np.zeros(3),) * 2
 #: Scales that differ from 1 by no more are none.
 _SAME_SCALE = 1e-6
 
@@ -123,7 +125,7 @@ class Attachments:
         holder = self.designs.rig if part.body is None else self.bodies[part.body]
         design = self.designs.on(obj, _copy_of_holder(obj, holder))
         scale = np.ones(3) if part.body is None else self._scale_of(holder)
-        before, com = self.coms.get(part.body or "", (np.zeros(3), np.zeros(3)))
+        before, com = self.coms.get(part.body or "", _WORLD)
         if com is before and not was_moved(obj, design) and (scale == 1.0).all():
             return part.pose
         tell_of_cleared(obj, self.report)

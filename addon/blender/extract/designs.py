@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import bpy
@@ -17,6 +17,8 @@ from .mesh_edits import Judged, may_be_judged, mesh_was_edited
 
 #: Entries of two matrices that differ by no more, as shares of what they place, are the same.
 _SAME = 1e-5
+#: The same for what 32 bits round.
+_ROUNDING = 5e-7
 #: Where 32 bits cannot reckon any more; Blender keeps an infinite number as the last that it knows.
 _FAR = 1e18
 _ONE = Matrix()
@@ -82,7 +84,10 @@ class Designs:
         basis = obj.matrix_basis
         hung = self._in_file(self._hung(obj))
         if hung is not None:
-            return basis if _is_one(hung, obj) else _as_built(obj, hung @ basis)
+            if not _is_one(hung, obj):
+                return _as_built(obj, hung @ basis)
+            built = list(record_of(obj).built)
+            return Matrix(unflat(built).tolist()) if is_rounding(obj, flat(basis), built) else basis
         if _lost_its_bone(obj):
             return basis
         if obj.parent is None and is_as_built(obj, basis):
@@ -131,6 +136,15 @@ class Designs:
         if bone is None:
             return None
         return bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
+
+
+def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[float]) -> bool:
+    """Whether two local matrices of an object (16 numbers by rows) differ, and by no more than the rounding of 32 bits:
+    *Apply* on an armature has Blender work out those of its children anew."""
+    if list(now) == list(before):
+        return False
+    off = np.abs(np.subtract(now, before)).reshape(4, 4)
+    return bool(off[:3, :3].max() <= _ROUNDING and off[:3, 3].max() <= _ROUNDING * _reach(obj))
 
 
 def is_as_built(obj: bpy.types.Object, now: Matrix) -> bool:

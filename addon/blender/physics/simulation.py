@@ -282,4 +282,5 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         if settings(other).drive != "KEYS":
             runs.hold(other)  # the simulation was built anew without them being where they were
     settings(rig).before.property_unset("why")
+    settings(rig).property_unset("contact_friction")
     progress.end(scene)

@@ -119,7 +119,7 @@ def test_a_sample_that_is_missing_or_spoilt_is_told(
     (tmp_path / "desk_lamp.skel").write_text("<skel")
     before = snapshot()
     rover, lamp, *_rest = smoke.smoke_rows()
-    assert (rover.state, rover.remedy.split()[0]) == ("error", "Uninstall") and "rover.jm is missing" in rover.text
+    assert (rover.state, rover.remedy.split()[0]) == ("error", "Check") and "rover.jm is missing" in rover.text
     assert lamp.state == "error" and "FormatError" in lamp.text
     assert differences(before, snapshot()) == []
     assert [scene.name for scene in bpy.data.scenes] == ["Scene"]

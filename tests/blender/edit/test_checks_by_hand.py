@@ -250,9 +250,15 @@ def corner_cut() -> None:
     bpy.ops.mesh.bisect(plane_co=(-1.6, 0.2, 0.1), plane_no=(1, 1, 1), use_fill=True, clear_outer=True)
 
 
+def divided_and_resized() -> None:
+    """Another box, of other vertices: a mesh that is merely resized goes out as it is."""
+    bpy.ops.mesh.subdivide()
+    bpy.ops.transform.resize(value=(1.0, 1.5, 1.0))
+
+
 EDITS: list[Callable[[], Any]] = [
     corner_cut,
-    lambda: bpy.ops.transform.resize(value=(1.0, 1.5, 1.0)),
+    divided_and_resized,
     lambda: bpy.ops.mesh.bevel(offset=0.1),
     lambda: bpy.ops.mesh.inset(thickness=0.05, depth=0.1, use_individual=True),
     lambda: bpy.ops.mesh.delete(type="FACE"),

@@ -380,4 +380,13 @@ WORDS: dict[str, str] = {
         "{} hat seine Sammlung verloren: „Fehlende Teile neu bauen“ macht sie neu"
     ),
     "{} more of this kind ({}) are not listed": "{} weitere dieser Art ({}) sind nicht aufgeführt",
+    "Inverse kinematics: {} bones have stops that Blender's IK limits cannot hold exactly: these include 0 and lie within ±180° ({}). Pose them without inverse kinematics": (
+        "Inverse Kinematik: {} Knochen haben Anschläge, die Blenders IK-Grenzen nicht genau halten können: diese schließen 0 ein und liegen innerhalb ±180° ({}). Ohne inverse Kinematik posieren"
+    ),
+    "Its transform was applied to its mesh (Ctrl+A): the file has both where they are seen. Physics takes the origin for the center of mass: Update Armature puts it back": (
+        "Seine Transformation wurde auf sein Mesh angewendet (Strg+A): Die Datei hat beide, wo sie zu sehen sind. Die Physik nimmt den Ursprung für den Schwerpunkt: Armature aktualisieren setzt ihn zurück"
+    ),
+    "{} {} has lost {}: Apply (Ctrl+A) and Clear move what has no mesh. The file has it where it is seen now; undo that to have it where it was": (
+        "{} {} hat {} verloren: Anwenden (Strg+A) und Zurücksetzen bewegen, was kein Mesh hat. Die Datei hat es dort, wo es jetzt zu sehen ist; rückgängig machen, damit es bleibt, wo es war"
+    ),
 }
