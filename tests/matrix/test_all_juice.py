@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from .rows import every_cell
+from pathlib import Path
 
-test_cell = every_cell("juice")
+import pytest
+
+from .rows import check_cell, chosen_cells
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", chosen_cells("juice"))
+def test_cell(name: str, folder: Path) -> None:
+    check_cell(name, folder)

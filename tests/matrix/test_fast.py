@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .rows import Case, fast_cells
+from .rows import check_cell, fast_cells
 
 
-@pytest.mark.parametrize("case", fast_cells(), ids=str)
-def test_an_edit_changes_what_it_is_of_and_nothing_else(case: Case, folder: Path) -> None:
-    case.check(folder)
+@pytest.mark.parametrize("name", fast_cells())
+def test_an_edit_changes_what_it_is_of_and_nothing_else(name: str, folder: Path) -> None:
+    check_cell(name, folder)
