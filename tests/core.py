@@ -30,7 +30,6 @@ CORE = frozenset(
         "matrix/test_all_x_xy",
         "matrix/test_all_shift",
         "matrix/test_fast",
-        *(f"matrix/test_{name}" for name in ("fast", "all_juice", "all_skel", "all_x_xy", "all_shift")),
         "formats/test_x_xy_write",  # what goes by the types that numpy and Python declare
     )
 )

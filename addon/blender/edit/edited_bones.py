@@ -84,7 +84,8 @@ def applied_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
         return []
     designs = Designs(rig)
     ways = np.array([np.array(designs.of(obj)) @ inverse(unflat(fitted_at(obj))) for obj in moved])
-    if np.ptp(ways, axis=0).max() < _SAME * max(1.0, np.abs(ways).max()):
+    are_all = len(moved) == len(parts(rig, "JOINT"))
+    if are_all and np.ptp(ways, axis=0).max() < _SAME * max(1.0, np.abs(ways).max()):
         return []
     decided, chains = present_plan(rig, extract(rig)), joint_bones(rig)
     wanted = {bone.link.joint.id: bone.matrix for bone in decided.bones if bone.link is not None and not bone.step}

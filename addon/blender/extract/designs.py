@@ -144,7 +144,8 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
     if list(now) == list(before):
         return False
     off = np.abs(np.subtract(now, before)).reshape(4, 4)
-    return bool(off[:3, :3].max() <= _ROUNDING and off[:3, 3].max() <= _ROUNDING * _reach(obj))
+    reach = _reach(obj)
+    return bool(reach < _FAR and off[:3, :3].max() <= _ROUNDING and off[:3, 3].max() <= _ROUNDING * reach)
 
 
 def is_as_built(obj: bpy.types.Object, now: Matrix) -> bool:

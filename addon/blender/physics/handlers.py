@@ -17,7 +17,7 @@ from ..reporting import add_to_report
 from . import progress, runs
 from .body_keys import follow_body_keys
 from .homes import simulated_in
-from .idle import is_driven, rest_world, resume, wake_world
+from .idle import is_driven, note_switched_on, rest_world, resume, wake_world
 from .plant import gather
 from .servo import ServoRun
 from .simulation import build_physics, is_whole
@@ -31,6 +31,8 @@ _last: dict[int, int] = {}
 _holds: list[Standstill | Beginning] = []
 #: How many bodies and constraints the worlds of scenes had, and whether one is being looked after now.
 _sizes: dict[int, tuple[int, ...]] = {}
+#: The same of worlds as they were when it was last decided whether they rest.
+_rested: dict[int, tuple[int, ...]] = {}
 #: The models that physics moves at the present frame of scenes, and the scenes whose run has just taken a step.
 _led: dict[int, list[bpy.types.Object]] = {}
 _stepped: set[int] = set()
@@ -74,7 +76,9 @@ def _before_frame(scene: bpy.types.Scene) -> None:
     frame, start = scene.frame_current, first_frame(scene)
     last, _last[uid] = _last.get(uid), frame
     simulated = list(simulated_in(scene))
-    if not world.enabled and not (frame == start and wake_world(scene)):
+    if world.enabled:
+        note_switched_on(scene)
+    elif not (frame == start and wake_world(scene)):
         runs.come_to(simulated, frame, start)
         return
     _look_after(scene)
@@ -200,6 +204,19 @@ def _gather(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
     return run
 
 
+@persistent
+def after_update(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """Decide anew whether the scene's world rests once bodies came into it or went, by whoever's hand."""
+    world = scene.rigidbody_world
+    if world is None or _is_internal(scene):
+        return
+    size = _size(world)
+    if _rested.get(scene.session_uid) != size:
+        _rested[scene.session_uid] = size
+        if not wake_world(scene):
+            rest_world(scene)
+
+
 def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
     """The run that controlled a model for the step to a frame; None where none did."""
     run = runs.run_of(rig)
@@ -282,6 +299,7 @@ def forget(*_args: Any) -> None:
     _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
     _holds.clear()
     _sizes.clear()
+    _rested.clear()
     _busy.clear()
     _led.clear()
     _stepped.clear()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import atexit
 
+import bpy
+
 from .. import listeners, stale_lists
 from ..animation import limited_bones, live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
 from . import progress, undoing
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
-from .handlers import after_frame, after_load, after_undo, before_frame, forget
+from .handlers import after_frame, after_load, after_undo, after_update, before_frame, forget
+from .idle import wake_world
 
 _HANDLERS: Handlers = (
     ("frame_change_pre", before_frame),
@@ -19,6 +22,7 @@ _HANDLERS: Handlers = (
     ("frame_change_post", after_frame),
     ("depsgraph_update_post", live_loops.after_update),
     ("depsgraph_update_post", limited_bones.after_update),
+    ("depsgraph_update_post", after_update),
     ("save_pre", limited_bones.before_save),
     ("load_post", limited_bones.after_load),
     ("load_post", after_load),
@@ -47,14 +51,20 @@ _LISTENERS: Listeners = (
 def register() -> None:
     """Hang the handlers in; does nothing the second time. As a Python module, Blender 4.2 crashes at exit
     when one of them is still there."""
-    atexit.unregister(unregister)
-    atexit.register(unregister)
+    atexit.unregister(_take_down)
+    atexit.register(_take_down)
     hang(_HANDLERS, _LISTENERS)
 
 
 def unregister() -> None:
-    """Take them out again."""
-    atexit.unregister(unregister)  # else Python keeps all of this, also after a newer version took its place
+    """Take them out again. Worlds that rest are left as users have them without Knuckle."""
+    for scene in getattr(bpy.data, "scenes", ()):  # Blender hides all data while extensions are switched
+        wake_world(scene, anyway=True)
+    _take_down()
+
+
+def _take_down() -> None:
+    atexit.unregister(_take_down)  # else Python keeps all of this, also after a newer version took its place
     take_down(_HANDLERS, _LISTENERS)
     progress.hush()
     undoing.after_step()

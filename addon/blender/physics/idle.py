@@ -21,11 +21,22 @@ def is_driven(rig: bpy.types.Object) -> bool:
 
 
 def rest_world(scene: bpy.types.Scene) -> None:
-    """Switch the scene's world off if nothing in it is simulated; ``wake_world`` switches it on again."""
+    """Switch the scene's world off if it has a mechanism and nothing in it is simulated; ``wake_world`` switches it on
+    again. A world that the user switched on meanwhile is the user's until then."""
     world = scene.rigidbody_world
-    if world is not None and world.enabled and not world.point_cache.is_baked and not _is_needed(scene):
+    if world is None or not world.enabled:
+        return
+    note_switched_on(scene)
+    has_mechanism = any(True for _rig in simulated_in(scene))
+    if has_mechanism and not world.point_cache.is_baked and not _is_needed(scene):
         world.enabled = False
         scene.knuckle_idle = True  # type: ignore[attr-defined]
+
+
+def note_switched_on(scene: bpy.types.Scene) -> None:
+    """Leave a world that the user switched on to the user."""
+    if scene.knuckle_idle:  # type: ignore[attr-defined]
+        scene.property_unset("knuckle_idle")
 
 
 def wake_world(scene: bpy.types.Scene, anyway: bool = False) -> bool:
@@ -35,11 +46,12 @@ def wake_world(scene: bpy.types.Scene, anyway: bool = False) -> bool:
         Whether it was switched on.
     """
     world = scene.rigidbody_world
+    if world is None or world.enabled:
+        note_switched_on(scene)
+        return False
     if not scene.knuckle_idle or not (anyway or _is_needed(scene)):  # type: ignore[attr-defined]
         return False
     scene.property_unset("knuckle_idle")
-    if world is None or world.enabled:
-        return False
     world.enabled = True
     return True
 

@@ -74,17 +74,76 @@ def test_keyed_drive_has_the_world_on_from_the_first_frame(blank: Any) -> None:
     assert heights[-1] < heights[0] - 0.05
 
 
-def test_active_body_of_the_user_keeps_the_world_on(blank: Any) -> None:
+@pytest.mark.parametrize("first", [1, 2], ids=["rewound", "played on"])
+def test_active_body_of_the_user_keeps_the_world_on(blank: Any, first: int) -> None:
     import bpy
 
     imported("desk_lamp.skel")
-    bpy.ops.mesh.primitive_cube_add(size=0.1, location=(3.0, 0.0, 5.0))
-    cube = bpy.context.object
-    world().collection.objects.link(cube)
-    for frame in range(1, 15):
+    cube = falling_cube()
+    for frame in range(first, 15):
         bpy.context.scene.frame_set(frame)
     assert world().enabled
     assert place(cube)[2, 3] < 4.95
+
+
+def falling_cube() -> Any:
+    """A cube of the user's that is an active rigid body."""
+    import bpy
+
+    bpy.ops.mesh.primitive_cube_add(size=0.1, location=(3.0, 0.0, 5.0))
+    cube = bpy.context.object
+    world().collection.objects.link(cube)
+    bpy.context.view_layer.update()
+    return cube
+
+
+def test_world_rests_again_when_the_last_active_body_is_deleted(blank: Any) -> None:
+    import bpy
+
+    imported("desk_lamp.skel")
+    cube = falling_cube()
+    assert world().enabled
+    bpy.data.objects.remove(cube)
+    bpy.context.view_layer.update()
+    assert not world().enabled
+
+
+def test_world_without_a_mechanism_is_left_alone(blank: Any, tmp_path: Path) -> None:
+    """Also where a scene beside it has one."""
+    import bpy
+
+    imported("desk_lamp.skel")
+    other = bpy.data.scenes.new("Other")
+    with bpy.context.temp_override(scene=other):
+        bpy.ops.rigidbody.world_add()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "two.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "two.blend"))
+    assert bpy.data.scenes["Other"].rigidbody_world.enabled
+    assert not world().enabled
+
+
+def test_world_that_was_switched_on_and_off_by_hand_is_the_users(blank: Any) -> None:
+    import bpy
+
+    rig = imported("desk_lamp.skel")
+    world().enabled = True
+    for frame in (2, 1):
+        bpy.context.scene.frame_set(frame)
+    world().enabled = False
+    rig.data.knuckle.drive = "LIMP"
+    assert not world().enabled
+
+
+def test_world_is_on_once_the_extension_is_disabled(blank: Any) -> None:
+    import addon
+
+    imported("desk_lamp.skel")
+    assert not world().enabled
+    addon.unregister()
+    try:
+        assert world().enabled
+    finally:
+        addon.register()
 
 
 def test_world_that_the_user_switched_off_stays_off(blank: Any) -> None:
