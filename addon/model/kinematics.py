@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -296,28 +297,23 @@ def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
 
 def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
     """The same of all joints at once, by joint id."""
+    frames = _sides_world(mechanism, "parent")
+    return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, frames, strict=True)))}
+
+
+def _sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Array:
+    """Design poses (n, 4, 4) of all joints' frames as their parents carry them, or their children."""
     poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
-    here = np.eye(4)
-    sides = np.array([poses.get(joint.parent or "", here) for joint in mechanism.joints]).reshape(-1, 4, 4)
-    frames = np.array([joint.frame_parent for joint in mechanism.joints]).reshape(-1, 4, 4)
-    return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, sides @ frames, strict=True)))}
+    here, joints = np.eye(4), mechanism.joints
+    carriers = np.array([poses.get(getattr(joint, side) or "", here) for joint in joints]).reshape(-1, 4, 4)
+    return carriers @ np.array([getattr(joint, f"frame_{side}") for joint in joints]).reshape(-1, 4, 4)
 
 
-def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str, Array]:
+def design_openings(mechanism: Mechanism) -> dict[str, Array]:
     """Pose of each joint's child side seen from its parent side at the design pose, (4, 4) by joint id.
 
-    Only joints whose sides differ there are listed: those that close a loop that is open where all coordinates are
-    zero, and inactive ones, which place nothing. Given the spanning ``tree``, joints that it uses are passed over: the
-    poses of the bodies follow from them."""
-    joints = mechanism.joints
-    if tree is not None:
-        joints = [joint for joint in joints if not joint.active or joint.id in tree.loop_joints]
-    poses = {body.id: body.pose for body in reversed(mechanism.bodies)} if joints else {}
-    here = np.eye(4)
-    out = {}
-    for joint in joints:
-        parent, child = poses.get(joint.parent or "", here), poses.get(joint.child or "", here)
-        opening = inverse(parent @ joint.frame_parent) @ child @ joint.frame_child
-        if np.abs(opening - here).max() > CLOSED:
-            out[joint.id] = opening
-    return out
+    Only joints whose sides differ there are listed: those of loops that are open where all coordinates are zero, which
+    need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing."""
+    openings = inverse(_sides_world(mechanism, "parent")) @ _sides_world(mechanism, "child")
+    is_open = np.abs(openings - np.eye(4)).max(axis=(1, 2)) > CLOSED
+    return {mechanism.joints[number].id: openings[number] for number in np.flatnonzero(is_open).tolist()}

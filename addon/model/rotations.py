@@ -150,14 +150,15 @@ def rotation_vector(matrix: Array) -> Array:
 
 def unflattened(poses: Array) -> Array:
     """Poses (n, 4, 4) in which every axis has a length: an axis that is scaled to zero gets that of a rotation with
-    the axes that are left. The poses themselves where none is."""
+    the axes that are left. The poses themselves where none is. Poses that are no numbers stay so."""
     squares: Array = (poses[:, :3, :3] ** 2).sum(axis=1)
     if squares.min(initial=1.0) > _FLAT:
         return poses
+    flat = (squares <= _FLAT) & np.isfinite(squares).all(axis=1)[:, None]
     out = poses.copy()
-    for pose, lengths in zip(out, squares > _FLAT, strict=True):
-        if not lengths.all():
-            turn, _sizes, other = np.linalg.svd(pose[:3, :3] * lengths)
-            axes = (turn * [1.0, 1.0, np.linalg.det(turn) * np.linalg.det(other)]) @ other
-            pose[:3, :3] = np.where(lengths, pose[:3, :3], axes)
+    for number in np.flatnonzero(flat.any(axis=1)).tolist():
+        lengths, pose = ~flat[number], out[number]
+        turn, _sizes, other = np.linalg.svd(pose[:3, :3] * lengths)
+        axes = (turn * [1.0, 1.0, np.linalg.det(turn) * np.linalg.det(other)]) @ other
+        pose[:3, :3] = np.where(lengths, pose[:3, :3], axes)
     return out

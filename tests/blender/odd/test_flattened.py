@@ -57,3 +57,15 @@ def test_flat_axes_are_filled_in_as_a_rotation_has_them() -> None:
     assert unflattened(np.zeros((2, 4, 4)))[:, :3, :3] == pytest.approx(np.array([np.eye(3)] * 2))
     straight = np.eye(4)[None]
     assert unflattened(straight) is straight
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_poses_that_are_no_numbers_stay_so(number: float) -> None:
+    """Also beside flat ones, and where an axis of their own is flat."""
+    poses = np.array([np.diag([1.0, 1.0, 0.0, 1.0])] * 3)
+    poses[0, :3, :3], poses[1, 0, 0] = number, number
+    out = unflattened(poses)
+    assert (out[:2] == poses[:2]).all() or np.isnan(number)
+    assert not np.isfinite(out[0, :3, :3]).any()
+    assert not np.isfinite(out[1, 0, 0])
+    assert out[2] == pytest.approx(np.eye(4))
