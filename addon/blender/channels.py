@@ -16,7 +16,7 @@ from ..model.naming import servo_names as names_of
 from ..model.records import DOF_SIZE, Array, DofKind
 from ..model.root_motion import root_names
 from .access import armature_of, bone_record, record_of
-from .model_parts import file_name, joint_bones, parts, renamed_bones, root_bones
+from .model_parts import RigParts, file_name, parts
 from .records import start_of
 
 #: What the keys of roots among channels begin with, before the body's id: no name in a file has such a character.
@@ -63,12 +63,16 @@ class Channel:
         """The data path of the property, from the armature object."""
         return bone_path(self.bone, self.prop)
 
+    def numbers(self) -> list[tuple[str, int]]:
+        """The (property, index) of all of its bone that poses it."""
+        if self.is_single:
+            return [(self.prop, self.index)]
+        turns = [("rotation_quaternion", index) for index in range(4)]
+        return turns + [("location", index) for index in range(3 if self.kind == "free" else 0)]
+
     def curves(self) -> list[tuple[str, int]]:
         """The (data path, index) of all that poses it."""
-        if self.is_single:
-            return [(self.path, self.index)]
-        turns = [(bone_path(self.bone, "rotation_quaternion"), index) for index in range(4)]
-        return turns + [(bone_path(self.bone, "location"), index) for index in range(3 if self.kind == "free" else 0)]
+        return [(bone_path(self.bone, prop), index) for prop, index in self.numbers()]
 
 
 def bone_path(bone: str, prop: str) -> str:
@@ -76,27 +80,29 @@ def bone_path(bone: str, prop: str) -> str:
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}'
 
 
-def servo_names(rig: bpy.types.Object) -> dict[str, tuple[str, ...]]:
-    """The names of the servos of every joint's coordinates, in their order, by joint id: as motions use them."""
-    bones = renamed_bones(rig)
+def servo_names(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, tuple[str, ...]]:
+    """The names of the servos of every joint's coordinates, in their order, by joint id: as motions use them.
+    ``found``: the rig's parts, where they were looked up."""
+    found = found or RigParts(rig)
+    records = ((empty, record_of(empty)) for empty in found.joints)
     return names_of(
-        (record_of(empty).source_id, file_name(empty, bones), record_of(empty).joint.dofs)
-        for empty in parts(rig, "JOINT")
+        (record.source_id, file_name(empty, found.renamed_bones), record.joint.dofs) for empty, record in records
     )
 
 
-def names_as_built(rig: bpy.types.Object) -> dict[str, tuple[str, ...]]:
+def names_as_built(found: RigParts) -> dict[str, tuple[str, ...]]:
     """The names that they had in the model's file."""
-    records = [record_of(empty) for empty in parts(rig, "JOINT")]
+    records = [record_of(empty) for empty in found.joints]
     return names_of((record.source_id, record.source_name, record.joint.dofs) for record in records)
 
 
-def servo_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
-    """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id."""
-    chains = joint_bones(rig)
-    names = servo_names(rig)
+def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, list[Channel]]:
+    """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id. ``found``:
+    the rig's parts, where they were looked up."""
+    found = found or RigParts(rig)
+    chains, names = found.chains, servo_names(rig, found)
     out: dict[str, list[Channel]] = {}
-    for empty in parts(rig, "JOINT"):
+    for empty in found.joints:
         record = record_of(empty)
         key, chain = record.source_id, chains.get(record.source_id, [])
         if key in out or not record.joint.dofs or any(not 0 <= dof.step < len(chain) for dof in record.joint.dofs):
@@ -115,13 +121,17 @@ def servo_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
     return out
 
 
-def root_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
+def root_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, list[Channel]]:
     """Find the channels of the paths of a mechanism's roots: those of free blocks, one list for each root.
+
+    Args:
+        rig: The mechanism's armature.
+        found: Its parts, where they were looked up.
 
     Returns:
         Lists of six channels by ``ROOT`` and the body's id. They are no servos: ``servo_channels`` is without them.
     """
-    bones = root_bones(rig)
+    bones = (found or RigParts(rig)).roots
     bodies = {record_of(obj).source_id: obj for obj in reversed(parts(rig, "BODY"))} if bones else {}
     named = ((body, file_name(bodies[body]) if body in bodies else bones[body]) for body in bones)
     return {
@@ -135,7 +145,8 @@ def root_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
 
 def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
     """All that motion files may hold: the channels of servos, and those of the roots' paths behind them."""
-    return servo_channels(rig) | root_channels(rig)
+    found = RigParts(rig)
+    return servo_channels(rig, found) | root_channels(rig, found)
 
 
 def is_of_screw(curve: bpy.types.FCurve) -> bool:

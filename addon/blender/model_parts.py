@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 
 import bpy
 
@@ -249,18 +250,59 @@ def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
     return {joint: chain[-1] for joint, chain in joint_bones(rig).items()}
 
 
+class RigParts:
+    """The joints, bodies and bones of a mechanism, each looked up once: for work that asks for them several times and
+    adds, removes and renames none meanwhile. It is passed along, and ends with the work."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self.rig = rig
+
+    @cached_property
+    def joints(self) -> list[bpy.types.Object]:
+        """The joints' empties."""
+        return parts(self.rig, "JOINT")
+
+    @cached_property
+    def chains(self) -> dict[str, list[str]]:
+        """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
+        chains: dict[str, list[tuple[int, str]]] = {}
+        for (joint, _root, step), name in self._bones.items():
+            if joint:
+                chains.setdefault(joint, []).append((step, name))
+        return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
+
+    @cached_property
+    def roots(self) -> dict[str, str]:
+        """The names of the bones that carry roots, by the ids of their bodies."""
+        return {root: name for (joint, root, _step), name in self._bones.items() if root and not joint}
+
+    @cached_property
+    def own_bones(self) -> set[str]:
+        """The names of the bones that turn joints or carry roots; all others are the user's."""
+        return set(self._bones.values())
+
+    @cached_property
+    def renamed_bones(self) -> dict[str, str]:
+        """The names of the bones that the user renamed, by the id of the joint that they turn."""
+        bones, out = armature_of(self.rig).bones, {}
+        for (joint, _root, _step), name in self._bones.items():
+            if joint and bone_record(bones[name]).built_name not in {"", name}:
+                out[joint] = name
+        return out
+
+    @cached_property
+    def _bones(self) -> dict[tuple[str, str, int], str]:
+        return _bones_by_task(self.rig)
+
+
 def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
     """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
-    chains: dict[str, list[tuple[int, str]]] = {}
-    for (joint, _root, step), name in _bones_by_task(rig).items():
-        if joint:
-            chains.setdefault(joint, []).append((step, name))
-    return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
+    return RigParts(rig).chains
 
 
 def root_bones(rig: bpy.types.Object) -> dict[str, str]:
     """The names of the bones that carry a model's roots, by the ids of their bodies."""
-    return {root: name for (joint, root, _step), name in _bones_by_task(rig).items() if root and not joint}
+    return RigParts(rig).roots
 
 
 def carrying_bones(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
@@ -272,7 +314,7 @@ def carrying_bones(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
 
 def own_bones(rig: bpy.types.Object) -> set[str]:
     """The names of the bones that turn a model's joints or carry its roots; all others are the user's."""
-    return set(_bones_by_task(rig).values())
+    return RigParts(rig).own_bones
 
 
 def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
@@ -333,8 +375,4 @@ def was_numbered(name: str, before: str) -> bool:
 
 def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
     """The names of the bones that the user renamed, by the id of the joint that they turn."""
-    bones, out = armature_of(rig).bones, {}
-    for (joint, _root, _step), name in _bones_by_task(rig).items():
-        if joint and bone_record(bones[name]).built_name not in {"", name}:
-            out[joint] = name
-    return out
+    return RigParts(rig).renamed_bones

@@ -21,7 +21,7 @@ from .. import listeners
 from ..access import armature_of
 from ..blocks import coordinates_of, parted
 from ..channels import Channel, block_turn, servo_channels
-from ..model_parts import names_of_all
+from ..model_parts import RigParts, names_of_all
 from .actions import active_action, may_be_of
 from .clock import Clock
 from .curves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys
@@ -75,10 +75,9 @@ def motion_of(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.
 
 def limits_of(rig: bpy.types.Object) -> dict[str, Limits]:
     """Lower and upper stop by servo name, None where there is none."""
-    stops = stops_of(rig)
-    return {
-        channel.name: stops[channel.joint, channel.number] for own in servo_channels(rig).values() for channel in own
-    }
+    found = RigParts(rig)
+    stops, every = stops_of(found.joints), servo_channels(rig, found).values()
+    return {channel.name: stops[channel.joint, channel.number] for own in every for channel in own}
 
 
 def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[Row]:

@@ -15,7 +15,7 @@ from ..access import record_of
 from ..bone_limits import is_stop
 from ..channels import Channel
 from ..compat import action_curves
-from ..model_parts import joint_bones, own_bones, parts
+from ..model_parts import RigParts
 from .actions import is_mixed
 from .gait import pose_curves
 from .keys import CONSTANT, LINEAR
@@ -65,14 +65,15 @@ class Alone:
     minds it, in the mode of rotation that the user gave it. The stops of the joints do not count: they are what a value
     is measured against."""
 
-    def __init__(self, rig: bpy.types.Object, by_keys: bool) -> None:
+    def __init__(self, found: RigParts, by_keys: bool) -> None:
+        rig = found.rig
         data = rig.animation_data
         self._none = not by_keys or is_mixed(rig)
         self._driven = {curve.data_path for curve in data.drivers if not curve.mute} if data is not None else set()
         self._turned_by = {pose.name: pose.rotation_mode for pose in rig.pose.bones}
         self._constrained = _constrained(rig, self._driven)
-        self._held = self._constrained | _following(rig)
-        self._own = own_bones(rig)
+        self._held = self._constrained | _following(found)
+        self._own = found.own_bones
 
     def __call__(self, channel: Channel) -> bool:
         """Whether nothing but its curves poses a channel."""
@@ -118,13 +119,15 @@ def _constrained(rig: bpy.types.Object, driven: set[str]) -> set[str]:
     return out
 
 
-def _following(rig: bpy.types.Object) -> set[str]:
+def _following(found: RigParts) -> set[str]:
     """The bones without keys that follow their loops, where anything of the rig is keyed."""
-    keyed = {path.rpartition(".")[0] for path, _index in pose_curves(rig)}
-    follow = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
-    follow -= rigid_joints(rig) if follow else set()
-    bones = {bone for joint, chain in joint_bones(rig).items() if joint in follow for bone in chain}
-    return {bone for bone in bones if rig.pose.bones[bone].path_from_id() not in keyed} if keyed else set()
+    follow = {record_of(empty).source_id for empty in found.joints if record_of(empty).joint.follows}
+    keyed = {path.rpartition(".")[0] for path, _index in pose_curves(found.rig)} if follow else set()
+    if not keyed:
+        return set()
+    follow -= rigid_joints(found.rig)
+    bones = {bone for joint in follow for bone in found.chains.get(joint, ())}
+    return {bone for bone in bones if found.rig.pose.bones[bone].path_from_id() not in keyed}
 
 
 def _chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:

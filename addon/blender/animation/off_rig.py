@@ -17,7 +17,7 @@ from ...model.thinning import kept_keys
 from ..access import settings
 from ..channels import Channel, names_as_built, root_channels, servo_channels
 from ..compat import action_curves, is_muted
-from ..model_parts import require_rig
+from ..model_parts import RigParts, require_rig
 from .actions import active_action, strip_places
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain
@@ -89,27 +89,29 @@ class _Taking:
     ) -> None:
         self.rig, self.scene, self.options, self.physical = rig, scene, options, physical
         self.report = Report()
+        found = self.parts = RigParts(rig)
         self.action = active_action(rig)
         curves = action_curves(rig, self.action, create=False) if self.action is not None else None
         self.curves = {(curve.data_path, curve.array_index): curve for curve in curves or () if not is_muted(curve)}
         self.muted = {(curve.data_path, curve.array_index) for curve in curves or () if is_muted(curve)}
         self.origins = origins_of(self.action, self.report)
         self.strips = strip_places(rig)
-        self.channels = [channel for own in servo_channels(rig).values() for channel in own]
-        self.roots = list(root_channels(rig).values())
+        self.channels = [channel for own in servo_channels(rig, found).values() for channel in own]
+        self.roots = list(root_channels(rig, found).values())
         row = formats.MOTION_FORMATS.get(options.format)
         #: What the format that will be written is called, where it has no place for root motion.
         self.without_roots = row.label if row is not None and not row.holds_roots else ""
-        see_to_joints(rig, self.report)
-        self.alone = Alone(rig, follows_keys(rig) if options.by_keys is None else options.by_keys)
+        see_to_joints(found, self.report)
+        self.alone = Alone(found, follows_keys(rig) if options.by_keys is None else options.by_keys)
         self.clock = Clock.of(scene, self._start())
         #: Curves that pose bones beside their joints; what measures that, where anything may do so.
         data = rig.animation_data
         driven = {(curve.data_path, curve.array_index) for curve in data.drivers} if data is not None else set()
         every = [*self.channels, *(channel for own in self.roots for channel in own)]
-        self.stray = stray_places(rig, every, self.strips | self.curves.keys() | driven)
-        beside = bool(self.stray) or self.alone.may_pose_beside() or is_posed_beside(rig, every)
-        self.residues = Residues(rig, every) if beside and not physical else None
+        posing = {place for channel in every for place in channel.curves()}
+        self.stray = stray_places(found, posing, self.strips | self.curves.keys() | driven)
+        beside = bool(self.stray) or self.alone.may_pose_beside() or is_posed_beside(found, every)
+        self.residues = Residues(found, every) if beside and not physical else None
         self.sampled: list[Channel] = []
         self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
         self.in_time = True  # whether the keys that came from files stand where they were put
@@ -173,7 +175,7 @@ class _Taking:
         servos, kept = (sum(not channel.is_root for channel in each) for each in (wanted, exact))
         self.report.info("servos-taken", f"{kept} key for key, {servos - kept} sampled")
         self._see_to_residues()
-        see_to_stops(self.rig, tracks, self.options.stops, self.report)
+        see_to_stops(self.parts, tracks, self.options.stops, self.report)
         self._thin(tracks)
         return self._told({channel: tracks[channel] for channel in wanted})
 
@@ -375,7 +377,7 @@ class _Taking:
     def _tell_of_renamed(self, tracks: Iterable[Channel], told: Iterable[Trajectory]) -> None:
         """Motions keep the names that their file has, also where joints were renamed meanwhile."""
         names = {each.name for each in told}
-        before = names_as_built(self.rig)
+        before = names_as_built(self.parts)
         pairs = [(before[c.joint][c.number], c.name) for c in tracks if not c.is_root]
         stale = [f"{new!r} is {old!r} there" for old, new in pairs if old != new and old in names and new not in names]
         if stale:

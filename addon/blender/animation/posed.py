@@ -53,7 +53,7 @@ def zero_servos(
     to: Literal["zero", "start"] = "zero",
 ) -> int:
     """Pose servos at 0, or on the stop that is nearest to it, or where the file has them begin. Returns how many."""
-    stops, channels = stops_of(rig), posable(rig, bones)
+    stops, channels = stops_of(parts(rig, "JOINT")), posable(rig, bones)
     for joint, own in channels.items():
         values = np.array([channel.start for channel in own])
         if to == "zero":

@@ -3,7 +3,7 @@ of freedom has, by inverse kinematics, keys, drivers or by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import bpy
@@ -14,7 +14,7 @@ from ...model.records import Array
 from ...model.report import Report
 from ...model.rotations import affine_inverse, rotation_vector
 from ..channels import Channel, bone_path, is_of_screw
-from ..model_parts import joint_bones, own_bones, root_bones
+from ..model_parts import RigParts
 from .actions import bone_numbers
 from .curves import Place
 from .pose import LocalPoses, turns_of
@@ -42,11 +42,11 @@ class Worst:
 class Residues:
     """Measures what bones do beside their joints in the poses that are looked at. Roots have the whole path."""
 
-    def __init__(self, rig: bpy.types.Object, channels: Sequence[Channel]) -> None:
+    def __init__(self, found: RigParts, channels: Sequence[Channel]) -> None:
         """``channels``: those of all servos and roots."""
-        self._rig = rig
-        chains = [bone for chain in joint_bones(rig).values() for bone in chain]
-        self._names = list(dict.fromkeys([*chains, *root_bones(rig).values()]))
+        rig = self._rig = found.rig
+        chains = [bone for chain in found.chains.values() for bone in chain]
+        self._names = list(dict.fromkeys([*chains, *found.roots.values()]))
         self._local = LocalPoses(rig, self._names)
         row = {name: number for number, name in enumerate(self._names)}
         self._fixed = np.ones((len(row), 3))  # the numbers of locations that no degree of freedom has
@@ -184,39 +184,38 @@ def _screw_slides(rig: bpy.types.Object) -> Iterator[Place]:
             yield curve.data_path, curve.array_index
 
 
-def stray_places(rig: bpy.types.Object, channels: Sequence[Channel], curves: Iterable[Place]) -> set[Place]:
+def stray_places(found: RigParts, posing: Set[Place], curves: Iterable[Place]) -> set[Place]:
     """Of the places of curves, those that pose a mechanism's bones beside its joints (locations, rotations and scales
-    of no degree of freedom), or the armature itself."""
-    posing = {place for channel in channels for place in channel.curves()}
-    slides = set(_screw_slides(rig))
-    own = {bone_path(bone, prop) for bone in own_bones(rig) for prop in _SIZES} | _SIZES.keys()
-    return {place for place in curves if place[0] in own and place not in posing and place not in slides}
+    of no degree of freedom), or the armature itself. ``posing``: the places that its channels have."""
+    others = {place for place in curves if place not in posing}
+    if not others:
+        return others
+    slides = set(_screw_slides(found.rig))
+    own = {bone_path(bone, prop) for bone in found.own_bones for prop in _SIZES} | _SIZES.keys()
+    return {place for place in others if place[0] in own and place not in slides}
 
 
-def is_posed_beside(rig: bpy.types.Object, channels: Sequence[Channel]) -> bool:
-    """Whether the numbers that pose a mechanism's bones now pose one beside its joint."""
-    numbers = bone_numbers(rig)
-    names = [pose.name for pose in rig.pose.bones]
-    own = own_bones(rig)
-    posing: Mapping[str, set[int]] = {name: set() for name in _SIZES}
-    place = {name: number for number, name in enumerate(names)}
+def is_posed_beside(found: RigParts, channels: Sequence[Channel]) -> bool:
+    """Whether the numbers that pose a mechanism's bones now pose one beside its joint. ``channels``: those of all
+    servos and roots."""
+    numbers = bone_numbers(found.rig)
+    numbers["rotation_axis_angle"].reshape(-1, 4)[:, 1:] = 0.0  # an axis alone turns nothing
+    place = {pose.name: number for number, pose in enumerate(found.rig.pose.bones)}
+    own = np.array([place[name] for name in found.own_bones], dtype=np.intp)
+    strange = {prop: np.abs(numbers[prop].reshape(-1, size) - _rest(prop)) > _SCALED for prop, size in _SIZES.items()}
+    if not any(each[own].any() for each in strange.values()):
+        return False
     for channel in channels:
-        for path, index in channel.curves():
-            prop = path.rpartition(".")[2]
-            posing[prop].add(place[channel.bone] * _SIZES[prop] + index)
-    for prop, size in _SIZES.items():
-        rest = np.tile(
-            {"scale": [1.0] * 3, "rotation_quaternion": [1.0, 0.0, 0.0, 0.0]}.get(prop, [0.0] * size), len(names)
-        )
-        if prop == "rotation_axis_angle":
-            angles = numbers[prop].reshape(-1, 4).copy()
-            angles[:, 1:] = 0.0
-            numbers[prop] = angles.ravel()
-        strange = np.abs(numbers[prop] - rest) > _SCALED
-        strange[sorted(posing[prop])] = False
-        if any(names[number // size] in own for number in np.flatnonzero(strange).tolist()):
-            return True
-    return False
+        for prop, index in channel.numbers():
+            strange[prop][place[channel.bone], index] = False
+    return any(bool(each[own].any()) for each in strange.values())
+
+
+def _rest(prop: str) -> Array:
+    """The numbers of a property of a bone at rest."""
+    rest = np.zeros(_SIZES[prop])
+    rest[: {"scale": 3, "rotation_quaternion": 1}.get(prop, 0)] = 1.0
+    return rest
 
 
 def frames_to_look(scene_frames: Array, keys: Iterable[float]) -> list[float]:

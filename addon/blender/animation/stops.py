@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import bpy
 import numpy as np
 
 from ...model.stops import Limits
 from ...model.stops import stops_of as stops_of_dofs
 from ..access import record_of
-from ..model_parts import parts
 from ..records import read_dofs
 
 
-def stops_of(rig: bpy.types.Object) -> dict[tuple[str, int], Limits]:
-    """Lower and upper stop of every coordinate of a model's joints, (joint, number); of joints with one id the first
+def stops_of(joints: Iterable[bpy.types.Object]) -> dict[tuple[str, int], Limits]:
+    """Lower and upper stop of every coordinate of joints' empties, (joint, number); of joints with one id the first
     that moves counts."""
     out: dict[tuple[str, int], Limits] = {}
-    for empty in parts(rig, "JOINT"):
+    for empty in joints:
         record = record_of(empty)
         if (record.source_id, 0) not in out:
             own = [(_short(lower), _short(upper)) for lower, upper in stops_of_dofs(read_dofs(record.joint))]

@@ -13,20 +13,20 @@ from ...model.stops import beyond as beyond_stops
 from ...model.stops import put_within
 from ..access import record_of
 from ..channels import Channel
-from ..model_parts import joint_bones, parts
+from ..model_parts import RigParts
 from .clock import Clock
 from .origins import keyed_rate
 from .stops import stops_of
 from .telling import some
 
 
-def see_to_joints(rig: bpy.types.Object, report: Report) -> None:
+def see_to_joints(found: RigParts, report: Report) -> None:
     """Tell which bones have lost their joints' objects. FormatError where all have: there are no servos."""
-    there = {record_of(empty).source_id for empty in parts(rig, "JOINT")}
-    lost = [chain[-1] for joint, chain in joint_bones(rig).items() if joint not in there]
+    there = {record_of(empty).source_id for empty in found.joints}
+    lost = [chain[-1] for joint, chain in found.chains.items() if joint not in there]
     if lost and not there:
         raise FormatError(
-            f"{rig.name!r} has lost the objects of its joints ({some(lost)}), without which it has no servos",
+            f"{found.rig.name!r} has lost the objects of its joints ({some(lost)}), without which it has no servos",
             remedy="Copy the whole mechanism, its collection, or press Rebuild Missing Parts.",
         )
     if lost:
@@ -55,14 +55,14 @@ def is_rate(one: float, other: float) -> bool:
 
 
 def see_to_stops(
-    rig: bpy.types.Object,
+    found: RigParts,
     tracks: dict[Channel, Trajectory],
     stops: Literal["KEEP", "CLAMP", "REFUSE"],
     report: Report,
 ) -> None:
     """Count values beyond stops, and put them within where that is wanted. FormatError where they are refused."""
     beyond: list[str] = []
-    ends = stops_of(rig)
+    ends = stops_of(found.joints)
     for channel, track in tracks.items():
         limits = ends.get((channel.joint, channel.number), (None, None))
         out = beyond_stops(track.values, limits) != 0.0

@@ -17,6 +17,7 @@ from ..blocks import coordinates_of
 from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
 from ..extract import extract
+from ..model_parts import parts
 from .present import Present, present_tree
 
 #: Bodies that are no farther apart, as a share of the model's size, are where they were.
@@ -72,7 +73,7 @@ class KeyedMotion:
 
     def _coordinates(self) -> dict[str, Array]:
         """The coordinates (frames, size) of joints by their keyframes, within their stops."""
-        curves, stops, out = _curves(self.rig), stops_of(self.rig), dict[str, Array]()
+        curves, stops, out = _curves(self.rig), stops_of(parts(self.rig, "JOINT")), dict[str, Array]()
 
         def numbers(bone: str, prop: str, path: str, index: int) -> Array:
             curve = curves.get((path, index))
