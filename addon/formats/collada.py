@@ -55,10 +55,10 @@ def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = N
     cannot be read. ``ignore_unit`` False: in metres, by the file's <unit>. ``report`` takes what was repaired or left
     out."""
     root = _parse(path)
-    remarks = repair(root, str(path))
-    sound = etree.tostring(root)
-    del root  # of the two trees, that which pycollada makes stays alone
     try:
+        remarks = repair(root, str(path))
+        sound = etree.tostring(root)
+        del root  # of the two trees, that which pycollada makes stays alone
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
             document = _loaded(sound, path, remarks)

@@ -13,6 +13,14 @@ from ..model.records import Array
 
 #: More holes of one polygon, and more corners of it, than are joined: each is looked for among all corners.
 _MOST_HOLES, _MOST_CORNERS = 100, 10_000
+#: An area that is none, as a share of the square of a polygon's extent.
+_NO_AREA = 1e-12
+
+
+def is_flat(outline: Array) -> bool:
+    """Whether a polygon (n, 3) has no area: less than three corners, or all of them on a line."""
+    extent = float(np.ptp(outline, axis=0).max()) if len(outline) >= 3 else 0.0
+    return extent == 0.0 or float(np.linalg.norm(_normal((outline - outline[0]) / extent))) <= _NO_AREA
 
 
 def bridged(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:

@@ -148,6 +148,64 @@ def holed(loops: list[np.ndarray]) -> str:
     return re.sub("<triangles.*</triangles>", polygons, text)
 
 
+#: Inputs of polygons with a hole from which nobody knows the points of a corner, and what is said.
+NO_INPUTS = {
+    "none": ("", "have no points"),
+    "no points": (INPUT.replace("VERTEX", "TEXCOORD"), "have no points"),
+    "a word": (INPUT.replace('offset="0"', 'offset="x"'), "the offset x"),
+    "below 0": (INPUT.replace('offset="0"', 'offset="-1"'), "the offset -1"),
+    "a word beside points": (
+        INPUT + INPUT.replace("VERTEX", "COLOR").replace('offset="0"', 'offset="1.5"'),
+        "offset 1.5",
+    ),
+    "beyond all": (INPUT.replace('offset="0"', f'offset="{10**30}"'), "the offset 1000"),
+    "of too many digits": (INPUT.replace('offset="0"', f'offset="{"1" * 5000}"'), "the offset 1111"),
+}
+#: What is between <ph> and its end where no surface is, of the points of a square and one on its edge; what is said.
+NO_OUTLINE = {
+    "none": ("<h>0 1 2</h>", "without an area"),
+    "empty": ("<p/><h>0 1 2</h>", "without an area"),
+    "two corners": ("<p>0 1</p><h>0 1 2</h>", "without an area"),
+    "one point": ("<p>0 0 0</p><h>0 1 2</h>", "without an area"),
+    "a line": ("<p>0 1 0 1</p><h>0 1 2</h>", "without an area"),
+    "no number": ("<p>0 nan 2 3</p><h>0 1 2</h>", "not there"),
+    "no end": ("<p>0 inf 2 3</p><h>0 1 2</h>", "not there"),
+    "beyond integers": ("<p>0 1e30 2 3</p><h>0 1 2</h>", "not there"),
+    "a word": ("<p>0 x 2 3</p><h>0 1 2</h>", "not there"),
+    "a hole of no number": ("<p>0 1 2 3</p><h>0 nan 2</h>", "not there"),
+    "a hole of a word": ("<p>0 1 2 3</p><h>0 x 2</h>", "not there"),
+}
+
+
+@pytest.mark.parametrize("what", NO_INPUTS)
+@pytest.mark.parametrize("polygon", ["<ph><p>0 1 2 3</p><h>0 1 2</h></ph>", "<p>0 1 2 3</p>"])
+def test_polygons_without_sound_inputs_are_left_out(what: str, polygon: str, tmp_path: Path) -> None:
+    inputs, told = NO_INPUTS[what]
+    (sound,), _ = read(SOUND, tmp_path)
+    (found,), report = read(SOUND.replace("<triangles", f"<polygons>{inputs}{polygon}</polygons><triangles"), tmp_path)
+    assert told in report and "left out" in report
+    assert np.array_equal(found.points[found.corners], sound.points[sound.corners])
+
+
+@pytest.mark.parametrize("what", NO_OUTLINE)
+def test_a_hole_without_an_outline_is_no_surface(what: str, tmp_path: Path) -> None:
+    inside, told = NO_OUTLINE[what]
+    (sound,), _ = read(SOUND, tmp_path)
+    piece = f"<polygons>{INPUT}<ph>{inside}</ph></polygons>"
+    (found,), report = read(SOUND.replace("<triangles", f"{piece}<triangles"), tmp_path)
+    assert told in report and "left out" in report
+    assert np.array_equal(found.points[found.corners], sound.points[sound.corners])
+
+
+def test_whatever_fails_in_a_repair_is_told_as_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("addon.formats.collada.repair", fail)
+    with pytest.raises(MeshTrouble, match="cannot be read: by zero"):
+        read(SOUND, tmp_path)
+
+
 def area_of(loop: np.ndarray) -> float:
     """The area of a plane polygon."""
     return float(np.linalg.norm(np.cross(loop, np.roll(loop, -1, axis=0)).sum(axis=0))) / 2.0

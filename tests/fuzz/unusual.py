@@ -359,6 +359,11 @@ UNUSUAL: Mapping[str, Mapping[str, Make]] = {
             '<input semantic="VERTEX" source="#v" offset="0"/>' + "<ph><p>0 1 2</p><h>0 1 2</h></ph>" * (size // 34)
             + "</polygons>" + DAE_MESH_END
         ).encode(),
+        "pieces with holes": lambda size: (
+            DAE + " 1 0 0 0 1 0" + " 0 0 0" * (size // 12) + DAE_POINTS + "0 1 2</p></triangles>"
+            + '<polygons><input semantic="VERTEX" source="#v" offset="0"/><ph><p>0 1 2</p><h>0 1 2</h></ph></polygons>'
+            * (size // 220) + DAE_MESH_END
+        ).encode(),
         "lines": filled(
             DAE + " 1 0 0 0 1 0" + DAE_POINTS + "0 1 2</p></triangles>",
             lambda _: '<lines count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1</p></lines>',
