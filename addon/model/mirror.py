@@ -200,10 +200,15 @@ def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> 
     return tuple(sorted(parts, key=lambda part: part.of)), nearest
 
 
+def direction(axis: Array) -> Array:
+    """An axis (3,) with length 1; one of no length, which files have too, as it is."""
+    return np.asarray(axis, dtype=np.float64) / (float(np.linalg.norm(axis)) or 1.0)
+
+
 def _steps(joint: Joint) -> list[_Step]:
     out, at = [], 0
     for dof in joint.dofs:
-        out.append(_Step(dof, at, np.asarray(dof.axis, dtype=np.float64) / np.linalg.norm(dof.axis)))
+        out.append(_Step(dof, at, direction(dof.axis)))
         at += DOF_SIZE[dof.kind]
     return out
 

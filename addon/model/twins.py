@@ -14,7 +14,7 @@ from itertools import permutations, product
 import numpy as np
 
 from .kinematics import joint_frame_world
-from .mirror import Part, is_plain, joint_parts
+from .mirror import Part, direction, is_plain, joint_parts
 from .records import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
 from .rotations import inverse
 
@@ -196,7 +196,7 @@ def _mirror_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> None:
             continue
         if own.kind == "screw":
             its.pitch = -own.pitch  # the mirror image of a right-handed screw is left-handed
-        image = _own_axis(flip.T @ own.axis, its.axis / np.linalg.norm(its.axis) * np.linalg.norm(own.axis))
+        image = _own_axis(flip.T @ own.axis, direction(its.axis) * np.linalg.norm(own.axis))
         its.axis = image if float(image @ its.axis) >= 0.0 else -image
 
 

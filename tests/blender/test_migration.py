@@ -11,6 +11,7 @@ from tests.blender.emptied import empty_file
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_models"
+BLENDS = ROOT / "tests/data/blends"
 
 
 def import_model(path: Path) -> Any:
@@ -46,6 +47,8 @@ def make_old(rig: Any, version: int) -> None:
     import bpy
 
     model = rig.data.knuckle
+    if version < 5:
+        model.property_unset("contact_friction")
     if version < 4:
         model.property_unset("upright")
         for bone in rig.data.bones:
@@ -133,6 +136,40 @@ def test_a_model_of_before_is_as_one_of_now(blank: Any, tmp_path: Path, name: st
         each["materials"] = {name: each["materials"][name] for name in plain}
     assert after == before
     assert export(rig, tmp_path / f"out{path.suffix}", format_) == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_friction_typed_for_a_model_of_before_is_kept(blank: Any, tmp_path: Path, name: str) -> None:
+    import bpy
+
+    rig = import_model(SAMPLES / name)
+    assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
+    make_old(rig, 4)
+    rig = reopen(tmp_path / "old.blend")
+    first, *others = (obj for obj in parts_of(rig, "BODY") if obj.rigid_body is not None)
+    first.rigid_body.friction = 0.0625
+    usual = {obj.name: obj.rigid_body.friction for obj in others}
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    assert first.rigid_body.friction == 0.0625
+    assert {obj.name: obj.rigid_body.friction for obj in others} == usual
+    bpy.ops.knuckle.clear_physics()
+    assert rig.data.knuckle.contact_friction < 0.0, "nothing was typed where there is no physics"
+
+
+@pytest.mark.parametrize("path", sorted(BLENDS.glob("*.blend")), ids=lambda path: path.stem)
+def test_nothing_was_typed_into_files_of_release_1_0(blank: Any, path: Path) -> None:
+    import bpy
+
+    from addon.blender.physics.simulation import typed_frictions
+    from tests.blender.test_release_1_0 import why_unreadable
+
+    if why := why_unreadable(path, path.stem.rpartition("-")[2]):
+        pytest.skip(why)
+    for rig in [obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL"]:
+        assert typed_frictions(rig) == {}
+        held = any(obj.rigid_body is not None for obj in parts_of(rig, "BODY"))
+        assert (rig.data.knuckle.contact_friction > 0.0) == held
 
 
 def test_what_a_model_of_before_was_edited_to_goes_out(blank: Any, tmp_path: Path) -> None:

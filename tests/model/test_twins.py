@@ -373,3 +373,21 @@ def test_gains_of_servos_are_mirrored(kind: str) -> None:
     assert sorted(dof.servo_stiffness for dof in image.dofs) == [10.0 + n for n in range(len(joint.dofs))]
     assert sorted(dof.servo_damping for dof in image.dofs) == [1.0 + n for n in range(len(joint.dofs))]
     assert image.frame_parent is not twin.frame_parent and (image.frame_parent == twin.frame_parent).all()
+
+
+@pytest.mark.parametrize("kind", ["rotation", "translation", "screw"])
+@pytest.mark.parametrize(("own", "its"), [((0, 0, 0), (0, 0, 1)), ((0, 0.6, 0.8), (0, 0, 0)), ((0, 0, 0), (0, 0, 0))])
+def test_axes_of_no_length_are_nobodys_image(kind: str, own: tuple[float, ...], its: tuple[float, ...]) -> None:
+    bodies = {key: Body(key, key) for key in ("trunk", "left", "right")}
+    left, right = (
+        Joint(key, key, "revolute", "trunk", key, dofs=[Dof(kind, np.array(axis, dtype=np.float64))])
+        for key, axis in (("left", own), ("right", its))
+    )
+    mates = {"left": "right", "right": "left"}
+    with np.errstate(all="raise"):
+        if not any(own):
+            with pytest.raises(ValueError, match="other degrees of freedom"):
+                mirrored_joint(left, Plane(np.eye(3)[0]), mates, bodies, right)
+            return
+        image = mirrored_joint(left, Plane(np.eye(3)[0]), mates, bodies, right).dofs[0].axis
+    assert np.abs(image).tolist() == pytest.approx(np.abs(own).tolist())

@@ -34,6 +34,7 @@ from ..many import make
 from ..materials import keep_color
 from ..mirror_plane import keep_plane, kept_plane
 from ..model_parts import child_collection, is_foreign, is_newer, joint_bones, parts
+from ..physics.simulation import know_friction
 from ..properties import VERSION
 from ..records import kinds_of
 from .refit import present_bones, record_joints
@@ -137,9 +138,16 @@ def _know_mirror_plane(rig: bpy.types.Object) -> None:
                 kept.spheres = json.dumps(shape.spheres)
 
 
+def _know_contact_friction(rig: bpy.types.Object) -> None:
+    """To 5. Models did not know the friction that physics gave their bodies, and so not what was typed instead."""
+    if any(obj.rigid_body is not None for obj in parts(rig, "BODY")):
+        know_friction(rig)
+
+
 def _to_five(rig: bpy.types.Object) -> None:
     _limit_bones_plainly(rig)
     _know_mirror_plane(rig)
+    _know_contact_friction(rig)
 
 
 #: How the ground of a scene was named before it was told by its record.

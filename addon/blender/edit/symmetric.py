@@ -25,7 +25,7 @@ from ..physics.flywheel import is_typed, keep_mass, put_masses
 from .alike import make_alike, was_edited
 from .twin_images import Surroundings, put_values_image
 from .twin_names import put_names, rename_bones, rename_twins
-from .twins import ensure_plane, mates, mates_among, note, plane_of
+from .twins import ensure_plane, leading, mates, mates_among, note, plane_of
 
 _PARTS = ("BODY", "JOINT")
 #: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's. Gathered
@@ -92,19 +92,14 @@ def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
         return 0
     edited = {touched[uid]: mate for uid, mate in _gathered(rig, touched).items()}
     plane = plane_of(rig)
-    active = bpy.context.view_layer.objects.active
-    order = {obj: number for number, obj in enumerate(edited)}
-    leading: dict[bpy.types.Object, bpy.types.Object] = {}
-    for obj, mate in edited.items():
-        if mate in edited and (mate == active or (obj != active and order[mate] < order[obj])):
-            continue  # both were moved: the active one leads
+    leaders = leading(edited, plane)
+    for obj, mate in leaders.items():
         make_alike(obj, mate, plane)
-        leading[obj] = mate
-    rename_twins(leading, plane)
+    rename_twins(leaders, plane)
     for obj, mate in edited.items():
         note(obj, mate)
     _unedited.pop(rig.session_uid, None)  # how it stood before is no longer how it stands alike
-    return len(leading)
+    return len(leaders)
 
 
 def _follow_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:

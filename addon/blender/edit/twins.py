@@ -22,6 +22,7 @@ from .twin_images import Surroundings, put_body_image, put_joint_image
 from .twin_looks import Looks
 
 Objects = dict[str, bpy.types.Object]
+Pairs = dict[bpy.types.Object, bpy.types.Object]
 
 
 def plane_of(rig: bpy.types.Object) -> Plane:
@@ -60,9 +61,10 @@ def plane_of_linked(rig: bpy.types.Object) -> None:
         keep_plane(rig, found_plane(extract(rig)))
 
 
-def choose_plane(rig: bpy.types.Object, plane: Plane) -> None:
-    """The user has chosen a plane for what is done now: it is the mechanism's where that has none."""
-    if kept_plane(rig) is None and not is_foreign(rig):
+def choose_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
+    """What was done across a plane that the user chose (None: across the mechanism's own) has worked: it is the
+    mechanism's where that has none."""
+    if plane is not None and kept_plane(rig) is None and not is_foreign(rig):
         keep_plane(rig, plane)
 
 
@@ -118,6 +120,23 @@ def mates_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, b
     return {obj: known[obj] for obj in chosen if obj in known}
 
 
+def leading(pairs: Pairs, plane: Plane) -> Pairs:
+    """Of parts with their twins, where both of a pair are there, those that lead: the active part, else the first, and
+    what is on its side of the plane; where the side does not tell, the first of the two."""
+    if not pairs:
+        return {}
+    active = bpy.context.view_layer.objects.active
+    head = active if active in pairs else next(iter(pairs))
+    heights = {obj: plane.height(np.array(obj.matrix_basis.translation)) for obj in pairs}
+    order = {obj: number for number, obj in enumerate(pairs)}
+    on_its_side = {obj for obj in pairs if heights[obj] * heights[head] > 0.0}
+
+    def rank(obj: bpy.types.Object) -> tuple[bool, bool, int]:
+        return obj != head, obj not in on_its_side, order[obj]
+
+    return {obj: mate for obj, mate in pairs.items() if mate not in pairs or rank(obj) < rank(mate)}
+
+
 def note(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
     """Twins are alike, as far as they are to be, as they stand now: what is edited from here on symmetrical editing
     does to both."""
@@ -171,18 +190,19 @@ def differences(rig: bpy.types.Object) -> list[Difference]:
 
 def mirror_to_twins(
     objects: Iterable[bpy.types.Object], plane: Plane | None = None, materials: bool = True
-) -> tuple[int, Report]:
-    """Make the twins of bodies and joints their mirror images in every respect; ``materials``: in color too. Returns
-    how many there were. ValueError where none has a twin, and where there is no plane to mirror them across."""
+) -> tuple[list[bpy.types.Object], Report]:
+    """Make the twins of bodies and joints their mirror images in every respect; ``materials``: in color too. Of twins
+    that are both there one is ``leading``. Returns what led. ValueError where none has a twin, and where there is no
+    plane to mirror them across."""
     report = Report()
-    chosen = mates_among(objects)
-    rig = next((record_of(obj).model for obj in chosen), None)
+    pairs = mates_among(objects)
+    rig = next((record_of(obj).model for obj in pairs), None)
     if rig is None:
         raise ValueError("None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one")
     between = plane or plane_of(rig)
-    if any(each.parent != rig for pair in chosen.items() for each in pair):
+    if any(each.parent != rig for pair in pairs.items() for each in pair):
         report.extend(refit(rig))  # what hangs elsewhere is placed in other axes
-    looks = Looks(materials)
+    chosen, looks = leading(pairs, between), Looks(materials)
     with without_physics(rig, report) as frictions, quiet():
         for obj, mate in chosen.items():
             if record_of(obj).role == "BODY":
@@ -193,7 +213,7 @@ def mirror_to_twins(
             if record_of(empty).role == "JOINT":
                 put_joint_image(empty, mate, between, around, is_new=False)
         report.extend(refit(rig))
-    return len(chosen), report
+    return list(chosen), report
 
 
 def same_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, mate: bpy.types.Object) -> None:

@@ -109,8 +109,7 @@ def _put_bodies(
 ) -> None:
     """Give a model's bodies their rigid bodies, and flywheels where they need some."""
     bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).active]
-    children, friction = collision_children(rig), contact_friction(rig, bodies)
-    settings(rig).contact_friction = friction
+    children, friction = collision_children(rig), know_friction(rig)
     kinematic = settings(rig).drive == "KEYS"
     fresh, held = Fresh(), world.collection.objects
     if any(obj not in linked for obj in bodies):
@@ -201,12 +200,17 @@ def contact_friction(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> f
     return min(max(FRICTION_SHARE * model.friction / weight, low), high) if weight > 0 else high
 
 
+def know_friction(rig: bpy.types.Object) -> float:
+    """Have a model know the friction of its bodies, which this returns: another one was typed."""
+    friction = contact_friction(rig, [obj for obj in parts(rig, "BODY") if record_of(obj).active])
+    settings(rig).contact_friction = friction
+    return friction
+
+
 def put_friction(rig: bpy.types.Object) -> None:
     """Give the model's bodies their friction anew, after an edit of friction or gravity."""
-    bodies = parts(rig, "BODY")
-    friction = contact_friction(rig, [obj for obj in bodies if record_of(obj).active])
-    settings(rig).contact_friction = friction
-    for obj in bodies:
+    friction = know_friction(rig)
+    for obj in parts(rig, "BODY"):
         if obj.rigid_body is not None:
             obj.rigid_body.friction = friction
 
@@ -215,7 +219,7 @@ def typed_frictions(rig: bpy.types.Object) -> dict[bpy.types.Object, float]:
     """The frictions of bodies that are others than was set: the user has typed them into Blender's Physics tab."""
     usual = np.float32(settings(rig).contact_friction)
     told = {obj: obj.rigid_body.friction for obj in parts(rig, "BODY") if obj.rigid_body is not None}
-    return {obj: friction for obj, friction in told.items() if usual and np.float32(friction) != usual}
+    return {obj: friction for obj, friction in told.items() if usual >= 0.0 and np.float32(friction) != usual}
 
 
 def put_typed_frictions(frictions: Mapping[bpy.types.Object, float]) -> None:

@@ -38,13 +38,9 @@ _PLANE_ITEMS = [
 ]
 
 
-def _chosen_plane(rig: bpy.types.Object, choice: str) -> Plane | None:
-    """The plane that an operator was told, None for the mechanism's own. A mechanism that has none keeps it."""
-    if choice == "AUTO":
-        return None
-    plane = plane_along("XYZ".index(choice))
-    choose_plane(rig, plane)
-    return plane
+def _chosen_plane(choice: str) -> Plane | None:
+    """The plane that an operator was told, None for the mechanism's own."""
+    return None if choice == "AUTO" else plane_along("XYZ".index(choice))
 
 
 class _AsksForPlane(NeedsModel):
@@ -64,16 +60,18 @@ class _AsksForPlane(NeedsModel):
 
 
 def chosen_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The bodies and joints of a model that are selected, and the joints of the bones that are."""
+    """The bodies and joints of a model that are selected, and the joints of the bones that are: that of the active bone
+    first."""
     chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
     found = [obj for obj in chosen if record_of(obj).role in {"BODY", "JOINT"}]
     if rig.mode == "POSE":
         active = active_joint(context, rig)
         joints = by_id(rig, "JOINT")
         bones = {name: key for key, name in servo_bones(rig).items()}
-        picked = {pose.name for pose in context.selected_pose_bones or ()}
+        picked = dict.fromkeys(pose.name for pose in context.selected_pose_bones or ())
         found += [joints[bones[name]] for name in picked if bones.get(name) in joints]
         found += [active] if active is not None and active not in found and not picked else []
+        found.sort(key=lambda obj: obj != active)
     return list(dict.fromkeys(found))
 
 
@@ -113,17 +111,17 @@ class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
         return "None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        chosen = chosen_parts(context, rig)
-        plane = _chosen_plane(rig, self.plane)
-        count, report = mirror_to_twins(chosen, plane, self.materials)
+        plane = _chosen_plane(self.plane)
+        leading, report = mirror_to_twins(chosen_parts(context, rig), plane, self.materials)
+        choose_plane(rig, plane)
         if self.keys:
             bones = servo_bones(rig)
-            ids = [record_of(obj).source_id for obj in chosen if record_of(obj).role == "JOINT"]
+            ids = [record_of(obj).source_id for obj in leading if record_of(obj).role == "JOINT"]
             try:
                 report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}, plane=plane))
             except ERRORS as error:  # the twins are mirrored by then
                 report.warn("keys-not-mirrored", f"Keys are left as they are: {error}")
-        tell(self, f"{counted(count, 'twin')} mirrored", report)
+        tell(self, f"{counted(len(leading), 'twin')} mirrored", report)
         return {"FINISHED"}
 
 
@@ -145,7 +143,9 @@ class KNUCKLE_OT_create_twin(_AsksForPlane, _NeedsParts):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        made, report = create_twins(chosen_parts(context, rig), _chosen_plane(rig, self.plane))
+        plane = _chosen_plane(self.plane)
+        made, report = create_twins(chosen_parts(context, rig), plane)
+        choose_plane(rig, plane)
         if rig.mode == "OBJECT":
             select_only(context, made)  # what is done next is done to the twins, and not to what they were made from
         bodies = sum(record_of(obj).role == "BODY" for obj in made)
@@ -206,7 +206,7 @@ class KNUCKLE_OT_find_twins(_AsksForPlane, NeedsModel):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        found = candidates(rig, _chosen_plane(rig, self.plane))
+        found = candidates(rig, _chosen_plane(self.plane))
         kept = settings(rig).found_twins
         kept.clear()
         parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}

@@ -18,9 +18,10 @@ from mathutils.kdtree import KDTree
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.channels import servo_channels
+from addon.blender.compat import select_bone
 from addon.blender.edit.twins import mates, twin_of
 from addon.blender.mirror_plane import keep_plane, kept_plane
-from addon.blender.model_parts import parts
+from addon.blender.model_parts import parts, servo_bones
 from addon.blender.posing import write_pose
 from addon.model.kinematics import joint_frame_world
 from addon.model.mirror import mirror_of
@@ -205,6 +206,72 @@ def test_a_mechanism_of_1_0_finds_its_plane_in_its_document(blank: Any, tmp_path
     assert settings(rig).version >= 5
     plane = kept_plane(rig)
     assert plane is not None and plane.normal.tolist() == [1.0, 0.0, 0.0] and plane.offset == 0.0
+
+
+@pytest.mark.parametrize(("call", "why"), [("create_twin", "has a twin already"), ("mirror_to_twin", "stops")])
+def test_what_fails_chooses_no_plane(blank: Any, monkeypatch: pytest.MonkeyPatch, call: str, why: str) -> None:
+    rig = imported("hexapod.jm")
+    keep_plane(rig, None)
+    pick(body(rig, "Left Front Tibia"))
+
+    def stop(*_args: Any, **_named: Any) -> None:
+        raise ValueError("it stops")
+
+    monkeypatch.setattr("addon.blender.edit.twins.put_body_image", stop)
+    with pytest.raises(RuntimeError, match=why):
+        getattr(bpy.ops.knuckle, call)(plane="Y")
+    assert settings(rig).mirror.axis == "NONE"
+
+
+def test_to_find_twins_chooses_no_plane(blank: Any) -> None:
+    rig = imported("desk_lamp.skel")
+    assert settings(rig).mirror.axis == "NONE"
+    pick(rig)
+    assert bpy.ops.knuckle.find_twins(plane="Z") == {"FINISHED"}
+    assert settings(rig).mirror.axis == "NONE"
+
+
+# ---------------------------------------------------------------- both of a pair
+
+
+@pytest.mark.parametrize("way", ["mirrored", "symmetrical"])
+@pytest.mark.parametrize("side", ["Left", "Right"])
+def test_the_active_ones_half_leads(blank: Any, side: str, way: str) -> None:
+    """With both halves selected: the joints as well, none of which is active."""
+    rig = imported("hexapod.jm")
+    settings(rig).symmetric = way == "symmetrical"
+    bodies = {each: body(rig, f"{each} Front Tibia") for each in ("Left", "Right")}
+    other = {"Left": "Right", "Right": "Left"}[side]
+    joints = {each: joint_of(rig, obj) for each, obj in bodies.items()}
+    was = {obj: obj.matrix_basis.translation.copy() for obj in (*bodies.values(), *joints.values())}
+    pick(*joints.values(), bodies[other], bodies[side])
+    for held in (bodies, joints):
+        held[side].location.z += 0.07
+        if way == "symmetrical":
+            held[other].location.z -= 0.03
+    bpy.context.view_layer.update()
+    if way == "mirrored":
+        assert bpy.ops.knuckle.mirror_to_twin() == {"FINISHED"}
+    for held in (bodies, joints):
+        for obj in held.values():
+            assert obj.matrix_basis.translation[:] == pytest.approx(was[obj] + Vector((0, 0, 0.07)), abs=1e-6)
+
+
+@pytest.mark.parametrize("side", ["Left", "Right"])
+def test_the_active_bones_joint_leads(blank: Any, side: str) -> None:
+    rig = imported("hexapod.jm")
+    bodies = {each: body(rig, f"{each} Front Tibia") for each in ("Left", "Right")}
+    joints = {each: joint_of(rig, obj) for each, obj in bodies.items()}
+    bones = {name: key for key, name in servo_bones(rig).items()}
+    named = {each: next(b for b, key in bones.items() if key == record_of(e).source_id) for each, e in joints.items()}
+    lower = record_of(joints[side]).joint.dofs[0].lower = record_of(joints[side]).joint.dofs[0].lower / 2.0
+    pick(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in rig.pose.bones:
+        select_bone(bone, bone.name in named.values())
+    rig.data.bones.active = rig.data.bones[named[side]]
+    assert bpy.ops.knuckle.mirror_to_twin() == {"FINISHED"}
+    assert record_of(joints[side]).joint.dofs[0].lower == pytest.approx(lower)
 
 
 # ---------------------------------------------------------------- shapes and meshes
