@@ -317,10 +317,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=symmetry_changed,
     )
     mirror: PointerProperty(type=KnuckleMirrorPlane)
-    contact_friction: FloatProperty(
-        description="The friction that physics gave the bodies: another one was typed. Below 0: it gave none",
-        default=-1.0,
-    )
+    contact_friction: FloatProperty(description="What physics gave the bodies: another one was typed", default=-1.0)
     show_collision: BoolProperty(
         name="Collision Shapes",
         description="Show, as wires, what bodies collide with where that is not what they look like",
