@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from .expected import why_expected
+
 _CHOICES = ("", "tenth", "all")
 if os.environ.get("KNUCKLE_MATRIX", "") not in _CHOICES:
     raise pytest.UsageError(f"KNUCKLE_MATRIX is one of {_CHOICES}")
@@ -16,6 +18,13 @@ if importlib.util.find_spec("bpy") is None:
     collect_ignore_glob = ["test_*.py"]  # the cells are made of Blender's own types
 elif not os.environ.get("KNUCKLE_MATRIX"):
     collect_ignore_glob = ["test_all_*.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        name = getattr(item, "callspec", None) and item.callspec.params.get("name")  # type: ignore[attr-defined]
+        if name and (reason := why_expected(name)):
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 @pytest.fixture
