@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..model.records import Dof
 from ..model.stops import Limits
 from .access import record_of
 from .joint_properties import KnuckleDof
-from .model_parts import bones_of
+from .model_parts import bones_of, joint_bones, parts
 from .records import stops
 
 _NAME = "Stops"
@@ -85,6 +85,21 @@ def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) 
         here = (stop_of(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
         out[bone] = [stop for stop in here if stop is not None]
     return out
+
+
+def stops_of_joints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, dict[str, list[Stop]]]]:
+    """The joints' empties of a rig, each with the stops of its bones by name. Of empties that share a joint, which
+    copies do, the first has the bones."""
+    chains = joint_bones(rig)
+    for empty in parts(rig, "JOINT"):
+        yield empty, stops_of_bones(empty, chains.pop(record_of(empty).source_id, ()))
+
+
+def limit_every_bone(rig: bpy.types.Object) -> None:
+    """Derive the limits of the bones of all joints anew."""
+    for _, found in stops_of_joints(rig):
+        for bone, here in found.items():
+            limit_bone(rig.pose.bones[bone], here)
 
 
 def is_stop(constraint: bpy.types.Constraint) -> bool:

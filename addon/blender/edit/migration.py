@@ -20,7 +20,7 @@ from ...model.records import Plane
 from ...model.report import FormatError
 from ...model.sides import found_plane
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
-from ..bone_limits import limit_bone_of
+from ..bone_limits import limit_every_bone
 from ..build.folders import Folders
 from ..build.frames import make_frames
 from ..build.plan import plan
@@ -33,7 +33,7 @@ from ..listeners import quiet
 from ..many import make
 from ..materials import keep_color
 from ..mirror_plane import keep_plane, kept_plane
-from ..model_parts import child_collection, is_foreign, is_newer, joint_bones, parts
+from ..model_parts import child_collection, is_foreign, is_newer, parts
 from ..physics.simulation import know_friction
 from ..properties import VERSION
 from ..records import kinds_of
@@ -114,9 +114,7 @@ def _limit_bones_plainly(rig: bpy.types.Object) -> None:
     """To 5. Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none;
     bones did not know the rests that they were made with."""
     keep_rests(rig)
-    chains = joint_bones(rig)
-    for empty in parts(rig, "JOINT"):
-        limit_bone_of(empty, chains.get(record_of(empty).source_id, ()))
+    limit_every_bone(rig)
 
 
 def _know_mirror_plane(rig: bpy.types.Object) -> None:

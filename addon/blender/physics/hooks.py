@@ -57,7 +57,8 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them out again. Worlds that rest are left as users have them without Knuckle."""
+    """Take them out again. No bone stays held, and worlds that rest are left as users have them without Knuckle."""
+    limited_bones.let_go()
     for scene in getattr(bpy.data, "scenes", ()):  # Blender hides all data while extensions are switched
         wake_world(scene, anyway=True)
     _take_down()
