@@ -548,3 +548,30 @@ def test_where_a_plain_limit_is_said_to_do_it_does() -> None:
             wanted = np.array(Euler(clamp(angles, lower, upper).tolist(), order).to_matrix())
             assert np.abs(blender_limits(angles, lower, upper, order) - wanted).max() < 1e-4, (angles, lower, upper)
     assert sure > 8_000
+
+
+def test_switched_off_leaves_no_bone_held(hinges: Any) -> None:
+    import addon
+
+    for _ in by_hand(hinges):
+        pass
+    hinges.pose.bones["J0"].rotation_euler.z = 4.0
+    import bpy
+
+    bpy.context.view_layer.update()
+    limit = hinges.pose.bones["J0"].constraints["Stops"]
+    assert limit.min_z == limit.max_z
+    addon.unregister()
+    try:
+        assert (limit.min_z, limit.max_z) == pytest.approx((-2.6, 0.2))
+    finally:
+        addon.register()
+
+
+def test_another_rotation_mode_is_another_state(hinges: Any) -> None:
+    from addon.blender.animation.limited_bones import bone_stops
+
+    before = bone_stops(hinges)["rotation_euler"]
+    hinges.pose.bones["J0"].rotation_mode = "XZY"
+    after = bone_stops(hinges)["rotation_euler"]
+    assert before.middle[0] == 1 and after.middle[0] == 2
