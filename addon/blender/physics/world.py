@@ -88,7 +88,8 @@ def _came_with_models(scene: bpy.types.Scene) -> bool:
     it is when new, and puts their bodies into it. One that somebody set otherwise, or put something into, or gave
     another gravity, is the user's."""
     world = scene.rigidbody_world
-    if world is None or not (world.enabled and scene.use_gravity) or world.point_cache.is_baked:
+    is_on = world is not None and (world.enabled or scene.knuckle_idle)  # type: ignore[attr-defined]
+    if not (is_on and scene.use_gravity) or world.point_cache.is_baked:
         return False
     span = world.point_cache.frame_start, world.point_cache.frame_end
     if (world.substeps_per_frame, world.solver_iterations, world.time_scale, *span) != _NEW_WORLD:
