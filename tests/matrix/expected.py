@@ -12,10 +12,6 @@ EXPECTED = {
     r"joint-(delete|redo)-(shift|x_xy)-\w+-\w+": (
         "as in other formats; and the twin of a joint deleted with Blender's own Delete still names it"
     ),
-    r"body_pose-mirror-shift-\w+-\w+": (
-        "a twin that takes its mate's mesh keeps the reference points of its own, and is taken for one with an applied "
-        "reflection"
-    ),
 }
 
 

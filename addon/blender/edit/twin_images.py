@@ -28,7 +28,7 @@ from ...model.twins import (
 from ..access import record_of
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..model_parts import file_name
-from ..records import flat, read_dofs, read_shape, surface_figures, unflat, write_dof, write_shape
+from ..records import flat, read_dofs, read_shape, surface_corners, surface_figures, unflat, write_dof, write_shape
 from ..shape_children import copy_beside
 from .joints import joint_frame, opening_of, put_dofs, put_frame, put_opening
 from .places import put_design, rigid
@@ -98,11 +98,28 @@ def put_body_image(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, 
     scale = np.abs(flip).T @ np.array(obj.matrix_basis.to_scale())
     put_design(mate, place @ np.diag([*scale, 1.0]))
     _put_shapes(obj, mate, image.shapes)
-    looks.put(obj, mate, flip)
-    if any(shape.visual and shape.type == "mesh" for shape in image.shapes):
-        record.surface = surface_figures(cast(bpy.types.Mesh, mate.data))
+    _put_mesh(obj, mate, flip, kept, is_new, looks)
     _put_children(obj, mate, own, image, flip, kept, looks)
     _put_attachments(obj, mate, flip)
+
+
+def _put_mesh(
+    obj: bpy.types.Object, mate: bpy.types.Object, flip: Array, kept: Collection[int], is_new: bool, looks: Looks
+) -> None:
+    """Have a twin look like its mate in a mirror, and its record know the mesh that it has then as well as its mate's
+    record knows its own: what was edited in the one is edited in the other."""
+    own, its = record_of(obj), record_of(mate)
+    if looks.put(obj, mate, flip):
+        corners = np.array(own.corners, dtype=np.float64).reshape(4, 4)
+        if mate.data != obj.data:  # which is its own mirror image else
+            corners[:, 1:] = corners[:, 1:] @ flip
+        its.corners = corners.ravel().tolist()
+        its.surface = [own.surface[0], *(np.abs(flip).T @ np.array(own.surface[1:])).tolist()]
+    elif not is_new and any(
+        shape.visual and shape.type == "mesh" and number not in kept for number, shape in enumerate(its.shapes)
+    ):
+        mesh = cast(bpy.types.Mesh, mate.data)
+        its.corners, its.surface = surface_corners(mesh), surface_figures(mesh)
 
 
 def _kept_meshes(

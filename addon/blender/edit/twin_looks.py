@@ -26,14 +26,15 @@ class Looks:
     _made: dict[tuple[int, bytes], bpy.types.Mesh] = field(default_factory=dict)
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
-    def put(self, obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> None:
+    def put(self, obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> bool:
         """Make the mesh of a twin, whose axes are reflected by ``flip`` (3, 3), the mirror image of its mate's, as far
-        as it is not; and its materials."""
+        as it is not; and its materials. Returns whether the twin got another mesh, that of its mate mirrored."""
         if not (obj.type == mate.type == "MESH"):
-            return
+            return False
         before = [slot.material for slot in mate.material_slots]
         alike = not self.materials or _alike([slot.material for slot in obj.material_slots], before)
-        if not (alike and self.are_images(obj, mate, flip)):
+        is_other = not (alike and self.are_images(obj, mate, flip))
+        if is_other:
             mesh = self._mirrored(cast(bpy.types.Mesh, obj.data), flip)
             if not self.materials and list(mesh.materials) != before:
                 mesh = mesh.copy()
@@ -46,6 +47,7 @@ class Looks:
                 its.link = own.link
                 if own.link == "OBJECT":
                     its.material = own.material
+        return is_other
 
     def are_images(
         self,

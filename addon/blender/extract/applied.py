@@ -82,21 +82,28 @@ def applied_to_mesh(obj: bpy.types.Object, design: Matrix) -> Matrix | None:
     if any(shape.type in {"mesh", "plane"} for shape in shapes):
         found = _by_figures(obj, points, design)
     else:
-        found = _by_points(_made(shapes, np.array(record_of(obj).com)), points)
-        known = _by_corners(obj, points)
-        if found is not None and not _is_same(found, known):
-            found = None  # the record was edited, and the mesh not
+        made = _made(shapes, np.array(record_of(obj).com))
+        found = _told(_by_points(made, points), _by_corners(obj, points), made)
     if found is None or np.abs(found - np.eye(4)).max() < _SAME_POINT or abs(np.linalg.det(found)) < 1e-12:
         return None
     return Matrix(found.tolist())
 
 
-def _is_same(found: Array, known: Array | None) -> bool:
-    """Whether a map is that of the points of a mesh that are known. (Of models of release 1.0 none are: then only one
-    that keeps sizes can be told from an edit of the record.)"""
+def _told(found: Array | None, known: Array | None, made: Array) -> Array | None:
+    """The map of a mesh: ``known`` from some of its points, ``found`` from those (n, 3) that its shapes are ``made``
+    with, which a mesh that was mirrored has in another order. None where the record was edited, and the mesh not.
+
+    (Of models of release 1.0 no points are known: then only a motion can be told from an edit of the record.)"""
+    if found is None or (known is not None and abs(np.linalg.det(known)) < 1e-12):
+        return None
     if known is None:
-        return bool(np.abs(found[:3, :3] @ found[:3, :3].T - np.eye(3)).max() < _SAME_TURN)
-    return bool(np.abs(found - known).max() <= _SAME_TURN * max(1.0, np.abs(found).max()))
+        turn = found[:3, :3]
+        is_motion = np.linalg.det(turn) > 0.0 and np.abs(turn @ turn.T - np.eye(3)).max() < _SAME_TURN
+        return found if is_motion else None
+    wide = np.column_stack([made, np.ones(len(made))])
+    back = wide @ np.linalg.solve(known, found).T
+    figures, others = wide.T @ wide, back.T @ back
+    return known if np.abs(figures - others).max() <= _SAME_TURN * np.abs(figures[:3, :3]).max() else None
 
 
 def _by_corners(obj: bpy.types.Object, points: Array) -> Array | None:

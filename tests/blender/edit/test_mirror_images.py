@@ -590,6 +590,42 @@ def test_meshes_of_files_are_mirrored_by_the_sign_of_their_scale(blank: Any, tmp
     assert off_the_image(own, its, rig) < 1e-5
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "other", "across"),
+    [("hexapod.jm", "Left Front Tibia", "Right Front Tibia", 0), ("humanoid.skel", "left foot", "right foot", 1)],
+)
+def test_a_twin_of_another_color_stands_as_the_image_after_each_edit(
+    blank: Any, name: str, first: str, other: str, across: int
+) -> None:
+    """It has its mate's mesh then, whose points come in another order: that is no edit of it."""
+    rig = imported(name)
+    rig.animation_data_clear()
+    zeroed(rig)
+    left, right = body(rig, first), body(rig, other)
+    if twin_of(left) is None:
+        find_and_link(rig)
+    flip = np.eye(4)
+    flip[across, across] = -1.0
+    left.data = left.data.copy()
+    left.data.materials.clear()
+    left.data.materials.append(bpy.data.materials.new("red"))
+    size, shapes = list(right.scale), [list(shape.size) for shape in record_of(right).shapes]
+    pick(left)
+    bpy.ops.knuckle.mirror_to_twin()
+    for _ in range(2):
+        left.matrix_basis = left.matrix_basis @ Euler((0.1, 0.2, 0.3)).to_matrix().to_4x4()
+        bpy.context.view_layer.update()
+        pick(left)
+        bpy.ops.knuckle.mirror_to_twin()
+        zeroed(rig)
+        assert off_the_image(left, right, rig, flip) < 1e-5
+        assert list(right.scale) == pytest.approx(size, abs=1e-6)
+        assert np.linalg.det(np.array(right.matrix_basis)[:3, :3]) > 0.0
+        held = {each.id: each for each in now(rig).bodies}[record_of(right).source_id]
+        assert np.abs(held.pose[:3, :3] - in_model(right, rig)[:3, :3]).max() < 1e-5
+    assert [list(shape.size) for shape in record_of(right).shapes] == shapes
+
+
 def test_flags_are_mirrored(blank: Any, tmp_path: Path) -> None:
     rig = armed(tmp_path)
     left = body(rig, "arm_L")
