@@ -309,11 +309,14 @@ def _sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Arra
     return carriers @ np.array([getattr(joint, f"frame_{side}") for joint in joints]).reshape(-1, 4, 4)
 
 
-def design_openings(mechanism: Mechanism) -> dict[str, Array]:
+def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str, Array]:
     """Pose of each joint's child side seen from its parent side at the design pose, (4, 4) by joint id.
 
     Only joints whose sides differ there are listed: those of loops that are open where all coordinates are zero, which
-    need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing."""
+    need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing. Where the spanning
+    ``tree`` has no loop its joints place the bodies, and have none."""
     openings = inverse(_sides_world(mechanism, "parent")) @ _sides_world(mechanism, "child")
     is_open = np.abs(openings - np.eye(4)).max(axis=(1, 2)) > CLOSED
+    if tree is not None and not tree.loop_joints:
+        is_open &= np.array([not joint.active for joint in mechanism.joints], dtype=bool)
     return {mechanism.joints[number].id: openings[number] for number in np.flatnonzero(is_open).tolist()}

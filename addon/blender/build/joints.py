@@ -34,7 +34,7 @@ def make_joints(
     goes where the joint goes."""
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
-    openings = design_openings(plan.mechanism)
+    openings = design_openings(plan.mechanism, plan.tree)
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
     new: dict[str, Joint] = {}
     for joint in plan.mechanism.joints:

@@ -260,7 +260,7 @@ def record_joints(rig: bpy.types.Object, decided: Plan) -> None:
     """Keep with each joint where its degrees of freedom are posed, and whether it closes a loop."""
     places, mechanism = decided.places(), decided.mechanism
     against = {bone.link.joint.id: bone.link.against for bone in decided.bones if bone.link is not None}
-    openings = design_openings(mechanism)
+    openings = design_openings(mechanism, decided.tree)
     known = {joint.id: joint for joint in mechanism.joints}
     for empty in parts(rig, "JOINT"):
         record = record_of(empty).joint

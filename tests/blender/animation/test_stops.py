@@ -73,6 +73,6 @@ def test_a_ball_has_the_stops_of_its_parts(blank: Any, over: float) -> None:
     write_dofs(record, source.joints[0].dofs)
     record.dofs[0].step, record.dofs[0].channel = placed
     for number, servo in enumerate(servos_of(source).values()):
-        assert stops_of(rig)["9", number] == pytest.approx(servo.stops)
+        assert stops_of(parts_of(rig, "JOINT"))["9", number] == pytest.approx(servo.stops)
     values = np.array([0.0, 0.4 + over])
     assert told(rig, Motion("m", [Trajectory("Hip/ry", np.arange(2.0), values)])) == [over > 0.0] * 3
