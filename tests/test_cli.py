@@ -623,7 +623,7 @@ def test_a_motion_in_a_models_place_is_told_so_and_the_other_way_round(
         (["import", "WALKER", "--blend", "NOWHERE/a.blend"], ["nowhere"]),
         (["simulate", "WALKER", "--seconds", "0.1", "--out", "OUT/a.gif"], [".gif", ".xmdi", ".blend"]),
         (["simulate", "WALKER", "--seconds", "0.1", "--out", "NOWHERE/a.xmdi"], ["nowhere"]),
-        (["render", "WALKER", "--out", "OUT/a.avi"], [".avi", ".webm", ".gif", ".mp4", ".png"]),
+        (["render", "WALKER", "--out", "OUT/a.avi"], [".avi", ".webm", ".webp", ".gif", ".mp4", ".png"]),
     ],
     ids=lambda each: " ".join(each[:1] + each[-1:]),
 )

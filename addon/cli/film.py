@@ -29,7 +29,7 @@ PRESETS = {
     "loop": (480, 480, 15.0),
 }
 #: What ``render`` writes: videos first, then pictures.
-ENDINGS = (".mp4", ".webm", ".gif", ".png")
+ENDINGS = (".mp4", ".webm", ".webp", ".gif", ".png")
 
 
 def add_render(verbs: Verbs) -> None:
@@ -40,7 +40,7 @@ def add_render(verbs: Verbs) -> None:
         _render,
         "film a model or a .blend",
         'render walker.jm --input "joystick 1 y=-1" --seconds 8 --out walk.mp4',
-        "render walker.jm --camera side --stage scientific --burn time,name --out walk.gif",
+        "render walker.jm --camera side --stage scientific --burn time,name --out walk.webp",
         "render models/*.jm --seconds 5 --to mp4 --out-dir films",
         "render walker.jm --seconds 8 --prepare stage.blend",
         "render stage.blend --frames 1..60 --out frames",
@@ -51,7 +51,7 @@ def add_render(verbs: Verbs) -> None:
     )
     run_options(render)
     render.add_argument("--seconds", type=seconds, metavar="S", help="length (default: 8, or the .blend's range)")
-    render.add_argument("--out", type=Path, metavar="OUT", help="a .mp4, .webm or .gif or, for one picture, a .png")
+    render.add_argument("--out", type=Path, metavar="OUT", help="a .mp4, .webm, .webp or .gif or, for one picture, a .png")
     film_arguments(render)
     render.add_argument("--resume", action="store_true", help="go on with the frames that an interrupted run left")
     render.add_argument("--keep-frames", action="store_true", help="leave the frames in a folder beside OUT")
@@ -182,14 +182,14 @@ def _film(args: argparse.Namespace) -> Done:
     if ending not in ENDINGS:
         raise FormatError(
             f"{args.out.suffix or 'no ending'} is not what render writes", path=str(args.out),
-            remedy="Name the output .mp4, .webm or .gif for a video or .png for one picture.",
+            remedy="Name the output .mp4, .webm, .webp or .gif for a video or .png for one picture.",
         )  # fmt: skip
     extras = {"sheet": args.sheet, "poster": args.poster}
     for option, path in extras.items():
         if path is not None and (ending == ".png" or path.suffix.lower() != ".png"):
             raise FormatError(
                 f"--{option} is a .png that is made beside a video", path=str(path),
-                remedy="Name it .png, and the output .mp4, .webm or .gif.",
+                remedy="Name it .png, and the output .mp4, .webm, .webp or .gif.",
             )  # fmt: skip
     film = {name: str(path) for name, path in extras.items() if path is not None}
     film |= {"resume": args.resume, "keep_frames": args.keep_frames}
@@ -235,7 +235,7 @@ def add_encode(verbs: Verbs) -> None:
     rate = encode.add_mutually_exclusive_group(required=True)
     rate.add_argument("--fps", type=_rate, metavar="N", help="frames per second")
     rate.add_argument("--prepared", type=Path, metavar="STAGE.blend", help="as many as this stage has")
-    encode.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .mp4, .webm or .gif")
+    encode.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .mp4, .webm, .webp or .gif")
     json_option(encode)
 
 

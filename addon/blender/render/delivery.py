@@ -9,7 +9,7 @@ from ...formats.files import cannot_write, in_place_of, make_folder, no_room
 from ...model.report import FormatError
 from .pictures import is_whole
 from .presets import PICTURES, VIDEOS
-from .wholeness import is_whole_gif, is_whole_mp4, is_whole_webm
+from .wholeness import is_whole_gif, is_whole_mp4, is_whole_webm, is_whole_webp
 
 
 def ending_of(path: str) -> str:
@@ -19,7 +19,7 @@ def ending_of(path: str) -> str:
         raise FormatError(
             f"a film cannot be written as {ending or 'a file without ending'}",
             path=path,
-            remedy="Name it .mp4, .webm or .gif for a video or .png for one picture.",
+            remedy="Name it .mp4, .webm, .webp or .gif for a video or .png for one picture.",
         )
     return ending
 
@@ -42,4 +42,10 @@ def deliver(result: str, path: str) -> None:
 
 
 #: What tells of a file of each ending whether it was written to its end.
-_WHOLE = {".png": is_whole, ".mp4": is_whole_mp4, ".webm": is_whole_webm, ".gif": is_whole_gif}
+_WHOLE = {
+    ".png": is_whole,
+    ".mp4": is_whole_mp4,
+    ".webm": is_whole_webm,
+    ".webp": is_whole_webp,
+    ".gif": is_whole_gif,
+}

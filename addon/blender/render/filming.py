@@ -14,10 +14,10 @@ from ...formats.files import must_be_writable
 from ...model.report import Report
 from ..access import record_of
 from ..properties import registered
-from .delivery import deliver, wants_poster
+from .delivery import deliver, ending_of, wants_poster
 from .folder import FrameFolder
 from .options import FilmOptions
-from .pictures import must_suit_loop, save_sheet
+from .pictures import LOOPS, must_suit_loop, save_sheet
 from .playing import models_of, play, takes_wanted
 from .reel import Reel, print_of, stages_of
 from .setting import burns, set_stage
@@ -32,7 +32,7 @@ def film(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions | None = None
 ) -> Report:
     """Film ``objects`` (what hides from renders is left out, visible children come along) of the context's
-    scene into ``path``: .mp4, .webm or .gif for a video of the frame range, .png for a poster of one frame.
+    scene into ``path``: .mp4, .webm, .webp or .gif for a video of the frame range, .png for a poster of one frame.
 
     The scene is played from its start, so physics and drives do what they do; it is otherwise only read.
     Raises FormatError for what cannot be filmed; whatever ``options.progress`` raises passes through."""
@@ -66,7 +66,7 @@ def film_steps(
     report = Report()
     size = options.size if poster else even(options.size, report)
     plan = schedule(context.scene, options, poster)
-    if path.lower().endswith(".gif"):
+    if ending_of(path) in LOOPS:
         must_suit_loop(path, plan.fps)
     began = time.perf_counter()
     played = plan.played * len(takes_wanted(options))

@@ -7,14 +7,25 @@ import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...formats.files import make_folder, write_whole
 from ...model.report import FormatError
 
-_SHADES = 255  # of a loop's palette; one is left for what stays as it is
-#: The least time between pictures of a loop that browsers keep to (s).
-_LEAST = 0.02
+_SHADES = 255  # of a .gif's palette; one is left for what stays as it is
+_QUALITY = 82  # of a .webp: the lowest at which flat floors and soft shadows showed no blocks
+
+
+class Loop(NamedTuple):
+    """A format of pictures that repeat: the unit in which it counts time and the shortest time per picture that
+    browsers play as written, both in ms."""
+
+    unit: int
+    shortest: int
+
+
+#: By the ending of the file.
+LOOPS = {".gif": Loop(10, 20), ".webp": Loop(1, 11)}
 
 
 def pillow() -> Any:
@@ -44,22 +55,37 @@ def is_whole(path: str) -> bool:
 
 
 def save_loop(pictures: Sequence[str], path: str, fps: float) -> None:
-    """Write pictures as a .gif that goes round for ever, in the colours that most of them have in common.
+    """Write pictures as a .webp or .gif that repeats for ever; each is shown until the format's next unit of time.
 
-    A .gif counts in hundredths of a second: each picture is shown until the one that is nearest to its time."""
+    Args:
+        pictures: paths of .png files of one size.
+        path: where to; its ending names the format.
+        fps: pictures per second.
+    """
     image = pillow()
     must_suit_loop(path, fps)
+    unit = LOOPS[os.path.splitext(path)[1].lower()].unit
+    ends = [round(1000.0 / unit * (number + 1) / fps) for number in range(len(pictures))]
+    times = [unit * (end - start) for start, end in zip([0, *ends], ends, strict=False)]
+    if unit == 1:
+        first, *rest = map(_opened, pictures)
+        first.save(
+            path, format="WEBP", save_all=True, append_images=rest, duration=times, loop=0, quality=_QUALITY, method=4
+        )
+        return
     palette = _common_palette(image, [_opened(picture) for picture in pictures[:: max(1, len(pictures) // 12)]])
     flat = [_opened(picture).quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for picture in pictures]
-    ends = [round(100.0 * (number + 1) / fps) for number in range(len(flat))]
-    times = [10 * (end - start) for start, end in zip([0, *ends], ends, strict=False)]
     flat[0].save(path, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=False, disposal=1)
 
 
 def must_suit_loop(path: str, fps: float) -> None:
-    """FormatError for more pictures per second than a .gif can have."""
-    if fps > 1.0 / _LEAST:
-        raise FormatError(f"a .gif cannot show {fps:g} pictures per second", path=path, remedy="Choose 50 or fewer.")
+    """Raise FormatError for more pictures per second than a .webp or .gif can have."""
+    ending = os.path.splitext(path)[1].lower()
+    most = 1000 // LOOPS[ending].shortest
+    if fps > most:
+        raise FormatError(
+            f"a {ending} cannot show {fps:g} pictures per second", path=path, remedy=f"Choose {most} or fewer."
+        )
 
 
 def _opened(path: str) -> Any:

@@ -39,5 +39,5 @@ FORMATS: dict[str, Format] = {
 }
 
 #: Endings of films, and of single pictures.
-VIDEOS = (".mp4", ".webm", ".gif")
+VIDEOS = (".mp4", ".webm", ".webp", ".gif")
 PICTURES = (".png",)

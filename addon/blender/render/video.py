@@ -16,25 +16,25 @@ from ..compat import render_path, strips_of
 from .delivery import deliver, ending_of
 from .engines import plain_colours, set_up_video
 from .faststart import put_index_first
-from .pictures import picture_size, save_loop
+from .pictures import LOOPS, picture_size, save_loop
 from .presets import VIDEOS
 from .studio import Studio
 
 
 def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
     """Make a video of ``fps`` frames per second of the pictures in ``folder`` (000001.png and so on, as
-    ``render_frames`` names them): H.264 in .mp4, VP9 in .webm, or a .gif that goes round; how many frames it has.
+    ``render_frames`` names them): H.264 in .mp4, VP9 in .webm, or a .webp or .gif that repeats; how many frames it has.
     ``frames``: so many of them, whatever else an earlier film left behind; all without it.
 
     FormatError where there are none or some between are missing, and for another ending."""
     pictures = pictures_in(folder, frames)
     ending = ending_of(out)
     if ending not in VIDEOS:
-        raise FormatError("a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm or .gif.")
+        raise FormatError("a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm, .webp or .gif.")
     with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
         result = os.path.join(room, f"film{ending}")
         try:
-            if ending == ".gif":
+            if ending in LOOPS:
                 save_loop(pictures, result, fps)
             else:
                 splice(pictures, result, fps)

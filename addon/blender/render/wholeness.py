@@ -40,6 +40,16 @@ def is_whole_gif(path: str) -> bool:
         return file.read() == b";"
 
 
+def is_whole_webp(path: str) -> bool:
+    """Whether the file is as long as its RIFF header says, padded to an even number of bytes."""
+    with open(path, "rb") as file:
+        head = file.read(12)
+    if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WEBP":
+        return False
+    length = int.from_bytes(head[4:8], "little")
+    return os.path.getsize(path) == 8 + length + length % 2
+
+
 def _number(file: BinaryIO, keep: bool = False) -> int | None:
     """A number of 1 to 8 bytes, of which the first tells by its leading zeros how many; with that mark where it is to
     be kept. None where there is none, or all its bits say that nobody knows."""

@@ -11,7 +11,7 @@ import pytest
 from tests.blender.ui.small import put
 
 
-@pytest.mark.parametrize("ending", [".mp4", ".webm", ".gif"])
+@pytest.mark.parametrize("ending", [".mp4", ".webm", ".webp", ".gif"])
 def test_a_video_that_ends_early_never_takes_the_place_of_one(blank: Any, tmp_path: Path, ending: str) -> None:
     import bpy
 

@@ -82,6 +82,7 @@ def writers(folder: Path) -> dict[str, Callable[[int], None]]:
         "scene.blend": lambda _which: save_blend(out / "scene.blend"),
         "film.mp4": lambda which: encode(str(folder / "in" / f"frames{which}"), str(out / "film.mp4"), 25.0),
         "film.gif": lambda which: encode(str(folder / "in" / f"frames{which}"), str(out / "film.gif"), 25.0),
+        "film.webp": lambda which: encode(str(folder / "in" / f"frames{which}"), str(out / "film.webp"), 25.0),
         "batch": batch,
     }  # fmt: skip
 

@@ -253,19 +253,37 @@ def test_stops_are_drawn_where_the_joint_is_seen(
     assert all(np.allclose(ours, theirs, atol=0.1) for ours, theirs in kept), "Blender's own projection agrees"
 
 
-def test_a_loop_goes_round_for_ever_at_its_rate(empty: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("ending", "times"), [("gif", {60, 70}), ("webp", {66, 67})])
+def test_a_loop_repeats_at_its_rate(empty: Any, tmp_path: Path, ending: str, times: set[int]) -> None:
     from PIL import Image
 
     from addon.blender.render import FilmOptions, film
 
-    film(empty, walker(empty.scene), str(tmp_path / "walk.gif"), FilmOptions(fps=15.0, **SMALL))
-    with Image.open(tmp_path / "walk.gif") as loop:
+    path = tmp_path / f"walk.{ending}"
+    options = FilmOptions(fps=15.0, keep_frames=True, **SMALL)
+    film(empty, walker(empty.scene), str(path), options)
+    shown = []
+    with Image.open(path) as loop:
         assert (loop.size, loop.n_frames, loop.info["loop"]) == ((160, 90), 6, 0)
-        times = []
         for frame in range(loop.n_frames):
             loop.seek(frame)
-            times.append(loop.info["duration"])
-    assert sum(times) == 400 and set(times) <= {60, 70}, "6 frames at 15 per second, in hundredths"
+            seen = np.asarray(loop.convert("RGB"), dtype=np.float64)
+            with Image.open(tmp_path / "walk_frames" / f"{frame + 1:06d}.png") as rendered:
+                difference = np.abs(seen - np.asarray(rendered.convert("RGB"), dtype=np.float64)).mean()
+            assert difference < 4.0, f"frame {frame} is another picture"
+            shown.append(loop.info["duration"])
+    assert sum(shown) == 400 and set(shown) <= times, "6 frames at 15 per second, in the format's units"
+
+
+def test_a_loop_faster_than_browsers_play_is_refused(empty: Any, tmp_path: Path) -> None:
+    from addon.blender.render import FilmOptions, film
+    from addon.model.report import FormatError
+
+    model = walker(empty.scene)
+    empty.scene.render.fps = 100
+    for ending, most in (("gif", 50), ("webp", 90)):
+        with pytest.raises(FormatError, match=f"Choose {most} or fewer"):
+            film(empty, model, str(tmp_path / f"walk.{ending}"), FilmOptions(**SMALL | {"fps": 100.0}))
 
 
 def test_webm_is_made_too_with_its_sheet_and_poster(empty: Any, tmp_path: Path) -> None:

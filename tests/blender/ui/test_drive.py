@@ -210,7 +210,7 @@ def test_film_of_one_picture(rig: Any, tmp_path: Path, capfd: Any) -> None:
 
 
 def test_film_that_cannot_be_made_says_why(rig: Any, tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"\.mp4, \.webm or \.gif for a video"):
+    with pytest.raises(RuntimeError, match=r"\.mp4, \.webm, \.webp or \.gif for a video"):
         ops().render_film(filepath=str(tmp_path / "film.avi"))
     with pytest.raises(RuntimeError, match=r"save the \.blend first"):
         ops().render_film()
