@@ -56,7 +56,7 @@ JUICE: dict[str, Meanings] = {
         "JointID": "the servo that it moves",
         "Enabled": "whether it does",
         "{Offset,Phase,Amplitude}": "its swing",
-        "MotionType": "none, sine, double sine, step or continuous",
+        "MotionType": "none, sine, double sine, step or continuous; files older than the types have none, and a sine is played",
     },
 }
 

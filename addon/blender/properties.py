@@ -26,14 +26,7 @@ from .finding_properties import CLASSES as FINDING_CLASSES
 from .finding_properties import KnuckleFinding, KnuckleReportLine, KnuckleTwinPair
 from .joint_properties import CLASSES as JOINT_CLASSES
 from .joint_properties import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleShape
-from .listeners import (
-    body_changed,
-    drive_changed,
-    ground_changed,
-    symmetry_changed,
-    twin_changed,
-    world_changed,
-)
+from .listeners import body_changed, drive_changed, ground_changed, symmetry_changed, twin_changed, world_changed
 from .mirror_properties import KnuckleMirrorPlane
 from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
@@ -243,6 +236,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     speed_factor: FloatProperty(name="Speed", description="Speed of the gait, 1 is the file's standard", default=1.0)
     standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
     pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
+    sine_without_type: BoolProperty(description="Motors whose file states no motion type play a sine", default=True)
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
     gravity: FloatVectorProperty(
         name="Gravity",

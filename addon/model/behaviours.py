@@ -34,12 +34,15 @@ class Engine:
 
 @dataclass
 class ClockworkMotor:
-    """One joint's share of a clockwork. ``motion``: 0 none, 1 sine, 2 double sine, 3 step, 4 continuous."""
+    """One joint's share of a clockwork.
+
+    ``motion``: 0 none, 1 sine, 2 double sine, 3 step, 4 continuous; None where the file, older than these types, states
+    no type."""
 
     joint: str | None
     enabled: bool = True
     offset: float = 0.0
-    motion: int = 0
+    motion: int | None = 0
     phase: float = 0.0
     amplitude: float = 0.0
 
@@ -105,7 +108,21 @@ class Network:
 
 @dataclass
 class Behaviours:
-    """An engine and the behaviours in file order."""
+    """An engine and the behaviours in file order.
+
+    ``sine_without_type``: motors whose file states no motion type play a sine, else they do not move."""
 
     engine: Engine = field(default_factory=Engine)
     items: list[Clockwork | Network] = field(default_factory=list)
+    sine_without_type: bool = True
+
+    @property
+    def motors_without_type(self) -> list[ClockworkMotor]:
+        """The enabled motors on the engine that would move if a motion type were stated."""
+        return [
+            motor
+            for item in self.items
+            if isinstance(item, Clockwork) and item.enabled and item.source == ENGINE
+            for motor in item.motors
+            if motor.enabled and motor.motion is None and motor.amplitude
+        ]

@@ -41,7 +41,7 @@ from .records import Array, Mechanism, Motion, Trajectory
 
 CONTROLS: tuple[str, ...] = tuple(CONTROL_OF_SOURCE.values())
 FEEDBACK_AXIS = {BODY_YAW: 0, BODY_PITCH: 1, BODY_ROLL: 2}
-SINE, DOUBLE_SINE, STEP, CONTINUOUS = 1, 2, 3, 4
+NONE, SINE, DOUBLE_SINE, STEP, CONTINUOUS = 0, 1, 2, 3, 4
 CONTROL_LIMIT, CONTROL_REACH = 180.0, 178.0  # degrees; a control that asks for more than half a turn gets less
 
 Controls = Mapping[str, ArrayLike]
@@ -152,6 +152,7 @@ class Gait:
         behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
         self.mechanism = mechanism
         self.engine: Engine = behaviours.engine
+        self._without_type = SINE if behaviours.sine_without_type else NONE
         self._poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
         self._dofs = {joint.id: motor_dof(joint) for joint in reversed(mechanism.joints)}
         self._row_of: dict[tuple[Any, ...], int] = {}
@@ -194,8 +195,9 @@ class Gait:
             if not motor.enabled or dof is None or motor.joint is None:
                 continue
             if item.source == ENGINE:
-                if motor.motion in _CLOCKWORK_FUNCTIONS and not (motor.motion == CONTINUOUS and dof.kind == "rotation"):
-                    self._engine_motors[motor.motion].append((motor.joint, self._engine_motor(item, motor)))
+                motion = self._without_type if motor.motion is None else motor.motion
+                if motion in _CLOCKWORK_FUNCTIONS and not (motion == CONTINUOUS and dof.kind == "rotation"):
+                    self._engine_motors[motion].append((motor.joint, self._engine_motor(item, motor)))
             else:
                 self._input_motors.append((motor.joint, self._input_motor(item, motor)))
 

@@ -264,7 +264,7 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleJoint.against KnuckleJoint.dofs KnuckleJoint.boned KnuckleJoint.parts KnuckleModel.version "
         "KnuckleModel.uid KnuckleModel.format KnuckleModel.dialect KnuckleModel.path KnuckleModel.encoding "
         "KnuckleModel.fold KnuckleModel.document KnuckleModel.collection KnuckleModel.rig KnuckleModel.upright "
-        "KnuckleModel.has_collision KnuckleModel.let_go KnuckleAssembly.path"
+        "KnuckleModel.has_collision KnuckleModel.let_go KnuckleAssembly.path KnuckleModel.sine_without_type"
     ),
     "where the halves are mirrored, which no file has": "KnuckleModel.mirror KnuckleMirrorPlane.*",
     "what symmetric editing has seen": (

@@ -87,7 +87,7 @@ def live_gait(rig: bpy.types.Object) -> Gait | None:
         return None
     model = settings(rig)
     engine = Engine(model.standard_speed, model.speed_factor, model.pose_delay, model.pose_phase)
-    mechanism = Mechanism(rig.name, behaviours=Behaviours(engine, behaviours.items))
+    mechanism = Mechanism(rig.name, behaviours=Behaviours(engine, behaviours.items, model.sine_without_type))
     mechanism.bodies = [
         Body(record_of(obj).source_id, record_of(obj).source_name, unflat(record_of(obj).built))
         for obj in parts(rig, "BODY")

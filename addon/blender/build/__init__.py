@@ -61,6 +61,7 @@ class BuildOptions:
     """What an import makes.
 
     ``physics``: rigid bodies and constraints. ``gait``: the file's gait as an Action of ``gait_seconds``.
+    ``sine_without_type``: whether motors of a gait whose file states no motion type play a sine.
     ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
     holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender. ``assemble``: where
     the file's joint positions leave a loop open, start from the nearest ones that close it. ``mesh_folders``: absolute
@@ -80,6 +81,7 @@ class BuildOptions:
     up_axis: UpAxis = "AUTO"
     assemble: bool = True
     mesh_folders: tuple[str, ...] | None = None
+    sine_without_type: bool = True
 
 
 @no_garbage_hunts()
@@ -107,6 +109,8 @@ def build(
     allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders
     complete_masses(mechanism, report, allowed, preferences.ignore_collada_units(), tell_missing=False)
     decided = plan(mechanism, options.up_axis, options.assemble)
+    if mechanism.behaviours is not None:
+        mechanism.behaviours.sine_without_type = options.sine_without_type
     before, kept = latest(KINDS), _scene_state(scene)
     try:
         with listeners.quiet(), glimpsing():
@@ -183,6 +187,7 @@ def _keep_settings(
         name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name
         keep_document(rig, name, source.text, source.encoding)
     keep_facts(rig, collection, mechanism)
+    model.sine_without_type = options.sine_without_type
     model.has_ground = options.ground and mechanism.world.ground is not None
 
 

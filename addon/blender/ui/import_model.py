@@ -102,6 +102,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
             physics=self.physics,
             gait=self.gait,
             gait_seconds=self.gait_seconds,
+            sine_without_type=self.sine_without_type,
             adapt_scene=self.adapt_scene,
             ground=self.ground,
             up_axis=self.up_axis,

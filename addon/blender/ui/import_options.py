@@ -63,8 +63,14 @@ class ImportOptions:
         soft_max=120.0,
         max=3600.0,
     )
+    sine_without_type: BoolProperty(
+        name="Sine without Motion Type",
+        description="Play a sine on motors whose file, older than the motion types, states none. "
+        "Without, such a gait does not move",
+        default=_DEFAULTS.sine_without_type,
+    )
     adapt_scene: BoolProperty(
-        name="Adapt Scene",
+        name="Set Up Scene",
         description="Run the scene at 60 frames per second, as servos are controlled once per frame, "
         "and lengthen its range to hold the gait",
         default=_DEFAULTS.adapt_scene,
@@ -96,6 +102,9 @@ def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) 
         row = motion.row()
         row.active = chosen.gait
         row.prop(chosen, "gait_seconds")
+        row = motion.row()
+        row.active = chosen.gait
+        row.prop(chosen, "sine_without_type")
         motion.prop(chosen, "adapt_scene")
 
 

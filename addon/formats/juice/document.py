@@ -7,6 +7,7 @@ from typing import Any
 
 from lxml import etree
 
+from ...model.behaviours import Behaviours
 from ...model.records import Mechanism, Source
 from ...model.report import FormatError, Report
 from ..xml import parse
@@ -78,9 +79,21 @@ def read(
     strengths = gait_read.motor_strengths(model, reader, joint_of)
     result = mechanism.build(settings, bodies, joints, body_of, joint_of, strengths, path, report)
     result.behaviours = gait_read.gather(settings, behaviours)
+    _tell_motors_without_type(result.behaviours, report)
     reader.tell_defaults()
     reader.tell_ignored()
     result.report = report
     result.directed = False
     result.source = Source("juice", dialect_of(root), path, text)
     return Document(text, sound, root, settings, bodies, joints, behaviours, result)
+
+
+def _tell_motors_without_type(behaviours: Behaviours, report: Report) -> None:
+    """Report what the motors of files older than the motion types are taken for."""
+    if found := behaviours.motors_without_type:
+        names = "motor of the gait states" if len(found) == 1 else "motors of the gait state"
+        report.warn(
+            "no-motion-type",
+            f"{len(found)} {names} no MotionType, as in files older than the motion types; a sine is taken, "
+            "unless the import option Sine without Motion Type is off",
+        )

@@ -31,7 +31,7 @@ CLOCKWORK_MOTOR = Table(
         Field("JointID", REFERENCE, attr="joint"),
         Field("Enabled", FLAG, True, attr="enabled"),
         Field("Offset", NUMBER, 0.0, attr="offset", unit="degrees or length"),
-        Field("MotionType", INTEGER, 0, attr="motion"),
+        Field("MotionType", INTEGER, attr="motion", needed=False),
         Field("Phase", NUMBER, 0.0, attr="phase", unit="degrees"),
         Field("Amplitude", NUMBER, 0.0, attr="amplitude", unit="degrees or length"),
     ),

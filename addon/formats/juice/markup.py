@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from ..xml import escape
-from .table import NUMBER, Field, Row, Table
+from .table import INTEGER, NUMBER, Field, Row, Table
 
 #: An element as its tag and its text or its children.
 Node = tuple[str, "str | list[Node]"]
@@ -25,7 +25,7 @@ def fields(table: Table, row: Row, paths: Iterable[str] | None = None) -> list[N
     that nobody knows."""
     chosen = None if paths is None else set(paths)
     items = [item for item in table if item.path in row and (chosen is None or item.path in chosen)]
-    items = [item for item in items if item.kind is not NUMBER or row[item.path] is not None]
+    items = [item for item in items if item.kind not in (NUMBER, INTEGER) or row[item.path] is not None]
     nodes: list[Node] = []
     for group, members in groupby(items, key=lambda item: item.path.rpartition("/")[0]):
         leaves: list[Node] = [(item.path.rpartition("/")[2], spelt(item, row[item.path])) for item in members]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,6 +166,10 @@ def cases() -> dict[str, Case]:
                 "Clockwork>", "Behavior>"),
             lambda p: 5 + 30 * np.sin(p + own),
         ),
+        "a motor of a file that is older than the motion types": Case(
+            clockwork(clockwork_motor(21, **turned).replace("<MotionType>1</MotionType>", "")),
+            lambda p: 5 + 30 * np.sin(p + own),
+        ),
         "a stick that asks for more than half a turn": Case(
             clockwork(clockwork_motor(21, amplitude=400), source=3),
             lambda p: np.full(len(p), -178.0),
@@ -296,6 +301,31 @@ def test_a_behaviour_is_baked_as_the_program_runs_it(blank: Any, name: str) -> N
     others = {"21", "22", "23"} - {case.joint}
     moved = {curve.data_path.split('"')[1] for curve in curves_of(rig) if "Joint" in curve.data_path}
     assert not moved & {bone_of(rig, number).name for number in others}
+
+
+@pytest.mark.parametrize("is_sine", [True, False])
+def test_motors_without_a_type_play_what_was_chosen_at_import(blank: Any, tmp_path: Path, is_sine: bool) -> None:
+    """Also when the gait is made again after reopening; the report tells, and the file goes out as it was."""
+    import bpy
+
+    gait = clockwork(clockwork_motor(21, amplitude=30).replace("<MotionType>1</MotionType>", ""))
+    path = tmp_path / "old.jm"
+    path.write_text(machine(gait))
+    bpy.ops.import_scene.mechanism(filepath=str(path), sine_without_type=is_sine)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "old.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "old.blend"))
+    rig = bpy.context.view_layer.objects.active
+    if is_sine:
+        assert bpy.ops.knuckle.bake_gait(frame_start=1, frame_end=180) == {"FINISHED"}
+        assert np.ptp(baked(rig, "21")[1]) == pytest.approx(math.radians(60), rel=2e-3)
+    else:
+        with pytest.raises(RuntimeError, match="gait"):
+            bpy.ops.knuckle.bake_gait(frame_start=1, frame_end=180)
+        assert rig.animation_data is None or rig.animation_data.action is None
+    (told,) = [entry.message for entry in rig.data.knuckle.report if entry.code == "no-motion-type"]
+    assert told.startswith("1 motor of the gait states no MotionType")
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "again.jm"))
+    assert (tmp_path / "again.jm").read_bytes() == path.read_bytes()
 
 
 def test_every_kind_that_a_file_can_name_is_tried_here() -> None:

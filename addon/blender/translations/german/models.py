@@ -103,8 +103,14 @@ WORDS: dict[str, str] = {
     "Gait": "Gang",
     "Make an Action of the gait that the file carries": "Eine Action aus dem Gang machen, den die Datei mitbringt",
     "Seconds": "Sekunden",
+    "Sine without Motion Type": "Sinus ohne Bewegungsart",
+    "Motors whose file states no motion type play a sine": "Motoren, deren Datei keine Bewegungsart nennt, spielen einen "
+    "Sinus ab",
+    "Play a sine on motors whose file, older than the motion types, states none. Without, such a gait does not "
+    "move": "Für Motoren, deren Datei älter als die Bewegungsarten ist und keine nennt, einen Sinus abspielen. Ohne "
+    "ihn bewegt sich ein solcher Gang nicht",
     "Length of the gait's Action": "Länge der Action des Gangs",
-    "Adapt Scene": "Szene anpassen",
+    "Set Up Scene": "Szene einrichten",
     "Run the scene at 60 frames per second, as servos are controlled once per frame, and lengthen its range to hold the gait": (
         "Die Szene mit 60 Frames je Sekunde laufen lassen, denn Servos werden einmal je Frame geregelt, und ihren Bereich verlängern, bis der Gang hineinpasst"
     ),
