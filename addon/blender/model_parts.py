@@ -56,9 +56,21 @@ def rigs_in(scene: bpy.types.Scene, linked: bool = False) -> Iterator[bpy.types.
     unless they are asked for. Looks through the armatures, which are few, and not the objects."""
     left_out = is_newer if linked else is_foreign
     for armature in bpy.data.armatures:
-        rig = armature_settings(armature).rig
-        if rig is not None and rig.data == armature and not left_out(rig) and is_in(scene, rig):
-            yield rig
+        for rig in rigs_of(armature) if linked or armature.library is None else ():
+            if not left_out(rig) and is_in(scene, rig):
+                yield rig
+
+
+def rigs_of(armature: bpy.types.Armature) -> Iterator[bpy.types.Object]:
+    """The mechanism whose bones an armature has, and the library overrides of it: these share the linked armature,
+    which knows the linked mechanism alone."""
+    rig = armature_settings(armature).rig
+    if rig is None or rig.data != armature:
+        return
+    yield rig
+    if armature.library is not None and armature.users > 1:  # 0.12 ms for 1000 objects
+        overrides = [obj for obj in bpy.data.objects if obj.override_library is not None]
+        yield from (obj for obj in overrides if obj.override_library.reference == rig and obj.data == armature)
 
 
 def is_newer(rig: bpy.types.Object) -> bool:

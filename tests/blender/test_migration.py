@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.blender.emptied import empty_file
@@ -228,6 +229,73 @@ def test_an_old_model_that_is_appended_is_brought_up_to_date_and_a_linked_one_is
 
     formats.save(extract(rig.data.knuckle.collection), tmp_path / "out.jm")
     assert (tmp_path / "out.jm").read_bytes() == (SAMPLES / "rover/rover.jm").read_bytes()
+
+
+def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are(blank: Any, tmp_path: Path) -> None:
+    """Releases before 5 left the bones of loops without a degree of freedom free."""
+    import bpy
+
+    from addon.blender.build import BuildOptions, build
+    from addon.blender.follower_marks import set_follows
+    from addon.blender.model_parts import rig_in
+    from tests.blender import loops
+
+    def locked(name: str) -> set[str]:
+        return {pose.name for pose in bpy.data.objects[name].pose.bones if all(pose.lock_rotation)}
+
+    ends: dict[str, tuple[str | None, str | None]] = {"A": (None, "one"), "B": ("one", "two"), "C": ("two", None)}
+    rigid = loops.planar("triangle", ends, {name: np.array(at) for name, at in zip("ABC", [(0, 0), (1, 2), (3, 0)])})
+    for mechanism in (rigid, loops.crank_rocker()):
+        rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
+        assert rig is not None
+        for empty in parts_of(rig, "JOINT"):
+            if mechanism is rigid:
+                set_follows(empty, False)
+        make_old(rig, 4)
+    moving = locked("crank-rocker")
+    assert moving and not locked("triangle")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "old.blend"))
+    empty_file()
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "old.blend"))
+    rig = bpy.data.objects["triangle"]
+    assert locked("triangle") == {pose.name for pose in rig.pose.bones if pose.bone.knuckle.joint}
+    assert [line.where for line in rig.data.knuckle.report if line.code == "loop-rigid"] == ["A"]
+    assert locked("crank-rocker") == moving
+    turned = next(pose for pose in rig.pose.bones if pose.bone.knuckle.joint)
+    turned.rotation_euler.z = 0.5
+    bpy.context.view_layer.update()
+    assert turned.rotation_euler.z == 0.0
+
+
+def test_a_linked_model_of_before_that_is_made_local_is_up_to_date(blank: Any, tmp_path: Path) -> None:
+    """Its library stays as it is, also where it is linked anew."""
+    import bpy
+
+    from addon.blender.properties import VERSION
+
+    rig = import_model(SAMPLES / "hexapod/hexapod.jm")
+    name = rig.data.knuckle.collection.name
+    before = kept(rig)
+    make_old(rig, 4)
+    path = tmp_path / "theirs.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    text = path.read_bytes()
+    empty_file()
+    with bpy.data.libraries.load(str(path), link=True) as (_there, here):
+        here.collections = [name]
+    bpy.context.scene.collection.children.link(here.collections[0])
+    bpy.context.view_layer.update()
+    assert the_rig().data.knuckle.version == VERSION
+    assert kept(the_rig()) == before
+    assert path.read_bytes() == text
+    for obj in bpy.context.scene.objects:
+        obj.hide_select = False
+        obj.select_set(True)
+    assert bpy.ops.object.make_local(type="ALL") == {"FINISHED"}
+    rig = reopen(tmp_path / "mine.blend")
+    assert rig.library is None and rig.data.knuckle.version == VERSION
+    assert kept(rig) == before
+    assert export(rig, tmp_path / "out.jm", "juice") == (SAMPLES / "hexapod/hexapod.jm").read_bytes()
 
 
 def test_a_model_of_a_newer_release_is_told_of_and_left_alone(

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from ...model.records import Array
 from ...model.rotation_limits import clamp, folded, is_limited_exactly
-from ..access import armature_settings, record_of
+from ..access import record_of
 from ..bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_joints
-from ..model_parts import rigs_in
+from ..model_parts import rigs_in, rigs_of
 from .live_loops import is_resting
 
 #: A lone angle of a bone is read off its matrix for certain up to here (rad), and several angles of one.
@@ -254,8 +254,8 @@ def before_save(*_args: Any) -> None:
 
 def let_go() -> None:
     """Set all limits plain: a bone that is held would be stuck where nobody looks after it."""
-    for rig in (armature_settings(armature).rig for armature in bpy.data.armatures):
-        if rig is not None and rig.session_uid in _gathered:
+    for rig in (rig for armature in bpy.data.armatures for rig in rigs_of(armature)):
+        if rig.session_uid in _gathered:
             for stops in bone_stops(rig).values():
                 stops.let_go(rig)
 

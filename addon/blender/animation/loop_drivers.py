@@ -47,6 +47,16 @@ def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array]) -> None:
     forget(rig)
 
 
+def lock_rigid_loops(rig: bpy.types.Object) -> list[Linkage]:
+    """Make the joints of loops without a degree of freedom dependent, and lock their bones. Returns those loops."""
+    choice = _Choice(rig)
+    found = [linkage for linkage in choice.linkages if choice.is_rigid(linkage)]
+    for linkage in found:
+        choice.put(linkage, ())
+    forget(rig)
+    return found
+
+
 class _Choice:
     """Which joints drive the loops of a rig, by id, and which could."""
 

@@ -66,12 +66,13 @@ def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], rep
         if drivers or rigid:
             found |= set(linkage.joints) - tree.loop_joints - set(drivers)
         if rigid and report is not None:
-            _tell_of_rigid(mechanism, linkage, report)
+            tell_of_rigid(linkage, report)
     return found
 
 
-def _tell_of_rigid(mechanism: Mechanism, linkage: Linkage, report: Report) -> None:
-    joints = [joint for joint in mechanism.joints if joint.id in linkage.joints]
+def tell_of_rigid(linkage: Linkage, report: Report) -> None:
+    """Report the joints of a loop without a degree of freedom."""
+    joints = linkage.system.moving
     names = ", ".join(repr(joint.name) for joint in joints[:6]) + (", …" if len(joints) > 6 else "")
     report.info(
         "loop-rigid",

@@ -1,5 +1,5 @@
 """Models that an earlier release kept in a .blend, brought up to date step by step when they come: with a file that is
-opened, or appended. What is linked stays as its own file has it, and so does what a newer release kept.
+opened, appended or linked. Of what is linked its own file stays as it is, and so does what a newer release kept.
 
 ``_STEPS`` is the one place that knows what changed; each step leads from one version of a model to the next, and only
 fills in what that version had not.
@@ -17,14 +17,16 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ...model.records import Plane
-from ...model.report import FormatError
+from ...model.report import FormatError, Report
 from ...model.sides import found_plane
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
+from ..animation.loop_drivers import lock_rigid_loops
 from ..bone_limits import limit_every_bone
 from ..build.folders import Folders
 from ..build.frames import make_frames
 from ..build.plan import plan
 from ..build.rig import Hook
+from ..build.starts import tell_of_rigid
 from ..document import read_document
 from ..extract import extract
 from ..extract.applied import keep_rests
@@ -33,24 +35,30 @@ from ..listeners import quiet
 from ..many import make
 from ..materials import keep_color
 from ..mirror_plane import keep_plane, kept_plane
-from ..model_parts import child_collection, is_foreign, is_newer, parts
+from ..model_parts import child_collection, is_foreign, is_newer, parts, rigs_of
 from ..physics.simulation import know_friction
 from ..properties import VERSION
 from ..records import kinds_of
+from ..reporting import add_to_report
 from .refit import present_bones, record_joints
 from .twins import document_plane
 
 
 def bring_up_to_date(rig: bpy.types.Object) -> list[int]:
-    """Bring a model up to date; the versions that it went through, none where it was up to date, or is not ours to
-    change."""
+    """Bring a model up to date, with its library overrides; the versions that it went through, none where it was up to
+    date, or cannot be changed.
+
+    A linked model is changed in memory, until its library is loaded again. A library has no room for new objects, so
+    that one of before ``_WITHOUT_OBJECTS`` stays as it is."""
     model = settings(rig)
     passed: list[int] = []
-    if is_foreign(rig):
+    if is_foreign(rig) and model.version < _WITHOUT_OBJECTS:
         return passed
+    every = list(rigs_of(armature_of(rig)))
     with quiet():
         while model.version < VERSION:
-            _STEPS[model.version](rig)
+            for each in every:  # an override stores no difference to what its library has in memory
+                _STEPS[model.version](each)
             model.version += 1
             passed.append(model.version)
     return passed
@@ -142,8 +150,17 @@ def _know_contact_friction(rig: bpy.types.Object) -> None:
         know_friction(rig)
 
 
+def _lock_rigid_loops(rig: bpy.types.Object) -> None:
+    """To 5. Bones of loops without a degree of freedom were free."""
+    report = Report()
+    for linkage in lock_rigid_loops(rig):
+        tell_of_rigid(linkage, report)
+    add_to_report(rig, report)
+
+
 def _to_five(rig: bpy.types.Object) -> None:
     _limit_bones_plainly(rig)
+    _lock_rigid_loops(rig)
     _know_mirror_plane(rig)
     _know_contact_friction(rig)
 
@@ -157,6 +174,8 @@ _STEPS: dict[int, Callable[[bpy.types.Object], None]] = {
     3: _know_bones,
     4: _to_five,
 }
+#: From this version on no step makes objects.
+_WITHOUT_OBJECTS = 4
 
 
 # ---------------------------------------------------------------- when models come
@@ -198,7 +217,8 @@ def _look() -> None:
             print(f"Knuckle: {rig.name!r}, which an earlier release saved, cannot be brought up to date: {error}")
             continue
         if passed:
-            print(f"Knuckle: {rig.name!r}, which an earlier release saved, was brought up to date")
+            kept = " in memory: its own file stays as it is" if is_foreign(rig) else ""
+            print(f"Knuckle: {rig.name!r}, which an earlier release saved, was brought up to date{kept}")
 
 
 _HANDLERS: Handlers = (

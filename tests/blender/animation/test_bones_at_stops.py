@@ -473,22 +473,45 @@ def test_undo_and_redo_leave_bones_at_their_stops(hinges: Any) -> None:
         assert not strays(bpy.data.objects[name], step)
 
 
-def test_a_linked_model_stands_at_its_stops(hinges: Any, tmp_path: Path) -> None:
-    """It has a motion of its file."""
+@pytest.mark.parametrize("old", [False, True], ids=["present", "old"])
+@pytest.mark.parametrize("override", [False, True], ids=["linked", "overridden"])
+def test_a_linked_model_stands_at_its_stops(hinges: Any, tmp_path: Path, override: bool, old: bool) -> None:
+    """It has a motion of its file, which stays as it is; so it does in a file that was saved and opened again."""
     import bpy
+
+    def shown() -> Any:
+        """The armature in the scene."""
+        (rig,) = (obj for obj in bpy.context.scene.objects if obj.knuckle.role == "MODEL")
+        assert (rig.library is None, rig.override_library is None) == (override, not override)
+        return rig
 
     for _ in by_keys(hinges):
         pass
+    if old:
+        make_old(hinges)
     path, name = tmp_path / "there.blend", hinges.data.knuckle.collection.name
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    before = path.read_bytes()
     empty_file()
     with bpy.data.libraries.load(str(path), link=True) as (_there, here):
         here.collections = [name]
-    bpy.context.scene.collection.children.link(here.collections[0])
-    rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
-    assert rig.library is not None
-    for frame in frames(2 * len(VALUES)):
-        assert not strays(rig, frame)
+    if override:
+        here.collections[0].override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+    else:
+        bpy.context.scene.collection.children.link(here.collections[0])
+    bpy.context.view_layer.update()
+    for _opened in range(3):
+        for frame in frames(2 * len(VALUES)):
+            assert not strays(shown(), frame)
+        bpy.ops.ed.undo_push(message="played")
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "here.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "here.blend"))
+    assert path.read_bytes() == before
+    if override:
+        assert not [each.rna_path for each in shown().override_library.properties if "Stops" in each.rna_path]
+        shown().animation_data.action = None
+        for value in by_hand(shown()):
+            assert not strays(shown(), value)
 
 
 def test_a_render_has_bones_at_their_stops(blank: Any, tmp_path: Path) -> None:
