@@ -51,7 +51,9 @@ def add_render(verbs: Verbs) -> None:
     )
     run_options(render)
     render.add_argument("--seconds", type=seconds, metavar="S", help="length (default: 8, or the .blend's range)")
-    render.add_argument("--out", type=Path, metavar="OUT", help="a .mp4, .webm, .webp or .gif or, for one picture, a .png")
+    render.add_argument(
+        "--out", type=Path, metavar="OUT", help="a .mp4, .webm, .webp or .gif or, for one picture, a .png"
+    )
     film_arguments(render)
     render.add_argument("--resume", action="store_true", help="go on with the frames that an interrupted run left")
     render.add_argument("--keep-frames", action="store_true", help="leave the frames in a folder beside OUT")

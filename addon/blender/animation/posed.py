@@ -34,16 +34,29 @@ _FRAME = 1.0
 def posable(rig: bpy.types.Object, bones: Collection[str] | None = None) -> Channels:
     """The channels of the joints that are posed by hand, and do not follow a loop, by joint id. ``bones`` are those
     that are meant, None all. ValueError where none is left."""
-    follows = {record_of(e).source_id for e in parts(rig, "JOINT") if record_of(e).joint.follows}
     meant = None if bones is None else joints_of(rig, bones)
-    out = {
-        joint: own
-        for joint, own in servo_channels(rig).items()
-        if joint not in follows and (meant is None or joint in meant)
-    }
+    out = {joint: own for joint, own in _led(rig).items() if meant is None or joint in meant}
     if not out:
         raise ValueError(f"{rig.name!r} has no such servo that could be posed: a loop's follow what drives them")
     return out
+
+
+def _led(rig: bpy.types.Object) -> Channels:
+    """The channels of the joints that do not follow a loop, by joint id."""
+    follows = {record_of(e).source_id for e in parts(rig, "JOINT") if record_of(e).joint.follows}
+    return {joint: own for joint, own in servo_channels(rig).items() if joint not in follows}
+
+
+def pose_unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> None:
+    """Pose the servos that an Action does not key where the file has them begin, without keys."""
+    curves = action_curves(rig, action, create=False)
+    keyed = {(curve.data_path, curve.array_index) for curve in curves or ()}
+    unkeyed: Channels = {}
+    for joint, own in _led(rig).items():
+        if kept := [channel for channel in own if keyed.isdisjoint(channel.curves())]:
+            unkeyed[joint] = kept
+            write_pose(rig, kept, np.array([channel.start for channel in kept]))
+    reset_residue(rig, unkeyed)
 
 
 def zero_servos(

@@ -30,7 +30,9 @@ def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
     pictures = pictures_in(folder, frames)
     ending = ending_of(out)
     if ending not in VIDEOS:
-        raise FormatError("a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm, .webp or .gif.")
+        raise FormatError(
+            "a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm, .webp or .gif."
+        )
     with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
         result = os.path.join(room, f"film{ending}")
         try:

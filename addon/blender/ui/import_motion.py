@@ -14,6 +14,7 @@ from ..animation import Units, apply
 from ..animation.actions import active_action, let_play
 from ..animation.clock import set_rate
 from ..animation.onto_rig import natural_rate, placed_channels, stack
+from ..animation.posed import pose_unkeyed
 from ..model_parts import rigs_in
 from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
 from ..reporting import add_to_report
@@ -90,6 +91,12 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
             ),
         ],
     )
+    use_initial_pose: BoolProperty(
+        name="Initial Pose for Other Servos",
+        description="Pose the servos that the motion does not key as the mechanism's file has them begin. Without, they "
+        "stay as they are posed",
+        default=True,
+    )
     use_nla: BoolProperty(
         name="Stack in NLA",
         description="Give each motion a track in the Nonlinear Animation editor. The first plays; the others are muted",
@@ -129,6 +136,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         column = layout.column()
         column.active = self.action == "NEW"
         column.prop(self, "use_nla")
+        column.prop(self, "use_initial_pose")
         layout.prop(self, "use_cyclic")
         column = layout.column(align=True)
         column.prop(self, "angle_unit")
@@ -169,6 +177,8 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
             stack(rig, made)
         elif self.action == "NEW":
             let_play(rig, first)
+        if self.use_initial_pose and self.action == "NEW":
+            pose_unkeyed(rig, first)
         add_to_report(rig, report, OF_IMPORTS)
         keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
         tell(

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from tests.blender.mechanisms import curves_of
 from tests.blender.ui.small import BROKEN, MOTION, datablocks, put
 
 
@@ -49,6 +51,27 @@ def test_import_where_and_without_extending(rig: Any, tmp_path: Path) -> None:
     assert value_at(rig, 101 + 19.2) == pytest.approx(0.25, abs=1e-5)
     assert value_at(rig, 90) == pytest.approx(0.0, abs=1e-6)
     assert bpy.context.scene.frame_end == 50
+
+
+@pytest.mark.parametrize("is_initial", [True, False])
+def test_servos_without_keys_stand_initially_or_as_they_were(rig: Any, tmp_path: Path, is_initial: bool) -> None:
+    """Servos that only the Action before had posed; the motion keys just one servo."""
+    from addon.blender.channels import servo_channels
+    from addon.blender.posing import read_pose, write_pose
+
+    every = {joint: own for joint, own in servo_channels(rig).items() if own[0].name != "Left Joint"}
+    assert every
+    rig.animation_data.action = None
+    for own in every.values():
+        write_pose(rig, own, np.array([channel.start + 0.3 for channel in own]))
+    ops().import_anim.servo_motion(
+        filepath=str(put(tmp_path / "nod.xmdi", MOTION)), use_initial_pose=is_initial, action="NEW"
+    )
+    for own in every.values():
+        starts = [channel.start + (0.0 if is_initial else 0.3) for channel in own]
+        assert read_pose(rig, own) == pytest.approx(starts, abs=1e-6)
+    keyed = {curve.data_path for curve in curves_of(rig)}
+    assert len(keyed) == 1
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,10 @@ WORDS: dict[str, str] = {
         "In die spielende Action, anstelle ihrer Keys derselben Servos innerhalb der Zeit der Bewegung. Alles andere darin bleibt"
     ),
     "Stack in NLA": "In der NLA stapeln",
+    "Initial Pose for Other Servos": "Anfangspose für andere Servos",
+    "Pose the servos that the motion does not key as the mechanism's file has them begin. Without, they stay as they "
+    "are posed": "Servos, für die die Bewegung keine Keyframes hat, so stellen, wie sie in der Datei des Mechanismus "
+    "beginnen. Sonst bleiben sie, wie sie stehen",
     "Give each motion a track in the Nonlinear Animation editor. The first plays; the others are muted": (
         "Jeder Bewegung eine Spur im Editor für nichtlineare Animation geben. Die erste spielt; die anderen sind stumm"
     ),
