@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 from mathutils import Matrix
 
-from ... import formats
 from ...model.starters import STARTERS
 from ..access import record_of
 from ..build import BuildOptions, build
 from ..model_parts import require_rig
+from ..samples import samples
 from .common import ERRORS, AddsModel, Result, census, refuse, say
 from .edit_making import KNUCKLE_OT_new_model
 from .local_views import seen_in_local_views
@@ -75,16 +74,6 @@ class KNUCKLE_OT_add_mechanism(AddsModel):
         return {"FINISHED"}
 
 
-def samples() -> list[Path]:
-    """The models that come with the extension."""
-    package = Path(__file__).resolve().parents[2]
-    folder = next(
-        (each / "sample_models" for each in (package, package.parent) if (each / "sample_models").is_dir()), None
-    )
-    endings = {ending for row in formats.FORMATS.values() for ending in row.extensions}
-    return [] if folder is None else sorted(path for path in folder.glob("*/*") if path.suffix in endings)
-
-
 class KNUCKLE_MT_add(bpy.types.Menu):
     bl_idname = "KNUCKLE_MT_add"
     bl_label = "Mechanism"
@@ -103,7 +92,7 @@ class KNUCKLE_MT_add(bpy.types.Menu):
         for path in found:
             title = path.stem.replace("_", " ").title()
             entry = layout.operator("import_scene.mechanism", text=title, icon="FILE")
-            entry.filepath, entry.frame_view, entry.replace_cube = str(path), True, True
+            entry.filepath, entry.frame_view, entry.replace_cube, entry.inputs = str(path), True, True, "AUTO"
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:

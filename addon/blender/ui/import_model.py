@@ -8,7 +8,7 @@ from bpy.props import CollectionProperty, StringProperty
 from ... import formats
 from ...model.records import Mechanism
 from ..build import BuildOptions, build
-from ..model_parts import parts, rig_in, rigs_in
+from ..model_parts import parts, require_rig, rigs_in
 from ..preferences import overlay_defaults
 from ..translations import told
 from .common import (
@@ -26,6 +26,7 @@ from .common import (
 )
 from .default_scene import untouched_cube
 from .import_options import ImportOptions, draw_options, take_defaults
+from .input_presets import goes_forward, start_inputs
 from .keying_set import select_keyed_bones, use_servos
 from .local_views import seen_in_local_views
 from .overlay import show_marks
@@ -49,6 +50,8 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         take_defaults(self)
+        if self.inputs == "AUTO" and any(map(goes_forward, chosen_files(self))):
+            self.inputs = "FORWARD"
         return self.invoke_popup(context)
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -84,7 +87,9 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
             mechanism = formats.load(bpy.path.abspath(path))
             leave_modes(context)
             with seen_in_local_views(context):
-                rig = rig_in(build(mechanism, context, self._options()))
+                rig = require_rig(build(mechanism, context, self._options()))
+                if self._is_asked_for("inputs"):
+                    start_inputs(context.scene, rig, bpy.path.abspath(path), self.inputs)
         except ERRORS as error:
             refuse(self, error)
             return None

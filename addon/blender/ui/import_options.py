@@ -9,6 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..build import BuildOptions
 from ..preferences import import_defaults
+from .input_presets import ITEMS as INPUT_ITEMS
 
 _DEFAULTS = BuildOptions()
 
@@ -69,6 +70,15 @@ class ImportOptions:
         "Without, such a gait does not move",
         default=_DEFAULTS.sine_without_type,
     )
+    inputs: EnumProperty(
+        name="Inputs",
+        description="Inputs of the gait to begin with",
+        items=[
+            ("AUTO", "Automatic", "Forward for the samples of the extension, else all at 0"),
+            *(item[:3] for item in INPUT_ITEMS),
+        ],
+        default="AUTO",
+    )
     adapt_scene: BoolProperty(
         name="Set Up Scene",
         description="Run the scene at 60 frames per second, as servos are controlled once per frame, "
@@ -105,6 +115,9 @@ def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) 
         row = motion.row()
         row.active = chosen.gait
         row.prop(chosen, "sine_without_type")
+        row = motion.row()
+        row.active = chosen.gait
+        row.prop(chosen, "inputs")
         motion.prop(chosen, "adapt_scene")
 
 

@@ -42,6 +42,7 @@ SUBJECTS = (
         "Simulation",
         (
             Entry("knuckle.set_drive", "Drive", "drive"),
+            Entry("knuckle.set_inputs", "Set Inputs", "preset"),
             _LINE,
             Entry("knuckle.build_physics"),
             Entry("knuckle.fit_world"),

@@ -21,6 +21,7 @@ from ..properties import control_property
 from ..records import is_angle
 from ..translations import told
 from .common import counted, model_in, why_linked_copy, why_newer, why_no_model
+from .input_presets import draw_presets
 from .lists import SEVERITY_ICONS
 from .overlay import button as overlay_button
 from .rebuilding import draw_missing
@@ -138,6 +139,7 @@ class VIEW3D_PT_knuckle_controls(ModelPanel, bpy.types.Panel):
         if idle:
             paragraph(context, layout, idle, "INFO")
         layout.active = not idle
+        draw_presets(layout, rig)
         names = [control_property(name) for name in model.listens_to.split(",") if name]
         column = layout.column(align=True)
         for name in names:

@@ -12,6 +12,7 @@ from typing import Any
 from tests.blender import loops
 from tests.blender.build import test_attachments as assemblies
 from tests.blender.mechanisms import body, clockwork, clockwork_motor, joint, model
+from tests.blender.scenes import OWN
 from tests.blender.ui.small import MOTION
 
 #: A trunk on two legs that are twins, with a gait, and a tool that lies beside it, held by nothing.
@@ -55,6 +56,13 @@ def duo(folder: Path) -> None:
     path.write_text(DUO)
     assert bpy.ops.import_scene.mechanism(filepath=str(path), gait_seconds=0.5) == {"FINISHED"}
     bpy.context.scene.frame_end = 12
+
+
+def hexapod(folder: Path) -> None:
+    """The sample whose gait reads inputs."""
+    import bpy
+
+    assert bpy.ops.import_scene.mechanism(filepath=str(OWN / "hexapod/hexapod.jm"), gait_seconds=0.2) == {"FINISHED"}
 
 
 def rig() -> Any:
@@ -456,6 +464,9 @@ CASES: dict[str, Case] = {
     "knuckle.scale_motion": Case(with_options(duo, speed=2.0), (_NO_MOTION,), window="motions.py: the popup"),
     "knuckle.select_part": Case(with_options(duo, part="Left Leg"), ((editing, "Go to object mode or pose mode"),)),
     "knuckle.select_worst": Case(ran, ((duo, "Bake Physics first: no run of the mechanism is known"),)),
+    "knuckle.set_inputs": Case(
+        with_options(hexapod, preset="TURN_LEFT"), ((duo, "The gait of the mechanism reads no input"),)
+    ),
     "knuckle.set_drive": Case(with_options(duo, drive="LIMP")),
     "knuckle.set_joint_type": Case(with_options(picked("Left Hip"), type="cylindrical"), (_NO_JOINT,)),
     "knuckle.set_stops": Case(with_options(picked("Left Hip"), to="UPPER"), (_NO_JOINTS,)),

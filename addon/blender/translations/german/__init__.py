@@ -6,6 +6,7 @@ from . import (
     editing,
     films,
     hints,
+    inputs,
     installation,
     mirroring,
     models,
@@ -31,6 +32,7 @@ PARTS = (
     reports,
     outcomes,
     hints,
+    inputs,
     films,
     installation,
 )

@@ -1,0 +1,60 @@
+"""Input presets of a mechanism in Blender: the inputs of its gait set so that it stands, walks or turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import bpy
+
+from ...formats import loads_again
+from ...formats.documents import MOST
+from ...formats.lately import Lately
+from ...model.gait_presets import Inputs, input_presets
+from ..access import action_record, settings
+from ..document import document_bytes
+from ..properties import control_property
+from .gait import bake_gait, plays_own_gait
+
+#: The presets of documents: finding them takes trying the gait.
+_presets: Lately[dict[str, Inputs]] = Lately(MOST)
+
+
+def presets_of(rig: bpy.types.Object) -> dict[str, Inputs]:
+    """Return the presets of the gait in a mechanism's document and the inputs of each, worked out once per text."""
+    if not settings(rig).listens_to:
+        return {}
+    data, path = document_bytes(rig), settings(rig).path
+    if data is None:
+        return {}
+    found = _presets.get(data, path)
+    if found is None:
+        found = input_presets(loads_again(data, path))
+        _presets.keep(data, path, found)
+    return found
+
+
+def input_names(rig: bpy.types.Object) -> list[str]:
+    """The inputs that the gait of a mechanism reads, in its order."""
+    return [name for name in settings(rig).listens_to.split(",") if name]
+
+
+def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[str, float]) -> bool:
+    """Set all inputs that a mechanism's gait reads, those without a name to 0, and bake the gait's own Action anew.
+
+    Returns:
+        Whether the Action that plays was baked anew: only an unedited one of the gait is, over the frames that it had.
+    """
+    for name in input_names(rig):
+        setattr(settings(rig).controls, control_property(name), inputs.get(name, 0.0))
+    data = rig.animation_data
+    before = data.action if data is not None else None
+    if before is None or data.use_tweak_mode or action_record(before).kind != "GAIT" or not plays_own_gait(rig):
+        return False
+    first, last = (round(frame) for frame in before.frame_range[:])
+    name = before.name
+    if bake_gait(scene, rig, first, last) is None:
+        return False
+    if before.users == int(before.use_fake_user):  # Blender may have put the keyframes of inputs into the same Action
+        bpy.data.actions.remove(before)
+        rig.animation_data.action.name = name
+    return True
