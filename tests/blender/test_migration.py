@@ -244,7 +244,9 @@ def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are
         return {pose.name for pose in bpy.data.objects[name].pose.bones if all(pose.lock_rotation)}
 
     ends: dict[str, tuple[str | None, str | None]] = {"A": (None, "one"), "B": ("one", "two"), "C": ("two", None)}
-    rigid = loops.planar("triangle", ends, {name: np.array(at) for name, at in zip("ABC", [(0, 0), (1, 2), (3, 0)])})
+    rigid = loops.planar(
+        "triangle", ends, {name: np.array(at) for name, at in zip("ABC", [(0, 0), (1, 2), (3, 0)], strict=True)}
+    )
     for mechanism in (rigid, loops.crank_rocker()):
         rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
         assert rig is not None

@@ -93,8 +93,8 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
     )
     use_initial_pose: BoolProperty(
         name="Initial Pose for Other Servos",
-        description="Pose the servos that the motion does not key as the mechanism's file has them begin. Without, they "
-        "stay as they are posed",
+        description="Pose the servos that the motion does not key as the mechanism's file has them begin. Without, "
+        "they stay as they are posed",
         default=True,
     )
     use_nla: BoolProperty(
