@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..model.records import Dof, Mechanism
+from ..model.records import Body, Dof, Joint, Mechanism
 from ..model.report import Report
 from .losses import Losses
 
@@ -50,21 +50,21 @@ _WORDS = {
 def tell_beyond(mechanism: Mechanism, format: str, report: Report) -> None:
     """Tell what of a mechanism a format does not write of what only others can say, once for each body and joint."""
     losses = Losses()
-    for name, said in _said(mechanism):
+    for subject, said in _said(mechanism):
         for lost in dict.fromkeys(_WORDS[key] for key in said if key in _WORDS):
             if format not in lost.written:
-                losses.add(lost.code, lost.message, name)
+                losses.add(lost.code, lost.message, subject)
     losses.tell(report)
 
 
-def _said(mechanism: Mechanism) -> Iterator[tuple[str, list[str]]]:
+def _said(mechanism: Mechanism) -> Iterator[tuple[Body | Joint, list[str]]]:
     """Whose it is, and the names of what is said."""
     for body in mechanism.bodies:
-        yield body.name, [*body.extra, *(key for shape in body.shapes for key in shape.extra)]
+        yield body, [*body.extra, *(key for shape in body.shapes for key in shape.extra)]
     for joint in mechanism.joints:
         dofs = [dof for block in joint.dofs for dof in (block, *block.parts)]
         said = [key for dof in dofs for key, value in dof.extra.items() if _is_limit(dof, key, value)]
-        yield joint.name, [*said, *(f"@actuator {dof.actuator}" for dof in dofs)]
+        yield joint, [*said, *(f"@actuator {dof.actuator}" for dof in dofs)]
 
 
 def _is_limit(dof: Dof, key: str, value: Any) -> bool:

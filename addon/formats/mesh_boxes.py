@@ -144,7 +144,7 @@ def boxed(mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ign
     for body in mechanism.bodies:
         shapes = [boxes.boxed(shape) if _names_mesh(shape) else shape for shape in body.shapes]
         if any(now is not before for now, before in zip(shapes, body.shapes, strict=True)):
-            losses.add("approximated-shape", "a mesh is written as the box that holds it", body.name)
+            losses.add("approximated-shape", "a mesh is written as the box that holds it", body)
         bodies.append(replace(body, shapes=shapes))
     losses.tell(report)
     for trouble in boxes.troubles:

@@ -47,7 +47,7 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
             shape = body.shapes[number]
             if format_ in _WITHOUT:
                 body.shapes[number] = _box(shape, points)
-                losses.add("approximated-shape", "a mesh is written as the box that holds it", body.name)
+                losses.add("approximated-shape", "a mesh is written as the box that holds it", body)
                 continue
             named = meshes.put(_file_name(body.name), obj_text(body.name, points, polygons).encode())
             extra = shape.extra | {IS_WRITTEN: True}

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, identity
 from ...model.report import Report
-from ..losses import Losses
+from ..losses import MOTION, ORGANIZATION, SIMULATION, START, Losses
 from .geometry import same_pose
 from .strength import strengthened
 from .table import TIME_STEP
@@ -36,43 +36,43 @@ def _world(mechanism: Mechanism, losses: Losses) -> None:
     if np.abs(mechanism.world.gravity[:2]).max() > _NOTHING:
         x, y, z = mechanism.world.gravity
         message = f"Juice's gravity is along -Z: of ({x:g} {y:g} {z:g}) only {z:g} is written; turn the model upright"
-        losses.add("approximated-gravity", message, mechanism.name)
+        losses.add("approximated-gravity", message, mechanism)
     if mechanism.motions:
-        losses.add("dropped-motion", "motions are not written; save them as servo motion", mechanism.motions[0].name)
+        losses.add("dropped-motion", "motions are not written; save them as servo motion", mechanism.motions[0])
     if mechanism.world.time_step not in (None, TIME_STEP):
-        losses.add("dropped-world", f"the world's time step is not written; Juice's is {TIME_STEP:g}", mechanism.name)
+        losses.add("dropped-world", f"the world's time step is not written; Juice's is {TIME_STEP:g}", mechanism)
     for frame in mechanism.frames:
-        losses.add("dropped-frame", "frames are not written", frame.name)
+        losses.add("dropped-frame", "frames are not written", frame)
     for light in mechanism.lights:
-        losses.add("dropped-light", "lights are not written", light.name)
+        losses.add("dropped-light", "lights are not written", light)
     for restraint in mechanism.restraints:
-        losses.add("dropped-restraint", "restraints are not written", restraint.name)
+        losses.add("dropped-restraint", "restraints are not written", restraint)
 
 
 def _body(body: Body, losses: Losses) -> Body:
     if body.inertia is not None:
-        losses.add("dropped-inertia", "inertia is not written; Juice takes it from the shape", body.name)
+        losses.add("dropped-inertia", "inertia is not written; Juice takes it from the shape", body)
     flags = {"no gravity": not body.gravity, "no collision": not body.collidable, "fixed": body.immobile}
     for lost, is_set in flags.items():
         if is_set:
-            losses.add("dropped-flag", f"a body's flag is not written: {lost}", body.name)
+            losses.add("dropped-flag", f"a body's flag is not written: {lost}", body)
     if body.assembly:
-        losses.add("dropped-assembly", "assemblies are not written", body.name)
+        losses.add("dropped-assembly", "assemblies are not written", body)
     shapes = _chosen(body.shapes)
     if len(body.shapes) > 1:
-        losses.add("dropped-shape", "only the first solid shape of a body is written", body.name)
+        losses.add("dropped-shape", "only the first solid shape of a body is written", body)
     if any(shape.color is not None for shape in shapes):
-        losses.add("dropped-color", "colours are not written", body.name)
-    shape = _shape(shapes[0], body.name, losses) if shapes else None
+        losses.add("dropped-color", "colours are not written", body)
+    shape = _shape(shapes[0], body, losses) if shapes else None
     if shape and not (shape.visual and shape.collision):
-        losses.add("dropped-shape-use", "a shape is written, and in Juice it both shows and collides", body.name)
+        losses.add("dropped-shape-use", "a shape is written, and in Juice it both shows and collides", body)
     local = shape.pose if shape else _at(body.com)
     if shape and not np.allclose(local[:3, 3], body.com, rtol=0, atol=1e-9):
-        losses.add("moved-com", "the centre of mass is written at the middle of the shape", body.name)
+        losses.add("moved-com", "the centre of mass is written at the middle of the shape", body)
     if same_pose(local, identity()) and shape is (body.shapes[0] if body.shapes else None):
         return body
     if not same_pose(local, identity()):
-        losses.add("moved-frame", "a body's frame is written at the middle of its shape, along its edges", body.name)
+        losses.add("moved-frame", "a body's frame is written at the middle of its shape, along its edges", body)
     return replace(
         body,
         pose=body.pose @ local,
@@ -86,26 +86,26 @@ def _chosen(shapes: Iterable[Shape]) -> list[Shape]:
     return sorted(shapes, key=lambda shape: (shape.type not in HELD_SHAPES, not shape.collision))
 
 
-def _shape(shape: Shape, name: str, losses: Losses) -> Shape | None:
+def _shape(shape: Shape, body: Body, losses: Losses) -> Shape | None:
     if shape.type in HELD_SHAPES:
         return shape
     size = shape.size
     if shape.type == "cone" and {"length", "radius"} <= size.keys():
-        losses.add("approximated-shape", "a cone is written as a cylinder", name)
+        losses.add("approximated-shape", "a cone is written as a cylinder", body)
         return replace(shape, type="cylinder")
     if {"x", "y", "z"} <= size.keys():
         what = "mesh, which is taken for 1 along each edge before its scale" if shape.mesh else shape.type
-        losses.add("approximated-shape", f"a shape is written as its bounding box: {what}", name)
+        losses.add("approximated-shape", f"a shape is written as its bounding box: {what}", body)
         return replace(shape, type="box", size={axis: size[axis] for axis in "xyz"})
     if shape.type != "none":
-        losses.add("dropped-shape", f"a shape cannot be written: {shape.type}", name)
+        losses.add("dropped-shape", f"a shape cannot be written: {shape.type}", body)
     return None
 
 
 def _joint(joint: Joint, losses: Losses) -> Joint | None:
     kinds = [dof.kind for dof in joint.dofs]
     if joint.assembly:
-        losses.add("dropped-assembly", "assemblies are not written", joint.name)
+        losses.add("dropped-assembly", "assemblies are not written", joint)
     if kinds == ["rotation"]:
         made = _along_z(joint, "revolute")
     elif kinds == ["translation"]:
@@ -113,20 +113,22 @@ def _joint(joint: Joint, losses: Losses) -> Joint | None:
     elif kinds == ["ball"]:
         made = joint if joint.type == "ball" else replace(joint, type="ball")
     elif not kinds:
-        losses.add("approximated-joint", "a weld is written as a hinge between two stops at 0", joint.name)
+        losses.add("approximated-joint", "a weld is written as a hinge between two stops at 0", joint, SIMULATION)
         made = replace(joint, type="revolute", dofs=[Dof("rotation", lower=0.0, upper=0.0, max_force=0.0)])
     elif len(kinds) > 1 and set(kinds) == {"rotation"}:
-        losses.add("approximated-joint", f"a joint is written as a ball joint: {joint.type}", joint.name)
+        losses.add("approximated-joint", f"a joint is written as a ball joint: {joint.type}", joint)
         made = replace(joint, type="ball", dofs=[Dof("ball", gain=joint.dofs[0].gain)])
     elif kinds == ["free"]:
-        losses.add("dropped-joint", "a free joint is not written: bodies of Juice are free without one", joint.name)
+        losses.add(
+            "dropped-joint", "a free joint is not written: bodies of Juice are free without one", joint, ORGANIZATION
+        )
         _tell_dof(joint, losses)
         return None
     else:
-        losses.add("dropped-joint", f"a joint cannot be written: {joint.type}", joint.name)
+        losses.add("dropped-joint", f"a joint cannot be written: {joint.type}", joint)
         return None
     if joint.active and (joint.parent is None or joint.child is None):
-        losses.add("joint-to-world", "a joint to the world is written, but Juice will not simulate it", joint.name)
+        losses.add("joint-to-world", "a joint to the world is written, but Juice will not simulate it", joint)
     _tell_dof(joint, losses)
     return made
 
@@ -135,12 +137,12 @@ def _tell_dof(joint: Joint, losses: Losses) -> None:
     for dof in joint.dofs:
         for attribute in ("damping", "friction", "stiffness", "armature", "position", "velocity"):
             if abs(float(getattr(dof, attribute))) > _NOTHING:
-                losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint.name)
-        for attribute, start in (("position", dof.start), ("velocity", dof.start_rates)):
+                losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint)
+        for attribute, start, effect in (("position", dof.start, START), ("velocity", dof.start_rates, SIMULATION)):
             if np.abs(start).max(initial=0.0) > _NOTHING:
-                losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint.name)
+                losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint, effect)
         if dof.kind == "ball" and (dof.lower is not None or dof.upper is not None):
-            losses.add("dropped-limit", "a ball joint's limits are not written", joint.name)
+            losses.add("dropped-limit", "a ball joint's limits are not written", joint, MOTION)
 
 
 def _along_z(joint: Joint, kind: str) -> Joint:

@@ -72,14 +72,14 @@ def _with_strength(joint: Joint, need: float, losses: Losses) -> Joint:
         chosen["gain"] = (HINGE_GAIN if dof.kind == "rotation" else round(SLIDER_GAIN, 1), dof.gain)
     if not 0.0 < dof.max_force < math.inf:
         if not need > 0.0:
-            losses.add("no-force", "a servo that carries nothing has no force: MaxForce is 0", joint.name)
+            losses.add("no-force", "a servo that carries nothing has no force: MaxForce is 0", joint)
         else:
             chosen["max_force"] = (float(f"{need:.3g}"), dof.max_force if math.isfinite(dof.max_force) else 0.0)
     if not chosen:
         return joint
     losses.add(
         "approximated-servo", "a servo's gain or force, which the model does not give, is chosen by what it carries",
-        joint.name,
+        joint,
     )  # fmt: skip
     values: dict[str, Any] = {name: value for name, (value, _source) in chosen.items()}
     return replace(joint, dofs=[replace(dof, extra=dof.extra | {CHOSEN: chosen}, **values)])

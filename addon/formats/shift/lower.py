@@ -75,7 +75,7 @@ class Lowering:
         self.out.settings = {"gravity": values.tidy(world.gravity), MARK: mark or None}
         if mark:
             self.losses.add(
-                "kept-aside", "a world's friction, softness, ground and time step are kept aside", self.mechanism.name
+                "kept-aside", "a world's friction, softness, ground and time step are kept aside", self.mechanism
             )
 
     def _name(self, body: Body) -> None:
@@ -108,7 +108,7 @@ class Lowering:
             self.losses.add(
                 "kept-aside",
                 "shapes that are not a plain mesh file are kept aside, and Shift does not show them",
-                body.name,
+                body,
             )
         self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
 
@@ -246,9 +246,7 @@ class Lowering:
         for body, frame, hint in zip((joint.parent, joint.child), frames, hints, strict=True):
             part.ends.append((body, self.frame_name(body, frame @ turn, hint)))
             if body is not None and body not in self.out.names:
-                self.losses.add(
-                    "dangling-reference", "a joint to a body that is gone is written switched off", joint.name
-                )
+                self.losses.add("dangling-reference", "a joint to a body that is gone is written switched off", joint)
                 part.row["active"] = False
         self.out.joints[part.key] = part
 
@@ -258,9 +256,9 @@ class Lowering:
             home, twin = self.joint_of[joint.twin]
             mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
         if "dofs" in mark or "twin" in mark:
-            self.losses.add("kept-aside", "limits, motors, friction and twins of joints are kept aside", joint.name)
+            self.losses.add("kept-aside", "limits, motors, friction and twins of joints are kept aside", joint)
         if any(dof.kind == "screw" for dof in joint.dofs):
-            self.losses.add("approximated-joint", "a screw is written as a hinge; its pitch is kept aside", joint.name)
+            self.losses.add("approximated-joint", "a screw is written as a hinge; its pitch is kept aside", joint)
         return mark | ({"name": joint.name} if name != joint.name else {})
 
     def _hints(self, joint: Joint, name: str) -> tuple[str, str]:
@@ -289,7 +287,7 @@ class Lowering:
     def _chain(self, joint: Joint, home: str, name: str) -> None:
         """Several degrees of freedom: elementary joints one after another, with massless bodies between."""
         self.losses.add(
-            "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint.name
+            "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint
         )
         count, hints = len(joint.dofs), self._hints(joint, name)
         names = made_in(self.used_names, home, Names)
@@ -378,9 +376,9 @@ class Lowering:
 
     def _unsaid(self) -> None:
         if self.mechanism.motions:
-            self.losses.add("dropped-motion", "motions are not written; save them as servo motion", self.mechanism.name)
+            self.losses.add("dropped-motion", "motions are not written; save them as servo motion", self.mechanism)
         if getattr(self.mechanism.behaviours, "items", None):
-            self.losses.add("dropped-behaviours", "behaviours are not written", self.mechanism.name)
+            self.losses.add("dropped-behaviours", "behaviours are not written", self.mechanism)
 
 
 _CELLS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))

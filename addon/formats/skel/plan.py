@@ -13,7 +13,7 @@ from ...model.one_pose import OnePose
 from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism
 from ...model.report import Report
 from ...model.sameness import same_record
-from ..losses import Losses
+from ..losses import ORGANIZATION, SIMULATION, Losses
 from .chains import link_key, piece_key
 from .geometry import same_pose
 from .groups import grouped
@@ -121,7 +121,7 @@ class _Planner:
 
     def _is_there(self, body: Body) -> bool:
         if not body.active:
-            self.losses.add("dropped-inactive", "a body that is switched off is not written", body.name)
+            self.losses.add("dropped-inactive", "a body that is switched off is not written", body)
         return body.active
 
     def _tree(self) -> Tree:
@@ -138,7 +138,7 @@ class _Planner:
             found[body.id] = body.pose if same else pose
             if not same:
                 message = "a body is written where its joint has it, not where it was drawn"
-                self.losses.add("moved-body", message, body.name)
+                self.losses.add("moved-body", message, body)
         return found
 
     def _body_names(self) -> dict[str, str]:
@@ -150,9 +150,7 @@ class _Planner:
             name = unique[self.skeleton_of[body.id]](plain(body.name, "body") if own is None else own)
             found[body.id] = name if own is None else own
             if own is None and name != body.name:
-                self.losses.add(
-                    "renamed", "a body's name is taken, or none that DART finds; it gets another", body.name
-                )
+                self.losses.add("renamed", "a body's name is taken, or none that DART finds; it gets another", body)
         return found
 
     def _body(self, body: Body) -> PlannedBody:
@@ -180,7 +178,7 @@ class _Planner:
             return None
         if self.skeleton_of.get(body.twin) == key:
             return self.name_of[body.twin]
-        self.losses.add("dropped-twin", "a twin in another skeleton is not written", body.name)
+        self.losses.add("dropped-twin", "a twin in another skeleton is not written", body)
         return None
 
     def _joint_name(self, joint: Joint, key: str) -> str:
@@ -216,7 +214,7 @@ class _Planner:
             child=joint.parent,
             frame_parent=joint.frame_child,
             frame_child=joint.frame_parent,
-            dofs=reversed_dofs(joint.dofs, joint.name, self.losses),
+            dofs=reversed_dofs(joint, self.losses),
         )
 
     def _matched(self, joint: Joint) -> list[Match]:
@@ -234,13 +232,13 @@ class _Planner:
             return [replace(match, type=there)]
         if any(part.armature not in (0.0, dof.armature) for dof in joint.dofs for part in dof.parts):
             message = "the armature of one coordinate of several is not written"
-            self.losses.add("dropped-joint-property", message, joint.name)
+            self.losses.add("dropped-joint-property", message, joint)
         if any(dof.kind == "screw" for dof in joint.dofs):
-            self.losses.add("approximated-joint", "a screw is written as a hinge, which does not advance", joint.name)
+            self.losses.add("approximated-joint", "a screw is written as a hinge, which does not advance", joint)
         found = matches(joint.dofs)
         if len(found) > 1:
             message = f"a joint is written as {len(found)}, with next to weightless bodies between: {joint.type}"
-            self.losses.add("approximated-joint", message, joint.name)
+            self.losses.add("approximated-joint", message, joint, SIMULATION)
         return found
 
     def _link(self, joint: Joint, number: int, name: str, key: str, pose: Array) -> str:
@@ -273,7 +271,7 @@ class _Planner:
             if own is not None and twin is not None and own.skeleton == twin.skeleton:
                 own.row[f"{KEPT}/@twin"] = twin.row["@name"]
             elif own is not None and joint.twin is not None:
-                self.losses.add("dropped-twin", "a twin in another skeleton is not written", joint.name)
+                self.losses.add("dropped-twin", "a twin in another skeleton is not written", joint)
 
     @staticmethod
     def _type_row(match: Match, joint: Joint) -> Row:
@@ -286,12 +284,15 @@ class _Planner:
         ends = [end for end in (joint.child, joint.parent) if end in self.skeleton_of]
         is_loop = any(each is joint for each in self.live)
         if not ends:
-            self.losses.add("dropped-joint", "a joint without a body is not written", joint.name)
+            self.losses.add("dropped-joint", "a joint without a body is not written", joint, ORGANIZATION)
             return
         key = self.skeleton_of[ends[0]]
         if any(self.skeleton_of[end] != key for end in ends):
             self.losses.add(
-                "dropped-joint", "a joint that is switched off joins two skeletons; it is not written", joint.name
+                "dropped-joint",
+                "a joint that is switched off joins two skeletons; it is not written",
+                joint,
+                ORGANIZATION,
             )
             return
         found = self._matched(joint)
@@ -306,9 +307,7 @@ class _Planner:
             message = f"'{joint.name}' closes a loop; it is cut there (its ends are {gap:.3g} apart)"
             self.report.warn("cut-loop", f"{message} and kept as <{LOOP_JOINT}>, which DART passes over")
         if len(found) > 1 or np.abs(found[0].turn - np.eye(4)).max() > 0.0:
-            self.losses.add(
-                "dropped-joint", f"a joint that DART does not build cannot be kept: {joint.type}", joint.name
-            )
+            self.losses.add("dropped-joint", f"a joint that DART does not build cannot be kept: {joint.type}", joint)
             return
         self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
 
@@ -332,26 +331,24 @@ class _Planner:
     def _tell_rest(self) -> None:
         mechanism, losses = self.mechanism, self.losses
         for motion in mechanism.motions:
-            losses.add("dropped-motion", "motions are not written; save them as servo motion", motion.name)
+            losses.add("dropped-motion", "motions are not written; save them as servo motion", motion)
         if mechanism.behaviours is not None:
-            losses.add("dropped-behaviours", "behaviours are not written", mechanism.name)
+            losses.add("dropped-behaviours", "behaviours are not written", mechanism)
         for light in mechanism.lights:
-            losses.add("dropped-light", "lights are not written", light.name)
+            losses.add("dropped-light", "lights are not written", light)
         for restraint in mechanism.restraints:
-            losses.add("dropped-restraint", "restraints are not written", restraint.name)
+            losses.add("dropped-restraint", "restraints are not written", restraint)
         for frame in mechanism.frames:
             if frame.body not in self.body_of:
-                losses.add("dropped-frame", "a frame that is on no body is not written", frame.name)
+                losses.add("dropped-frame", "a frame that is on no body is not written", frame)
         world = mechanism.world
         for name in ("friction", "erp", "cfm", "ground"):
             if getattr(world, name) is not None:
-                losses.add("dropped-world", f"the world's {name} is not written", mechanism.name)
+                losses.add("dropped-world", f"the world's {name} is not written", mechanism)
         moved = {body.id for body in self.bodies if body.immobile} - {body.id for body in self.tree.roots}
         for body in self.bodies:
             if body.id in moved and self.plan_of.skeletons[self.skeleton_of[body.id]]["mobile"]:
-                losses.add(
-                    "dropped-flag", "a body that is held still is written as one that its joint moves", body.name
-                )
+                losses.add("dropped-flag", "a body that is held still is written as one that its joint moves", body)
 
 
 def _planned(key: str, told: Row, body: Body, frames: list[Frame], losses: Losses) -> PlannedBody:
@@ -362,5 +359,5 @@ def _planned(key: str, told: Row, body: Body, frames: list[Frame], losses: Losse
     for frame in frames:
         planned.markers.append({"@name": frame.name, "offset": tuple(float(x) for x in frame.pose[:3, 3])})
         if np.abs(frame.pose[:3, :3] - np.eye(3)).max() > 1e-9:
-            losses.add("dropped-rotation", "a frame is written as a marker, without its rotation", frame.name)
+            losses.add("dropped-rotation", "a frame is written as a marker, without its rotation", frame)
     return planned

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...model.inertia import body_inertia
-from ...model.records import DOF_SIZE, Array, Body, Dof, Shape
+from ...model.records import DOF_SIZE, Array, Body, Dof, Joint, Shape
 from ...model.rotations import rotation_matrix
-from ..losses import Losses
+from ..losses import ORGANIZATION, Losses
 from .mass import DERIVED
 from .shapes import IN_FILE
 from .table import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row
@@ -40,9 +40,7 @@ def mass_row(body: Body, losses: Losses) -> Row:
     """Mass, centre and the whole tensor. ``stated`` is the tensor that the record itself has, or None."""
     tensor = body_inertia(body)
     if body.inertia is None and body.mass > 0.0 and not np.linalg.eigvalsh(tensor).min() > 0.0:
-        losses.add(
-            "invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body.name
-        )
+        losses.add("invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body)
         tensor = np.eye(3) * 0.4 * body.mass * 0.01
     row: Row = {"inertia/mass": body.mass, "inertia/offset": tuple(float(x) for x in body.com)}
     for i, names in enumerate((("ixx", "ixy", "ixz"), ("iyy", "iyz"), ("izz",))):
@@ -60,11 +58,11 @@ def shape_rows(shape: Shape, body: Body, losses: Losses) -> list[tuple[str, Row]
     if shape.type == "none":
         return [(VISUAL.tag if shape.visual else COLLISION.tag, {"type": None})]
     if shape.type == "axes":
-        losses.add("dropped-shape", "a shape cannot be written: axes", body.name)
+        losses.add("dropped-shape", "a shape cannot be written: axes", body)
         return []
     row = _geometry(shape, body, losses)
     if shape.soft and row["type"] not in _SOFT_TYPES:
-        losses.add("dropped-softness", f"a soft shape is written as a rigid one: {shape.type}", body.name)
+        losses.add("dropped-softness", f"a soft shape is written as a rigid one: {shape.type}", body)
     elif shape.soft:
         return [(SOFT.tag, row | _softness(shape, body, row))]
     collidable = bool(shape.extra.get("collidable", body.collidable))
@@ -72,7 +70,7 @@ def shape_rows(shape: Shape, body: Body, losses: Losses) -> list[tuple[str, Row]
     if shape.collision:
         rows.append((COLLISION.tag, row | {"collidable": collidable}))
     if not rows:
-        losses.add("dropped-shape", "a shape that neither shows nor collides is not written", body.name)
+        losses.add("dropped-shape", "a shape that neither shows nor collides is not written", body, ORGANIZATION)
     return rows
 
 
@@ -113,7 +111,7 @@ def _geometry(shape: Shape, body: Body, losses: Losses) -> Row:
     size, type_ = shape.size, shape.type
     row: Row = {"transformation": shape.pose, "type": type_}
     if type_ == "hemisphere" and not shape.extra.get(IN_FILE):
-        losses.add("approximated-shape", "a hemisphere is written as a sphere", body.name)
+        losses.add("approximated-shape", "a hemisphere is written as a sphere", body)
         row |= {"type": "sphere", f"{KEPT}/@type": "hemisphere"}
         type_ = "sphere"
     here = f"geometry/{type_}/"
@@ -151,29 +149,29 @@ def _softness(shape: Shape, body: Body, row: Row) -> Row:
 def _above(value: float, body: Body, losses: Losses) -> float:
     if value >= _LEAST:
         return float(value)
-    losses.add("mended-size", f"a size that is not above 0 is written as {_LEAST:g}", body.name)
+    losses.add("mended-size", f"a size that is not above 0 is written as {_LEAST:g}", body)
     return _LEAST
 
 
-def reversed_dofs(dofs: list[Dof], name: str, losses: Losses) -> list[Dof]:
+def reversed_dofs(joint: Joint, losses: Losses) -> list[Dof]:
     """The degrees of freedom of a joint read from its child to its parent. Coordinates stay what they are; those of a
     ball change their sign, and a free block's are worked out anew."""
-    out = []
+    out, dofs = [], joint.dofs
     for dof in reversed(dofs):
         if dof.kind == "ball":
             parts = [_mirrored(part) for part in dof.parts]
             start, rates = (tuple(-x for x in each) for each in (dof.start, dof.start_rates))
             out.append(replace(dof, start=start, start_rates=rates, parts=parts))
             losses.add(
-                "reversed-joint", "a ball joint is written from child to parent; its coordinates change sign", name
+                "reversed-joint", "a ball joint is written from child to parent; its coordinates change sign", joint
             )
         elif dof.kind == "free":
             out.append(replace(dof, start=_inverse_start(dof.initial), start_rates=(), parts=[]))
-            losses.add("reversed-joint", "a free joint is written from child to parent; its coordinates change", name)
+            losses.add("reversed-joint", "a free joint is written from child to parent; its coordinates change", joint)
         else:
             out.append(replace(dof, axis=-np.asarray(dof.axis)))
     if all(DOF_SIZE[dof.kind] == 1 for dof in dofs):
-        losses.add("reversed-joint", "a joint is written from child to parent; its coordinates stay", name)
+        losses.add("reversed-joint", "a joint is written from child to parent; its coordinates stay", joint)
     return out
 
 
