@@ -95,18 +95,18 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
             r".*, 300 frames baked: worst of every body \(m\)",
             "All Bodies: bake played against run, worst of every body, m",
         ),
-        (r".*, the same on bones alone \(m\)", "Bake Physics alone, on bones, which know no gaps, m"),
+        (r".*, the same on bones alone \(m\)", "Bake Simulation alone, on bones without joint separation, m"),
         (
             r"60 frames of a run gone to, kept: wrong ones",
             "frames of a run that were gone back to and not as they were",
         ),
         (r"looking for edits before a jump \(s\)", "what looking for edits costs at a jump, s"),
-        (r"truth about 600 frames of .* \(s\)", "what a Truth Report about 600 frames costs, s"),
+        (r"truth about 600 frames of .* \(s\)", "measuring the accuracy of 600 frames, s"),
         (
             r"a frame with account kept of the run, over one without",
             "a frame of a run that is kept, over one that is not",
         ),
-        (r".*after clearing", "datablocks that differ after Clear Physics"),
+        (r".*after clearing", "datablocks that differ after Remove Rigid Bodies"),
     ],
     "Speed": [
         (r"slowest walker: seconds per second", "slowest of 12 walkers: seconds for a second of its time"),

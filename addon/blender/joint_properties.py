@@ -69,6 +69,12 @@ def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
     return get, put
 
 
+def _angle(name: str, description: str, field: str) -> FloatProperty:
+    """A number of a degree of freedom as an angle, in degrees in the interface. It is stored in radians elsewhere."""
+    get, put = _as_angle(field)
+    return FloatProperty(name=name, description=description, subtype="ANGLE", precision=2, get=get, set=put)
+
+
 _LOWER, _UPPER = _as_angle("lower"), _as_angle("upper")
 
 
@@ -119,38 +125,42 @@ class KnuckleDof(bpy.types.PropertyGroup):
     each_friction: _for_ticked("friction", "Friction", "What brakes the joint at any speed")
     each_stiffness: _for_ticked("stiffness", "Stiffness", "The joint's own spring")
     position: FloatProperty(
-        name="Position",
-        description="Servo value (rad or m) in the file, where the model begins",
+        name="Initial Value",
+        description="Joint value (rad or m) with which the mechanism begins",
         update=value_changed,
     )
+    position_angle: _angle("Initial Value", "Joint angle with which the mechanism begins", "position")
     velocity: FloatProperty(
-        name="Velocity",
-        description="Servo speed at the start (rad/s or m/s): a run under physics begins with it",
+        name="Initial Velocity",
+        description="Joint velocity (rad/s or m/s) with which a simulation begins",
         update=value_changed,
     )
+    velocity_angle: _angle("Initial Velocity", "Joint velocity with which a simulation begins, per second", "velocity")
     damping: FloatProperty(
         name="Damping",
-        description="What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s "
-        "(N m s/rad, or N s/m)",
+        description="Torque or force against the velocity, in proportion to it (N m s/rad or N s/m)",
         update=joint_changed,
     )
     friction: FloatProperty(
         name="Friction",
-        description="Dry friction of the joint: the torque or force that brakes it at any speed (N m or N)",
+        description="Dry friction of the joint: torque or force against motion at any speed (N m or N)",
         update=value_changed,
     )
     stiffness: FloatProperty(
         name="Stiffness",
-        description="The joint's spring: torque per rad, or force per m, back to its Spring Rest (N m/rad or N/m)",
+        description="Stiffness of the joint's spring, towards its rest value (N m/rad or N/m)",
         update=joint_changed,
     )
     rest: FloatProperty(
         name="Spring Rest",
-        description="Servo value (rad or m) at which the joint's spring does not push",
+        description="Joint value (rad or m) at which the joint's spring exerts nothing",
         update=value_changed,
     )
+    rest_angle: _angle("Spring Rest", "Joint angle at which the joint's spring exerts nothing", "rest")
     armature: FloatProperty(
-        name="Armature Inertia", description="The inertia of the motor's rotor (kg m², or kg)", update=value_changed
+        name="Rotor Inertia",
+        description="Inertia of the motor's rotor, at the joint (kg m² or kg)",
+        update=value_changed,
     )
     gain: FloatProperty(
         name="Gain", description="How hard the servo corrects its error (Juice's law)", update=value_changed

@@ -39,9 +39,9 @@ from .truth_properties import KnuckleTruth
 DRIVES = ("KEYS", "SERVO", "LIMP")
 #: The same as choices.
 DRIVE_ITEMS = [
-    ("KEYS", "Keys", "The bodies follow the bones exactly"),
-    ("SERVO", "Servo", "The bodies are under physics; each servo chases its target within its force"),
-    ("LIMP", "Limp", "The bodies are under physics and the servos are off"),
+    ("KEYS", "Keyframes", "Bodies follow the bones exactly"),
+    ("SERVO", "Servos", "Physics moves the bodies; each servo tracks its target within its force"),
+    ("LIMP", "Ragdoll", "Physics moves the bodies, with the servos off"),
 ]
 
 ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
@@ -205,43 +205,44 @@ class KnuckleModel(bpy.types.PropertyGroup):
     listens_to: StringProperty(description="The controls that the gait reads, separated by commas")
     drive: EnumProperty(
         name="Drive",
-        description="Who moves the bodies",
+        description="Source of the bodies' motion",
         items=DRIVE_ITEMS,
         default="KEYS",
         update=drive_changed,
     )
     target: EnumProperty(
         name="Target",
-        description="What the servos chase",
+        description="Value that each servo tries to reach",
         items=[
-            ("AUTO", "Automatic", "The gait while its own Action plays, else the keys of the bones"),
-            ("GAIT", "Gait", "The gait of the model, live, with its controls and the feedback of its bodies"),
-            ("KEYS", "Keys", "The values of the bones"),
+            ("AUTO", "Automatic", "The gait while its own Action plays, else the keyframes of the bones"),
+            ("GAIT", "Gait", "The mechanism's gait, live, with its inputs and the feedback of its bodies"),
+            ("KEYS", "Keyframes", "Values of the bones"),
         ],
     )
     law: EnumProperty(
-        name="Servo Law",
-        description="How a servo goes after its target",
+        name="Control Law",
+        description="Rule from a servo's error to its motor command",
         items=[
-            ("AUTO", "Automatic", "Juice's law for a gait, Track for keys"),
-            ("JUICE", "Juice", "Speed in proportion to the error times the servo's Gain, as Juice does"),
-            ("TRACK", "Track", "As tightly as the solver allows, with the speed of the keys fed forward"),
+            ("AUTO", "Automatic", "Juice's law for a gait, Track for keyframes"),
+            ("JUICE", "Juice", "Velocity in proportion to the error times the servo's Gain, as in Juice"),
+            ("TRACK", "Track", "As tight as the solver allows, with the velocity of the keyframes fed forward"),
             (
                 "PD",
                 "PD",
-                "Torque k (q* - q) + d (dq* - dq), as springs and dampers have it; a jump of the keys has no speed",
+                "Torque k (q* - q) + d (dq* - dq); a jump of the keyframes has no velocity",
             ),
         ],
     )
-    speed_factor: FloatProperty(name="Speed", description="Speed of the gait, 1 is the file's standard", default=1.0)
+    speed_factor: FloatProperty(
+        name="Gait Speed", description="Speed of the gait, 1 is the file's standard", default=1.0
+    )
     standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
     pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
     sine_without_type: BoolProperty(description="Motors whose file states no motion type play a sine", default=True)
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
     gravity: FloatVectorProperty(
         name="Gravity",
-        description="The gravity of the model's file, which goes out again with it. Physics has the scene's gravity: "
-        "this sets it where the model was the first to need a rigid-body world",
+        description="Gravity of the file, written back on export. A simulation uses the scene's gravity",
         size=3,
         default=(0.0, 0.0, -9.81),
         subtype="ACCELERATION",
@@ -250,14 +251,13 @@ class KnuckleModel(bpy.types.PropertyGroup):
     upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
     friction: FloatProperty(
         name="Friction",
-        description="Friction of the model's bodies. In a Juice model the largest force of a contact; in others "
-        "Coulomb's coefficient, 0 for the usual one",
+        description="Friction of the bodies: Coulomb's coefficient, 0 for the default (Juice: largest contact force)",
         min=0.0,
         update=world_changed,
     )
     erp: FloatProperty(
         name="ERP",
-        description="Share of a joint's error that is corrected per step of the file's program",
+        description="Share of a joint's error that is corrected in each step of the file's program",
         min=0.0,
         max=1.0,
         precision=3,
@@ -281,18 +281,17 @@ class KnuckleModel(bpy.types.PropertyGroup):
     )
     match_inertia: BoolProperty(
         name="File's Inertia",
-        description="Give bodies the file's moments of inertia under physics, by hidden flywheels where their "
-        "collision shapes have others. Takes effect when physics is built",
+        description="Simulate with the file's moments of inertia, by hidden inertia proxies where needed",
         default=True,
     )
     has_ground: BoolProperty(
         name="Ground",
-        description="Under physics, have a ground at height 0. The scene has one for all mechanisms that want it",
+        description="Ground at height 0 in a simulation. The scene has one for all its mechanisms",
         update=ground_changed,
     )
     self_collide: BoolProperty(
         name="Self-Collision",
-        description="Whether bodies of one assembly that no joint joins collide with each other",
+        description="Collision between bodies of one assembly that no joint connects",
         default=True,
         update=world_changed,
     )
@@ -326,8 +325,8 @@ class KnuckleModel(bpy.types.PropertyGroup):
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)
     key_bodies: BoolProperty(
-        name="All Bodies",
-        description="Have Bake Physics key every body besides the servos, so that it plays where physics had it",
+        name="Bake All Bodies",
+        description="Write keyframes for every body besides the servos, which then play exactly as simulated",
     )
     body_keys: PointerProperty(type=bpy.types.Object, description="The armature with a bone for every body's own keys")
     truth: PointerProperty(type=KnuckleTruth, description="How well the last run that was baked kept to the model")

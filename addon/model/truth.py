@@ -127,7 +127,7 @@ class Truth:
 def judge(run: Run) -> Truth:
     """The truth about a run. Raises ValueError where poses are not finite: of such there is none."""
     if not np.isfinite(run.poses).all():
-        raise ValueError("The run came to nothing finite: there is no truth about it")
+        raise ValueError("The simulation diverged: its accuracy cannot be measured")
     deepest = max(run.overlaps, key=lambda pair: float(pair.depth.max(initial=0.0)), default=None)
     truth = Truth(tuple(_judged(held, run.poses) for held in run.joints), energy_gained(run))
     if deepest is None or not float(deepest.depth.max(initial=0.0)) > 0.0:
@@ -323,12 +323,12 @@ def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
     out: list[Line] = []
     if truth.joints:
         mean = sum(joint.mean_share for joint in truth.joints) / len(truth.joints)
-        out.append(Line("Pivot gap", percent(truth.worst(1)[0].share), percent(mean), "of a link's length"))
+        out.append(Line("Joint separation", percent(truth.worst(1)[0].share), percent(mean), "of a link's length"))
     for turns in (True, False):
         driven = [joint for joint in truth.joints if joint.turns == turns and not math.isnan(joint.error)]
         if driven:
             mean = sum(joint.mean_error for joint in driven) / len(driven)
-            what = "Servo error" if turns else "Slide error"
+            what = "Tracking error" if turns else "Tracking error (linear)"
             out.append(Line(what, _amount(max(joint.error for joint in driven), turns), _amount(mean, turns)))
     out.append(_stops_told(truth))
     if not math.isnan(truth.energy_gained):

@@ -173,7 +173,7 @@ def test_the_worst_are_told_by_their_links() -> None:
     poses[:, 2, 3] = 0.1
     found = judge(run(poses, joints=tuple(held)))
     assert [joint.id for joint in found.worst()] == ["3", "1", "2"]
-    assert str(told(found, {})[0]) == "Pivot gap: 10 % at worst, 4.7 % in the mean (of a link's length)"
+    assert str(told(found, {})[0]) == "Joint separation: 10 % at worst, 4.7 % in the mean (of a link's length)"
 
 
 def test_nothing_is_told_of_what_there_is_not() -> None:

@@ -187,8 +187,8 @@ def wants_gait(rig: bpy.types.Object) -> bool:
     return target == "GAIT" or (target == "AUTO" and plays_own_gait(rig))
 
 
-def chased(rig: bpy.types.Object) -> str:
-    """What servos chase, by its name."""
+def tracked(rig: bpy.types.Object) -> str:
+    """What the servos track, by its name."""
     data = rig.animation_data
     if wants_gait(rig):
         return "the gait"

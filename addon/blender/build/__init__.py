@@ -222,7 +222,7 @@ def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None
         report.warn(
             "frame-rate-kept",
             f"The scene is animated and stays at {frame_rate(scene):g} frames per second; servos under physics are "
-            f"controlled once per frame, and {FRAME_RATE} are better (Bake Physics sees to that by itself)",
+            f"controlled once per frame, and {FRAME_RATE} are better (Bake Simulation sees to that by itself)",
         )
     elif frame_rate(scene) != FRAME_RATE:
         scene.render.fps, scene.render.fps_base = FRAME_RATE, 1.0

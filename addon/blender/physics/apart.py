@@ -42,7 +42,7 @@ def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: R
         report.info(
             "self-collision",
             "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own "
-            "program. Self-Collision in the World panel switches that",
+            "program. Self-Collision under Simulation > Settings switches that",
         )
     if too_many or len(wanted) > _MOST:
         report.warn(

@@ -126,7 +126,7 @@ def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
     raise RunError(
         f"The run came to nothing finite at frame {frame}: {name}{more} is nowhere",
         remedy="Look for bodies that begin inside one another, masses that are very unlike, or too few substeps "
-        "(Fit to Model)",
+        "(Fit to Mechanism)",
     )
 
 

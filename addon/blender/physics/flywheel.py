@@ -196,7 +196,7 @@ def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
         report.warn(
             "mass-none",
             f"Physics has no bodies without a mass above 0: {_named(none)} would be some, and count as {LEAST_MASS:g}. "
-            "Give them masses and use Build Physics again",
+            "Give them masses and use Add Rigid Bodies again",
             where=none[0].name,
         )
     light = [obj for obj in light if record_of(obj).mass > 0.0]

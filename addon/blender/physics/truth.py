@@ -14,6 +14,7 @@ from ...model.truth import GROUND, HeldJoint, JointTruth, Line, Overlap, Run, Tr
 from ..access import record_of, settings
 from ..joint_sides import sides_of
 from ..model_parts import file_name, parts
+from ..properties import DRIVE_ITEMS
 from ..records import read_dofs
 from .anchor import is_held, stands
 from .collision import collision_children
@@ -28,6 +29,7 @@ from .recording import Recording
 _NO_LINK = 1e-6
 _FIELDS = ("id", "name", "length", "gap", "mean_gap", "tilt", "turns", "beyond")
 _NO_NUMBER = -1.0
+_DRIVE_NAMES = {identifier: name for identifier, name, _description in DRIVE_ITEMS}
 
 
 def truth_of(scene: bpy.types.Scene, recording: Recording) -> Truth:
@@ -153,7 +155,7 @@ def _in_each_other(
 def keep_truth(rig: bpy.types.Object, recording: Recording, truth: Truth) -> None:
     """Keep the truth about a run with its model, in the place of what was known of the run before."""
     kept, bodies = settings(rig).truth, recording.plant.bodies
-    drives = " and ".join(dict.fromkeys(drive.title() for drive in recording.drives[1:] or recording.drives))
+    drives = " and ".join(dict.fromkeys(_DRIVE_NAMES[drive] for drive in recording.drives[1:] or recording.drives))
     kept.run = f"{drives}, frames {recording.frames[0]:g} to {recording.frames[-1]:g}"
     kept.joints.clear()
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
@@ -217,4 +219,4 @@ def tell_truth(rig: bpy.types.Object, report: Report) -> None:
     for line in truth_lines(rig):
         report.info("truth", str(line))
     for empty, line in worst_joints(rig):
-        report.info("truth-worst", f"Came apart: {line}", where="" if empty is None else empty.name)
+        report.info("truth-worst", f"Joint separation of {line}", where="" if empty is None else empty.name)

@@ -177,7 +177,7 @@ def _fit_on_building(
             "world-kept",
             f"The scene's rigid-body world keeps its {world.substeps_per_frame} substeps per frame and "
             f"{world.solver_iterations} iterations; joints hold better with {own.substeps(frame_rate(scene))} and "
-            f"{own.iterations} (Fit to Model sets them). {own.why}",
+            f"{own.iterations} (Fit to Mechanism sets them). {own.why}",
         )
 
 

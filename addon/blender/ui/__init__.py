@@ -25,6 +25,8 @@ from . import (
     import_model,
     import_motion,
     input_presets,
+    joint_list,
+    joint_panel,
     joint_table,
     keying_set,
     lists,
@@ -43,6 +45,7 @@ from . import (
     self_check,
     servo_names,
     servos,
+    sliders,
     stop_handles,
     twins_panel,
     under_way,
@@ -61,6 +64,8 @@ _CLASSES: tuple[Any, ...] = (
     *input_presets.CLASSES,
     *lists.CLASSES,
     *servos.CLASSES,
+    *joint_list.CLASSES,
+    *joint_panel.CLASSES,
     *poses.CLASSES,
     *panels.CLASSES,
     *film_panel.CLASSES,
@@ -105,7 +110,7 @@ def register() -> None:
     film.register()
     overlay.register()
     motion_panel.register()
-    servos.register()
+    joint_list.register()
     poses.register()
     checks.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
@@ -128,7 +133,8 @@ def unregister() -> None:
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
     checks.unregister()
     poses.unregister()
-    servos.unregister()
+    joint_list.unregister()
+    sliders.unregister()
     motion_panel.unregister()
     overlay.unregister()
     film.unregister()

@@ -22,7 +22,7 @@ from .long_work import LongWork, Steps
 class KNUCKLE_OT_bake_gait(NeedsModel):
     bl_idname = "knuckle.bake_gait"
     bl_label = "Bake Gait"
-    bl_description = "Write the mechanism's gait as keys in a new Action, for its controls as they are set or keyed"
+    bl_description = "Write the gait as keyframes in a new Action, for the inputs as they are set or keyed"
     bl_options = {"REGISTER", "UNDO"}
 
     frame_start: IntProperty(
@@ -52,23 +52,19 @@ class KNUCKLE_OT_bake_gait(NeedsModel):
 
 class KNUCKLE_OT_bake_physics(LongWork):
     bl_idname = "knuckle.bake_physics"
-    bl_label = "Bake Physics"
-    bl_description = (
-        "Run the physics from the first frame and write what it did as keys in a new Action, which then plays "
-        "without physics. The Action that was there stays"
-    )
+    bl_label = "Bake Simulation"
+    bl_description = "Simulate from the first frame and write the result as keyframes in a new Action"
     bl_options = {"REGISTER", "UNDO"}
 
     frame_end: IntProperty(
         name="End Frame",
-        description="Last frame to simulate; by default the scene's. Physics always begins at the first frame",
+        description="Last frame to simulate; by default the scene's. A simulation begins at the first frame",
         options={"SKIP_SAVE"},
     )
 
     all_bodies: BoolProperty(
         name="All Bodies",
-        description="Key every body besides the servos: it then plays where physics had it, gaps between joints and "
-        "all. These keys are a second Action, which tools for motions leave as it is",
+        description="Write keyframes for every body besides the servos, in a second Action",
         default=False,
     )
 
@@ -77,14 +73,14 @@ class KNUCKLE_OT_bake_physics(LongWork):
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
-            return "The bodies follow their keys: set the drive to Servo or Limp first"
+            return "The bodies follow their keyframes: set Drive to Servos or Ragdoll first"
         return why_elsewhere(context.scene, rig) or why_stopped(context.scene)
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
         scene = context.scene
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
-            raise ValueError(f"The range ends (frame {last}) before physics begins (frame {scene.frame_start})")
+            raise ValueError(f"The range ends (frame {last}) before the simulation begins (frame {scene.frame_start})")
         self._finer = steps_per_frame(scene, rig)
         return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
@@ -107,13 +103,13 @@ class KNUCKLE_OT_bake_physics(LongWork):
 
 class KNUCKLE_OT_remove_body_keys(NeedsModel):
     bl_idname = "knuckle.remove_body_keys"
-    bl_label = "Remove Body Keys"
-    bl_description = "Have the bodies follow nothing but the bones again. What was baked for the servos stays"
+    bl_label = "Remove Body Keyframes"
+    bl_description = "Let the bodies follow the bones again. Keyframes of the servos stay"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if settings(rig).body_keys is not None else "The bodies have no keys of their own"
+        return "" if settings(rig).body_keys is not None else "The bodies have no keyframes of their own"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         remove_body_keys(rig)

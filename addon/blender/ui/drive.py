@@ -25,12 +25,12 @@ from .selection import active_joint, select_part
 class KNUCKLE_OT_set_drive(NeedsModel):
     bl_idname = "knuckle.set_drive"
     bl_label = "Set Drive"
-    bl_description = "Choose who moves the bodies of the mechanism: its keys, its servos, or gravity alone"
+    bl_description = "Choose the source of the bodies' motion: keyframes, servos, or gravity alone"
     bl_options = {"REGISTER", "UNDO"}
 
     drive: EnumProperty(
         name="Drive",
-        description="Who moves the bodies",
+        description="Source of the bodies' motion",
         items=DRIVE_ITEMS,
     )
 
@@ -44,8 +44,8 @@ class KNUCKLE_OT_set_drive(NeedsModel):
 
 class KNUCKLE_OT_build_physics(NeedsModel):
     bl_idname = "knuckle.build_physics"
-    bl_label = "Build Physics"
-    bl_description = "Make the rigid bodies and constraints of the mechanism, and those that an edit left missing"
+    bl_label = "Add Rigid Bodies"
+    bl_description = "Add the rigid bodies and constraints of the mechanism, and those that an edit left missing"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -60,24 +60,28 @@ class KNUCKLE_OT_build_physics(NeedsModel):
         loose = unmoved(rig, parts(rig, "BODY"), parts(rig, "JOINT"))
         if lost_joint_names(rig, loose):
             report.warn("unmoved", why_unmoved(rig, loose))
-        tell(self, f"Physics built: {held}", report)
+        tell(self, f"Rigid bodies added: {held}", report)
         return {"FINISHED"}
 
 
 class KNUCKLE_OT_clear_physics(NeedsModel):
     bl_idname = "knuckle.clear_physics"
-    bl_label = "Clear Physics"
+    bl_label = "Remove Rigid Bodies"
     bl_description = "Remove the rigid bodies and constraints of the mechanism. Its joints keep their settings"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "The mechanism has no physics to clear"
+        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "The mechanism has no rigid bodies to remove"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         baked = context.scene.rigidbody_world.point_cache.is_baked
         clear_physics(context.scene, rig)
-        say(self, {"INFO"}, "Physics cleared, and the world's baked cache freed" if baked else "Physics cleared")
+        say(
+            self,
+            {"INFO"},
+            "Rigid bodies removed, and the world's baked cache freed" if baked else "Rigid bodies removed",
+        )
         return {"FINISHED"}
 
 
@@ -106,13 +110,13 @@ class KNUCKLE_OT_select_part(NeedsModel):
 class KNUCKLE_OT_select_worst(NeedsModel):
     bl_idname = "knuckle.select_worst"
     bl_label = "Select Worst Joints"
-    bl_description = "Select the joints that came apart most in the run that was baked last"
+    bl_description = "Select the joints with the largest separation in the last baked simulation"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if not any(empty is not None for empty, _line in worst_joints(rig)):
-            return "Bake Physics first: no run of the mechanism is known"
+            return "Bake a simulation of the mechanism first"
         return "" if context.mode in {"OBJECT", "POSE"} else "Go to object mode or pose mode to select parts"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -132,8 +136,8 @@ class KNUCKLE_OT_select_worst(NeedsModel):
 
 class KNUCKLE_OT_drive_loop(NeedsModel):
     bl_idname = "knuckle.drive_loop"
-    bl_label = "Drive Loop from Here"
-    bl_description = "Have this joint drive the loop that it lies on; another that did follows in its place"
+    bl_label = "Make Input Joint"
+    bl_description = "Make this joint an input of its closed loop; another input joint becomes dependent"
     bl_options = {"REGISTER", "UNDO"}
 
     joint: StringProperty(name="Joint", description="Name of the joint's object; the active joint if empty")
@@ -144,22 +148,19 @@ class KNUCKLE_OT_drive_loop(NeedsModel):
         if empty is None:
             raise ValueError(f"{rig.name!r} has no joint called {self.joint!r}" if self.joint else "Select a joint")
         drivers = drive_from(rig, empty)
-        say(self, {"INFO"}, f"The loop is driven by {', '.join(file_name(driver) for driver in drivers)}")
+        say(self, {"INFO"}, f"Input joints of the loop: {', '.join(file_name(driver) for driver in drivers)}")
         return {"FINISHED"}
 
 
 class KNUCKLE_OT_fit_world(NeedsModel):
     bl_idname = "knuckle.fit_world"
-    bl_label = "Fit to Model"
-    bl_description = (
-        "Set the steps per frame and the iterations of the scene's physics to what its mechanisms need to stay "
-        "together: by their smallest links, their masses and their springs"
-    )
+    bl_label = "Fit to Mechanism"
+    bl_description = "Set substeps and iterations of the scene to what its mechanisms need to stay together"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "Build the physics of the mechanism first"
+        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "Use Add Rigid Bodies first"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         say(self, {"INFO"}, fit_world(context.scene, list(simulated_in(context.scene))).why)

@@ -22,7 +22,7 @@ from ..posing import reset_residue
 from .common import NeedsModel, Result, WithTwins, counted, model_in, tell
 from .edit_making import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 from .selection import active_joint
-from .sidebar import ModelPanel, split
+from .sidebar import ORDER, ModelPanel, split
 
 #: Places that are asked for their axes.
 _WITH_AXIS = {"FACE", "RING"}
@@ -175,8 +175,8 @@ class KNUCKLE_OT_refit(NeedsModel):
 
 
 class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
-    bl_label = "Parts"
-    bl_parent_id = "VIEW3D_PT_knuckle_model"
+    bl_label = "Edit"
+    bl_order = ORDER["edit"]
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -112,7 +112,7 @@ class KNUCKLE_OT_sweep(NeedsJoints):
     bl_label = "Sweep"
     bl_description = (
         "Play the selected joints through their ranges, one after the other, to see them. "
-        "Pose, keys and frame stay as they are. Esc or a click ends it"
+        "Pose, keyframes and frame stay as they are. Esc or a click ends it"
     )
     bl_options = {"REGISTER"}
 
@@ -126,7 +126,7 @@ class KNUCKLE_OT_sweep(NeedsJoints):
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive != "KEYS":
-            return "Physics moves the bodies, and not the bones: set the Drive to Keys to see a sweep"
+            return "Physics moves the bodies: set Drive to Keyframes to see a sweep"
         return super().why_not(context, rig)
 
     def begin(self, context: bpy.types.Context) -> Sweep:

@@ -17,8 +17,8 @@ from .sidebar import ORDER, ModelPanel, paragraph, split
 
 
 class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
-    bl_label = "Film"
-    bl_order = ORDER["film"]
+    bl_label = "Video"
+    bl_order = ORDER["video"]
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -104,7 +104,7 @@ def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) 
         model.prop(chosen, "replace_cube")
     physics = _group(layout, "KNUCKLE_import_physics", "Physics", folding)
     if physics is not None:
-        physics.prop(chosen, "physics", text="Build" if folding else "Build Physics")
+        physics.prop(chosen, "physics", text="Rigid Bodies")
         physics.prop(chosen, "ground")
     motion = _group(layout, "KNUCKLE_import_motion", "Animation", folding)
     if motion is not None:

@@ -9,7 +9,6 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ..access import record_of, settings
 from ..edit.copying import FIELDS, Values, copy_to_twins, copy_values, put_values, values_of
-from ..edit.stops import block_parts
 from ..edit.twins import twin_of
 from ..joint_edits import records_of
 from ..joint_properties import KnuckleDof
@@ -18,7 +17,7 @@ from ..records import is_angle
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
 from .edit_stops import NeedsJoints, chosen_joints
-from .lists import joint_icon
+from .joint_list import KIND_ITEMS, dofs_of, is_of_kind, joint_icon, name_of
 from .selection import active_joint, is_joint, joints_collection
 
 _WIDTH = 1040  # of the popup
@@ -34,15 +33,6 @@ _COLUMNS = (
 _PD_COLUMNS = (("each_servo_stiffness", "PD Stiff."), ("each_servo_damping", "PD Damp."))
 #: What a single number of a ball has not.
 _OF_SERVOS = {"each_gain", "each_max_force", *(field for field, _title in _PD_COLUMNS)}
-_KINDS = [
-    ("ALL", "All Joints", "Joints of every kind"),
-    ("TURN", "Turning", "Joints of one turn"),
-    ("SLIDE", "Sliding", "Joints of one slide"),
-    ("SEVERAL", "Several Degrees", "Joints of several degrees of freedom"),
-    ("BALL", "Balls", "Joints that turn every way"),
-    ("LOOP", "Of Loops", "Joints that close a loop, or follow one"),
-    ("SELECTED", "Selected", "The selected joints"),
-]
 
 
 def columns_of(rig: bpy.types.Object) -> list[tuple[str, str]]:
@@ -50,25 +40,10 @@ def columns_of(rig: bpy.types.Object) -> list[tuple[str, str]]:
     return [*_COLUMNS[:2], *(_PD_COLUMNS if settings(rig).law == "PD" else ()), *_COLUMNS[2:]]
 
 
-def is_of_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Object]) -> bool:
-    """Whether a joint is one of those that the table is to show."""
-    joint = record_of(empty).joint
-    kinds = [dof.kind for dof in joint.dofs]
-    return {
-        "ALL": True,
-        "TURN": kinds in (["rotation"], ["screw"]),
-        "SLIDE": kinds == ["translation"],
-        "SEVERAL": len(kinds) > 1,
-        "BALL": "ball" in kinds or "free" in kinds,
-        "LOOP": joint.loop or joint.follows,
-        "SELECTED": empty in selected,
-    }[kind]
-
-
 class KNUCKLE_UL_joint_table(bpy.types.UIList):
     """A row for every degree of freedom of every joint."""
 
-    kind: EnumProperty(name="Kind", description="Which joints are listed", items=_KINDS)
+    kind: EnumProperty(name="Kind", description="Which joints are listed", items=KIND_ITEMS)
     opened: BoolProperty(description="The filter was shown once")
 
     def draw_filter(self, context: Any, layout: Any) -> None:
@@ -87,7 +62,7 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
         shown = []
         for obj in objects:
             fits = rig is not None and is_joint(obj, rig) and len(record_of(obj).joint.dofs) > 0
-            fits = fits and wanted in (file_name(obj) or obj.name).lower() and is_of_kind(obj, self.kind, selected)
+            fits = fits and wanted in name_of(obj).lower() and is_of_kind(obj, self.kind, selected)
             shown.append(self.bitflag_filter_item if fits else 0)
         return shown, []
 
@@ -96,15 +71,12 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
     ) -> None:
         joint = record_of(item).joint
         column, columns = layout.column(align=True), columns_of(record_of(item).model)
-        name = file_name(item) or item.name
         picture = joint_icon(joint, [dof.kind for dof in joint.dofs])
-        for number, dof in enumerate(joint.dofs):
-            told = name if len(joint.dofs) == 1 else f"{name}/{dof.name or number + 1}"
-            ball = dof.kind in {"ball", "free"}
-            _row(column, dof, told, picture, columns, stops=not ball)
-            for at, part in enumerate(block_parts(joint, dof) if ball else ()):
-                own = f"{told}/{part.name or 'xyz'[at % 3]}"
-                _row(column, part, own, "BLANK1", [("" if f in _OF_SERVOS else f, t) for f, t in columns])
+        for name, dof, is_part in dofs_of(item):
+            if is_part:
+                _row(column, dof, name, "BLANK1", [("" if f in _OF_SERVOS else f, t) for f, t in columns])
+            else:
+                _row(column, dof, name, picture, columns, stops=dof.kind not in {"ball", "free"})
 
 
 def _cells(layout: Any) -> tuple[Any, Any, Any]:
@@ -168,7 +140,7 @@ class KNUCKLE_OT_joint_table(NeedsModel):
         rig = model_in(context)
         joints = joints_collection(rig) if rig is not None else None
         if joints is None:
-            layout.label(text="The model has lost its joints", icon="ERROR")
+            layout.label(text="The mechanism has lost its joints", icon="ERROR")
             return
         buttons = layout.row()
         ticks = buttons.row(align=True)

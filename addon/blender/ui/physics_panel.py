@@ -1,4 +1,4 @@
-"""Physics in the sidebar: the world, who drives the bodies, and how true a run was."""
+"""Simulation in the sidebar: drive, inputs, playback, baking, how accurate a simulation was, and its settings."""
 
 from __future__ import annotations
 
@@ -8,96 +8,88 @@ import bpy
 
 from ...model.truth import Line
 from ..access import settings
-from ..animation.gait import chased
+from ..animation.gait import tracked, wants_gait
 from ..physics.homes import is_simulated, why_elsewhere, why_stopped
 from ..physics.progress import note as run_note
 from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate, is_gravity_other
+from ..properties import control_property
 from ..translations import told
 from .common import model_in
+from .input_presets import draw_presets
 from .sidebar import ORDER, ModelPanel, fact, labelled, paragraph, split
 
 _LEAST_RATE = 50.0  # frames per second below which servos visibly lag
 
 
-class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
-    bl_label = "World"
-    bl_parent_id = "VIEW3D_PT_knuckle_drive"
-    bl_options = {"DEFAULT_CLOSED"}
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout = split(self.layout)
-        rig = model_in(context)
-        model = settings(rig)
-        layout.prop(model, "gravity")
-        if is_simulated(rig, context.scene) and is_gravity_other(context.scene, rig):
-            paragraph(context, layout, "Physics has the scene's gravity, below: its world is not this model's", "INFO")
-        column = layout.column()
-        column.prop(model, "has_ground")
-        column.prop(model, "friction")
-        column.prop(model, "self_collide")
-        column.prop(model, "erp")
-        column.prop(model, "cfm")
-        if model.time_step:
-            column.prop(model, "time_step")
-        column.prop(model, "match_inertia")
-        _solver(context, layout, model)
-
-
-def _solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
-    """The scene's own physics: all its models and the user's bodies share it."""
-    world = context.scene.rigidbody_world
-    if world is None:
-        return
-    column = layout.column(heading="Scene")
-    column.prop(context.scene, "use_gravity", text="Gravity")
-    pull = labelled(column, "").column(align=True)
-    pull.active = context.scene.use_gravity
-    pull.prop(context.scene, "gravity", text="")
-    column.prop(world, "substeps_per_frame", text="Substeps")
-    column.prop(world, "solver_iterations", text="Iterations")
-    fact(column, "Physics Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s")
-    column.operator("knuckle.fit_world", icon="PHYSICS")
-    if model.before.why:
-        paragraph(context, layout, model.before.why, "INFO")
-
-
 class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
-    bl_label = "Physics"
-    bl_order = ORDER["physics"]
+    bl_label = "Simulation"
+    bl_order = ORDER["simulation"]
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         rig = model_in(context)
         model = settings(rig)
-        row = layout.row(align=True)
+        column = layout.column(align=True)
+        column.label(text="Drive")
+        row = column.row(align=True)
         row.scale_y = 1.4
         row.prop(model, "drive", expand=True)
         row.prop_decorator(model, "drive")
-        column = split(layout.column())
-        column.active = model.drive == "SERVO"
-        column.prop(model, "target")
-        column.prop(model, "law")
         if model.drive == "SERVO":
-            fact(column, "Chases", told(chased(rig)))
-        simulated = is_simulated(rig)
-        layout.operator(
-            "knuckle.clear_physics" if simulated else "knuckle.build_physics",
-            icon="X" if simulated else "PHYSICS",
-        )
+            column = split(layout.column())
+            column.prop(model, "target")
+            fact(column, "Tracks", told(tracked(rig)))
+        if model.listens_to or model.format == "juice":
+            _draw_inputs(context, layout, rig)
         elsewhere = why_elsewhere(context.scene, rig)
         if elsewhere:
             paragraph(context, layout, elsewhere, "ERROR")
-        elif model.drive != "KEYS":
-            _playback(context, layout)
+        else:
+            _draw_playback(context, layout, rig)
+        if not is_simulated(rig):
+            layout.operator("knuckle.build_physics", icon="PHYSICS")
+        column = layout.column(align=True)
+        column.operator("knuckle.bake_physics", icon="REC").all_bodies = model.key_bodies
+        column.prop(model, "key_bodies")
+        if model.body_keys is not None:
+            column.operator("knuckle.remove_body_keys", icon="X")
 
 
-def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
-    """Physics runs from the first frame on, so the way there is at hand."""
+def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The inputs that the gait reads, and its speed."""
+    model = settings(rig)
+    layout.label(text="Inputs")
+    idle = _why_idle(rig)
+    if idle:
+        paragraph(context, layout, idle, "INFO")
+    used = split(layout.column(), decorate=True)
+    used.active = not idle
+    draw_presets(used, rig)
+    column = used.column(align=True)
+    names = [control_property(name) for name in model.listens_to.split(",") if name]
+    for name in names:
+        if hasattr(model.controls, name):
+            column.prop(model.controls, name, slider=True)
+    column.prop(model, "speed_factor")
+
+
+def _why_idle(rig: bpy.types.Object) -> str:
+    """Why the inputs do nothing at present; empty where they do."""
+    drive = settings(rig).drive
+    if drive == "SERVO" and not wants_gait(rig):
+        return f"The servos track {tracked(rig)}. Set Target to Gait to use the inputs"
+    return "Ragdoll: the servos are off" if drive == "LIMP" else ""
+
+
+def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """Play, and the way to the first frame: a simulation begins there."""
     playing = context.screen is not None and context.screen.is_animation_playing
     row = layout.row(align=True)
     row.operator("screen.frame_jump", text="First Frame", icon="REW").end = False
     row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
+    if settings(rig).drive == "KEYS":
+        return
     note = why_stopped(context.scene) or run_note(context.scene)
     if note:
         paragraph(context, layout, note, "ERROR")
@@ -107,7 +99,7 @@ def _playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
 
 
 class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
-    bl_label = "Truth Report"
+    bl_label = "Simulation Accuracy"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -116,7 +108,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
         rig = model_in(context)
         lines = truth_lines(rig)
         if not lines:
-            paragraph(context, layout, "Bake Physics tells how well the run kept to the mechanism")
+            paragraph(context, layout, "Bake Simulation measures how accurate it is")
             return
         layout.label(text=told(settings(rig).truth.run), translate=False)
         figures = layout.column(align=True)
@@ -146,7 +138,7 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
     if not worst:
         return
     column = layout.column(align=True)
-    column.label(text="Came apart most, of a link's length")
+    column.label(text="Largest joint separation, of the link's length")
     for empty, line in worst:
         name = _figure(column, line if empty is None else line._replace(what=""))
         if empty is not None:
@@ -154,4 +146,52 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
     layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")
 
 
-CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_world, VIEW3D_PT_knuckle_truth)
+class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
+    bl_label = "Settings"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = split(self.layout)
+        rig = model_in(context)
+        model = settings(rig)
+        layout.prop(model, "law")
+        layout.prop(model, "gravity")
+        if is_simulated(rig, context.scene) and is_gravity_other(context.scene, rig):
+            paragraph(context, layout, "The simulation uses the scene's gravity, below", "INFO")
+        column = layout.column()
+        column.prop(model, "has_ground")
+        column.prop(model, "friction")
+        column.prop(model, "self_collide")
+        column.prop(model, "erp")
+        column.prop(model, "cfm")
+        if model.time_step:
+            column.prop(model, "time_step")
+        column.prop(model, "match_inertia")
+        _draw_solver(context, layout, model)
+        if is_simulated(rig):
+            self.layout.separator()
+            self.layout.operator("knuckle.clear_physics", icon="X")
+
+
+def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
+    """The scene's rigid-body world: all its mechanisms and the user's bodies share it."""
+    world = context.scene.rigidbody_world
+    if world is None:
+        return
+    column = layout.column(heading="Scene")
+    column.prop(context.scene, "use_gravity", text="Gravity")
+    pull = labelled(column, "").column(align=True)
+    pull.active = context.scene.use_gravity
+    pull.prop(context.scene, "gravity", text="")
+    column.prop(world, "substeps_per_frame", text="Substeps")
+    column.prop(world, "solver_iterations", text="Iterations")
+    fact(
+        column, "Simulation Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s"
+    )
+    column.operator("knuckle.fit_world", icon="PHYSICS")
+    if model.before.why:
+        paragraph(context, layout, model.before.why, "INFO")
+
+
+CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_truth, VIEW3D_PT_knuckle_world)

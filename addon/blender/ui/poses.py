@@ -38,7 +38,7 @@ class KNUCKLE_UL_poses(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
     bl_label = "Poses"
-    bl_parent_id = "VIEW3D_PT_knuckle_sliders"
+    bl_parent_id = "VIEW3D_PT_knuckle_servos"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -11,10 +11,10 @@ from ..translations import told
 from .common import model_in, why_linked_copy, why_newer
 
 CATEGORY = "Knuckle"
-#: The places of the panels, in the order of work. All others lie within one of these.
+#: The positions of the panels. All others lie within one of these. The first two are open at first.
 ORDER = {
     name: place
-    for place, name in enumerate(("model", "servos", "joints", "twins", "motion", "physics", "film", "report"))
+    for place, name in enumerate(("mechanism", "simulation", "motion", "joints", "twins", "edit", "video", "report"))
 }
 
 

@@ -155,8 +155,8 @@ def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path)
     rig.data.knuckle.drive = "LIMP"
     baked(rig, 20)
     lines, worst = truth_lines(rig), worst_joints(rig)
-    assert rig.data.knuckle.truth.run == "Limp, frames 1 to 20"
-    assert [line.what for line in lines] == ["Pivot gap", "Beyond stops", "Energy gained", "Penetration"]
+    assert rig.data.knuckle.truth.run == "Ragdoll, frames 1 to 20"
+    assert [line.what for line in lines] == ["Joint separation", "Beyond stops", "Energy gained", "Penetration"]
     assert len(worst) == 3
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "kept.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "kept.blend"))

@@ -356,7 +356,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.bake_physics": Case(
         with_options(duo, drive("LIMP"), frame_end=6),
-        ((duo, "The bodies follow their keys: set the drive to Servo or Limp first"),),
+        ((duo, "The bodies follow their keyframes: set Drive to Servos or Ragdoll first"),),
         window="physics.py and walkthrough.py: the progress, and Esc",
     ),
     "knuckle.build_physics": Case(
@@ -463,7 +463,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.scale_motion": Case(with_options(duo, speed=2.0), (_NO_MOTION,), window="motions.py: the popup"),
     "knuckle.select_part": Case(with_options(duo, part="Left Leg"), ((editing, "Go to object mode or pose mode"),)),
-    "knuckle.select_worst": Case(ran, ((duo, "Bake Physics first: no run of the mechanism is known"),)),
+    "knuckle.select_worst": Case(ran, ((duo, "Bake a simulation of the mechanism first"),)),
     "knuckle.set_inputs": Case(
         with_options(hexapod, preset="TURN_LEFT"), ((duo, "The gait of the mechanism reads no input"),)
     ),

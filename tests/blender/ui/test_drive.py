@@ -104,7 +104,7 @@ def test_bake_gait_without_a_gait_says_so(rig: Any) -> None:
 
 
 def test_bake_physics_refuses_on_keys(rig: Any) -> None:
-    with pytest.raises(RuntimeError, match="set the drive to Servo or Limp first"):
+    with pytest.raises(RuntimeError, match="set Drive to Servos or Ragdoll first"):
         ops().bake_physics()
 
 

@@ -251,6 +251,21 @@ def draw_all() -> dict[str, list[tuple[str, Any]]]:
     return out
 
 
+def asked(columns: str) -> list[tuple[str, Any]]:
+    """What the panel of joints draws with the columns *Range* or *Speed*, and then the rows of its list."""
+    import bpy
+
+    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
+    from addon.blender.ui.joint_panel import VIEW3D_PT_knuckle_servos
+
+    bpy.context.window_manager.knuckle_joint_list.columns = columns
+    drawn: list[tuple[str, Any]] = []
+    VIEW3D_PT_knuckle_servos.draw(type("Panel", (), {"layout": Buttons(drawn)})(), bpy.context)
+    for empty in [obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT"]:
+        KNUCKLE_UL_joints.draw_item(None, bpy.context, Buttons(drawn), None, empty, 0, None)
+    return drawn
+
+
 def texts(panel: list[tuple[str, Any]]) -> list[str]:
     return [text for kind, text in panel if kind == "label" and text]
 
@@ -261,22 +276,23 @@ def operator_texts(panel: list[tuple[str, Any]]) -> list[str]:
 
 def test_the_panels_tell_what_the_motion_asks(nod: Any) -> None:
     drawn = draw_all()
-    assert list(drawn) == ["Motions", "Range and Stops", "Velocity and Acceleration"]
+    assert list(drawn) == ["Motion", "Motions"]
     assert ("list", "KNUCKLE_UL_motions") in drawn["Motions"]
     assert "Frames 1 to 61, 2 servos" in texts(drawn["Motions"])
     offered = {text for kind, text in drawn["Motions"] if kind == "operator"}
     assert offered == {f"knuckle.{tool}" for tool in TOOLS if tool != "stop_looping"}
-    stops = texts(drawn["Range and Stops"])
+    ranges = asked("RANGE")
+    stops = texts(ranges)
     assert "1 servo leaves its stops" in stops
     # one radian; the file has the stops from -45° to 30° of a hinge that it counts the other way round
     assert "0…57°" in stops and "-30…45°" in stops
     assert "0…0.3" in stops and "none" in stops
-    speeds = texts(drawn["Velocity and Acceleration"])
+    speeds = texts(asked("SPEED"))
     assert "115°/s" in speeds, "1 rad in half a second"
     # straight to 1 rad in 30 frames: 45° is passed pi / 4 of the way, and again as long before the end
     assert "Left Joint leaves its stops" in stops
-    assert operator_texts(drawn["Range and Stops"])[-1] == "Frames 24.56 to 37.44: 12.3° above"
-    assert drawn["Range and Stops"].count(("operator", "knuckle.show_servo")) == 1 + 2
+    assert "Frames 24.56 to 37.44: 12.3° above" in operator_texts(ranges)
+    assert ranges.count(("operator", "knuckle.show_servo")) == 1 + 2
     ops().loop_motion(way="CYCLES")
     assert ("operator", "knuckle.stop_looping") in draw_all()["Motions"]
 
@@ -285,9 +301,37 @@ def test_a_servo_that_is_told_once_has_no_speed_and_one_value(rig: Any) -> None:
     from addon.blender.animation.keys import key_servos
 
     key_servos(rig, "held", {"21": (np.array([1.0]), np.array([0.2]), 1)})
-    drawn = draw_all()
-    assert "11°" in texts(drawn["Range and Stops"]), "one angle, and no range of it"
-    assert texts(drawn["Velocity and Acceleration"])[-2:] == ["–", "–"]
+    assert "11°" in texts(asked("RANGE")), "one angle, and no range of it"
+    assert texts(asked("SPEED"))[-5:-2] == ["Left Joint", "–", "–"]
+
+
+def test_the_list_of_joints_is_sorted_and_filtered(nod: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
+    from addon.blender.ui.selection import joints_collection
+
+    joints, shown = joints_collection(nod), bpy.context.window_manager.knuckle_joint_list
+
+    def listed(**wanted: str) -> list[str]:
+        for name, value in wanted.items():
+            setattr(shown, name, value)
+        stand_in = type("List", (), {"filter_name": "", "bitflag_filter_item": 1, "opened": False})()
+        flags, order = KNUCKLE_UL_joints.filter_items(stand_in, bpy.context, joints, "all_objects")
+        assert stand_in.opened and stand_in.use_filter_show
+        places = order or range(len(flags))
+        rows = sorted(zip(places, flags, joints.all_objects, strict=True))
+        return [obj.name for _place, flag, obj in rows if flag]
+
+    assert listed() == ["Left Joint", "Right Joint"]
+    bpy.data.objects["Left Joint"].knuckle.source_name = bpy.data.objects["Left Joint"].name = "Zed"
+    assert listed(order="NAME") == ["Right Joint", "Zed"]
+    assert listed(order="FILE") == ["Zed", "Right Joint"]
+    assert listed(kind="TURN") == ["Zed"] and listed(kind="SLIDE") == ["Right Joint"]
+    bpy.data.objects["Right Joint"].knuckle.joint.dofs[0].use_lower = True
+    bpy.data.objects["Right Joint"].knuckle.joint.dofs[0].use_upper = True
+    bpy.data.objects["Right Joint"].knuckle.joint.dofs[0].upper = 0.01  # the motion slides it by 0.3
+    assert listed(kind="ALL", order="CRITICAL", columns="RANGE") == ["Right Joint", "Zed"]
 
 
 def test_the_list_shows_the_models_motions_alone(nod: Any) -> None:
@@ -310,10 +354,10 @@ def test_without_a_motion_there_is_nothing_to_draw(rig: Any) -> None:
 
     rig.animation_data.action = None
     assert "Click a motion to let it play" in texts(draw_all()["Motions"])
-    assert texts(draw_all()["Range and Stops"]) == ["No motion plays"]
+    assert "No motion plays" in texts(asked("RANGE"))
     for action in list(bpy.data.actions):
         bpy.data.actions.remove(action)
-    assert draw_all() == {}
+    assert list(draw_all()) == ["Motion"]
 
 
 @pytest.mark.parametrize("damage", ["bones", "joints", "collection", "record"])

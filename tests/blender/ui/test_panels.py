@@ -87,7 +87,7 @@ class Layout:
 
 
 def panels_of_tab() -> list[Any]:
-    """All panels of the tab as Blender sorts them: one inside another stands where that one stands, after it."""
+    """All panels of the tab as Blender sorts them: one inside another follows that one."""
     from addon.blender import ui
 
     classes = {cls.__name__: cls for cls in ui._CLASSES if getattr(cls, "bl_category", "") == "Knuckle"}
@@ -117,17 +117,18 @@ def draw_all() -> dict[str, list[tuple[str, Any]]]:
     return out
 
 
-def draw_rows() -> list[str]:
+def draw_rows(columns: str = "STOPS") -> list[str]:
     """The texts of the joints' rows."""
     import bpy
 
-    from addon.blender.ui.lists import KNUCKLE_UL_joints
+    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
 
     drawn: list[tuple[str, Any]] = []
+    bpy.context.window_manager.knuckle_joint_list.columns = columns
     for obj in bpy.data.objects:
         if obj.knuckle.role == "JOINT":
-            KNUCKLE_UL_joints.draw_item(None, None, Layout(drawn), None, obj, 0, None)
-    return [text for _kind, text in drawn]
+            KNUCKLE_UL_joints.draw_item(None, bpy.context, Layout(drawn), None, obj, 0, None)
+    return [text for kind, text in drawn if kind == "label" and text]
 
 
 def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> None:
@@ -141,31 +142,40 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
 
 #: The panels, and those inside them.
 ORDER = [
-    "Model", "Parts", "Servos", "Poses", "Controls", "Joints and Stops", "Twins", "Motion", "Motions",
-    "Range and Stops", "Velocity and Acceleration", "Servo Names", "Physics", "World", "Truth Report", "Film",
-    "Titles and Extras", "Report", "Checks",
+    "Mechanism", "Simulation", "Simulation Accuracy", "Settings", "Motion", "Motions", "Servo Names",
+    "Joints and Stops", "Poses", "Twins", "Edit", "Video", "Titles and Extras", "Report", "Checks",
 ]  # fmt: skip
+#: Those besides that show the active joint.
+OF_JOINT = ["Active Joint", "Servo", "Spring, Damping, Friction", "Initial State"]
 
 
 def test_the_tab_has_eight_panels_in_the_order_of_work(blank: Any) -> None:
     outer = [cls.bl_label for cls in panels_of_tab() if not hasattr(cls, "bl_parent_id")]
-    assert outer == ["Model", "Servos", "Joints and Stops", "Twins", "Motion", "Physics", "Film", "Report"]
+    assert outer == ["Mechanism", "Simulation", "Motion", "Joints and Stops", "Twins", "Edit", "Video", "Report"]
+
+
+def test_two_panels_are_open_at_first(blank: Any) -> None:
+    outer = [cls for cls in panels_of_tab() if not hasattr(cls, "bl_parent_id")]
+    closed = [cls for cls in outer if "DEFAULT_CLOSED" in getattr(cls, "bl_options", ())]
+    assert [cls.bl_label for cls in outer if cls not in closed] == ["Mechanism", "Simulation"]
 
 
 def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
     drawn = draw_all()
-    assert list(drawn) == ["Model"]
-    assert ("operator", "import_scene.mechanism") in drawn["Model"]
+    assert list(drawn) == ["Mechanism"]
+    assert ("operator", "import_scene.mechanism") in drawn["Mechanism"]
 
 
 def test_with_a_model_the_panels_follow_the_order_of_work(rig: Any) -> None:
     drawn = draw_all()
     assert list(drawn) == ORDER
-    facts = [text for kind, text in drawn["Model"] if kind == "label"]
+    facts = [text for kind, text in drawn["Mechanism"] if kind == "label"]
     assert facts == ["Bodies", "3", "Joints", "2", "Format", "Juice (jm)", "File", "flapper.jm"]
-    assert ("prop", "drive") in drawn["Physics"]
+    assert drawn["Simulation"][:2] == [("label", "Drive"), ("prop", "drive")]
+    assert drawn["Settings"][-1] == ("operator", "knuckle.clear_physics"), "Remove Rigid Bodies is the last"
     assert drawn["Motion"][0] == ("prop", "action")
     assert draw_rows() == ["Left Joint", "Right Joint"]
+    assert draw_rows("RANGE") == ["Left Joint", "0°", "-30…45°", "Right Joint", "not keyed"]
 
 
 def test_menus_that_nothing_can_run_in_are_greyed_out(rig: Any) -> None:
@@ -175,38 +185,39 @@ def test_menus_that_nothing_can_run_in_are_greyed_out(rig: Any) -> None:
     bpy.context.view_layer.objects.active = rig
     rig.data.bones.active = None
     assert not bpy.ops.knuckle.move_joint.poll()
-    assert [name for kind, name in draw_all()["Parts"] if kind == "disabled"] == menus
+    assert [name for kind, name in draw_all()["Edit"] if kind == "disabled"] == menus
     bpy.ops.knuckle.select_part(part="Left Joint")
     assert bpy.ops.knuckle.move_joint.poll()
-    assert [name for kind, name in draw_all()["Parts"] if kind == "disabled"] == []
+    assert [name for kind, name in draw_all()["Edit"] if kind == "disabled"] == []
 
 
 def test_the_mass_of_a_body_is_among_its_parts(rig: Any) -> None:
     import bpy
 
     bpy.context.view_layer.objects.active = bpy.data.objects["Left Flap"]
-    assert ("prop", "mass") in draw_all()["Parts"]
+    assert ("prop", "mass") in draw_all()["Edit"]
     bpy.context.view_layer.objects.active = rig
-    assert ("prop", "mass") not in draw_all()["Parts"]
+    assert ("prop", "mass") not in draw_all()["Edit"]
 
 
 def test_after_a_bake_the_panel_tells_the_truth_about_the_run(rig: Any) -> None:
     import bpy
 
-    assert {kind for kind, _ in draw_all()["Truth Report"]} == {"label"}, "nothing is known yet"
+    assert {kind for kind, _ in draw_all()["Simulation Accuracy"]} == {"label"}, "nothing is known yet"
     rig.data.knuckle.drive = "SERVO"
     assert bpy.ops.knuckle.bake_physics(frame_end=6) == {"FINISHED"}
-    drawn = draw_all()["Truth Report"]
-    assert ("label", "Servo, frames 1 to 6") in drawn
+    drawn = draw_all()["Simulation Accuracy"]
+    assert ("label", "Servos, frames 1 to 6") in drawn
     labels = [text for kind, text in drawn if kind == "label"]
-    assert {"Pivot gap", "Servo error", "Beyond stops", "Penetration"} <= set(labels)
+    assert {"Joint separation", "Tracking error", "Beyond stops", "Penetration"} <= set(labels)
     assert [what for kind, what in drawn if kind == "operator"] == ["knuckle.select_part"] * 2 + [
         "knuckle.select_worst"
     ]
 
 
-def test_controls_are_those_that_the_gait_listens_to(rig: Any) -> None:
-    assert draw_all()["Controls"] == [("prop", "joystick_1_y"), ("prop", "speed_factor")]
+def test_inputs_are_those_that_the_gait_reads(rig: Any) -> None:
+    drawn = draw_all()["Simulation"]
+    assert drawn[drawn.index(("prop", "drive")) + 2 :][:2] == [("prop", "joystick_1_y"), ("prop", "speed_factor")]
 
 
 @pytest.mark.parametrize(
@@ -217,12 +228,28 @@ def test_the_active_joint_shows_its_value_and_stops(rig: Any, joint: str, channe
     import bpy
 
     bpy.ops.knuckle.select_part(part=joint)
-    names = [name for kind, name in draw_all()["Joints and Stops"] if kind == "prop"]
-    assert names[:3] == [channel, "use_lower", stop]
-    assert names[-2:] == ["gain", "max_force"]
+    angle = "_angle" if stop == "lower_angle" else ""
+
+    def names(panel: str) -> list[str]:
+        return [name for kind, name in draw_all()[panel] if kind == "prop"]
+
+    assert names("Active Joint")[:3] == [channel, "use_lower", stop]
+    assert names("Servo") == ["gain", "max_force"]
     rig.data.knuckle.law = "PD"
-    names = [name for kind, name in draw_all()["Joints and Stops"] if kind == "prop"]
-    assert names[-4:] == ["gain", "servo_stiffness", "servo_damping", "max_force"]
+    assert names("Servo") == ["gain", "servo_stiffness", "servo_damping", "max_force"]
+    spring = ["stiffness", f"rest{angle}", "damping", "friction", "armature"]
+    assert names("Spring, Damping, Friction") == spring
+    assert names("Initial State") == [f"position{angle}", f"velocity{angle}"]
+
+
+def test_initial_values_are_edited_as_angles(rig: Any) -> None:
+    import bpy
+
+    dof = bpy.data.objects["Left Joint"].knuckle.joint.dofs[0]
+    for name in ("position", "velocity", "rest"):
+        setattr(dof, f"{name}_angle", 0.25)
+        assert getattr(dof, name) == 0.25
+        assert dof.bl_rna.properties[f"{name}_angle"].subtype == "ANGLE"
 
 
 def test_the_report_shows_its_lines(rig: Any) -> None:
@@ -239,7 +266,8 @@ def test_the_tab_is_the_models_from_any_part(rig: Any, part: str) -> None:
 
     bpy.ops.object.select_all(action="DESELECT")
     bpy.context.view_layer.objects.active = bpy.data.objects[part]
-    assert list(draw_all()) == ORDER
+    at = ORDER.index("Poses")
+    assert list(draw_all()) == (ORDER if part == "Trunk" else [*ORDER[:at], *OF_JOINT, *ORDER[at:]])
 
 
 def remove_object(name: str) -> None:
@@ -313,7 +341,8 @@ def test_no_panel_raises_for_a_model_in_pieces(rig: Any, damage: Any, name: str,
     bpy.context.view_layer.objects.active = bpy.data.objects[active] if active else None
     damage(name)
     draw_all()
-    draw_rows()
+    for columns in ("VALUES", "STOPS", "RANGE", "SPEED"):
+        draw_rows(columns)
     for operator in ("set_drive", "build_physics", "clear_physics", "bake_gait", "bake_physics", "render_film"):
         getattr(bpy.ops.knuckle, operator).poll()
     bpy.ops.export_scene.mechanism.poll()
@@ -326,30 +355,30 @@ def labels(panel: str) -> str:
     return " ".join(text for kind, text in draw_all()[panel] if kind == "label")
 
 
-def test_the_panel_names_what_the_servos_chase_and_when_controls_do_nothing(rig: Any) -> None:
+def test_the_panel_names_what_the_servos_track_and_when_inputs_do_nothing(rig: Any) -> None:
     import bpy
 
     rig.data.knuckle.drive = "SERVO"
-    assert "Chases the gait" in labels("Physics") and labels("Controls") == ""
+    assert "Tracks the gait" in labels("Simulation") and "Set Target" not in labels("Simulation")
     assert bpy.ops.knuckle.bake_physics(frame_end=4) == {"FINISHED"}
     rig.data.knuckle.drive = "SERVO"
-    assert "Chases 'flapper Bake'" in labels("Physics")
-    assert "The servos chase 'flapper Bake'" in labels("Controls")
+    assert "Tracks 'flapper Bake'" in labels("Simulation")
+    assert "The servos track 'flapper Bake'. Set Target to Gait" in labels("Simulation")
     rig.data.knuckle.target = "GAIT"
-    assert "Chases the gait" in labels("Physics") and labels("Controls") == ""
+    assert "Tracks the gait" in labels("Simulation") and "Set Target" not in labels("Simulation")
     rig.data.knuckle.drive = "LIMP"
-    assert "servos are off" in labels("Controls")
+    assert "servos are off" in labels("Simulation")
 
 
 def test_a_servo_without_a_limit_says_so(rig: Any) -> None:
     import bpy
 
     bpy.ops.knuckle.select_part(part="Left Joint")
-    assert "0 =" not in labels("Joints and Stops")
+    assert "0 =" not in labels("Servo")
     bpy.data.objects["Left Joint"].knuckle.joint.dofs[0].max_force = 0.0
-    assert "0 = no force" in labels("Joints and Stops")
+    assert "0 = no force" in labels("Servo")
     rig.data.knuckle.format = "skel"
-    assert "0 = no limit" in labels("Joints and Stops")
+    assert "0 = no limit" in labels("Servo")
 
 
 def test_a_linked_copy_is_refused_and_says_what_to_do(rig: Any) -> None:
@@ -360,7 +389,7 @@ def test_a_linked_copy_is_refused_and_says_what_to_do(rig: Any) -> None:
     bpy.ops.object.duplicate(linked=True)
     copy = bpy.context.view_layer.objects.active
     assert copy != rig and copy.data == rig.data
-    assert list(draw_all()) == ["Model"] and "Shift+D" in labels("Model").replace("  ", " ")
+    assert list(draw_all()) == ["Mechanism"] and "Shift+D" in labels("Mechanism").replace("  ", " ")
     with pytest.raises(RuntimeError, match="linked copy"):
         bpy.ops.knuckle.set_drive(drive="LIMP")
     assert rig.data.knuckle.drive == "KEYS"
@@ -371,13 +400,13 @@ def test_the_world_panel_says_whose_gravity_holds_and_puts_the_ground(rig: Any, 
 
     bpy.ops.import_scene.mechanism(filepath=str(model_file))
     second = bpy.context.view_layer.objects.active
-    assert ("prop", "has_ground") in draw_all()["World"] and "not this model's" not in labels("World")
+    assert ("prop", "has_ground") in draw_all()["Settings"] and "the scene's gravity" not in labels("Settings")
     second.data.knuckle.gravity = (0.0, 0.0, -1.0)
-    assert "not this model's" in labels("World")
+    assert "the scene's gravity" in labels("Settings")
 
 
 def test_ranges_about_nothing_have_no_minus_zero(rig: Any) -> None:
-    from addon.blender.ui.motion_panel import _short
+    from addon.blender.ui.joint_list import _short
 
     row: Any = type("Row", (), {"turns": True})()
     assert [_short(row, value) for value in (-0.001, 0.0, -0.02, 0.5)] == ["0", "0", "-1", "29"]

@@ -30,7 +30,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def labels() -> list[str]:
-    return [text for kind, text in draw_all()["Model"] if kind == "label"]
+    return [text for kind, text in draw_all()["Mechanism"] if kind == "label"]
 
 
 def sentences() -> str:

@@ -95,18 +95,20 @@ def test_balls_have_a_slider_for_each_number(blank: Any) -> None:
 def test_followers_are_shown_and_not_moved(blank: Any) -> None:
     import bpy
 
-    from addon.blender.ui.servos import KNUCKLE_UL_servos
+    from addon.blender.model_parts import parts
+    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
     from addon.blender.ui.sliders import sliders_of
 
     rig = made(crank_rocker())
     every = [row for rows in sliders_of(rig).values() for row in rows]
     assert {row.follows for row in every} == {True, False}
     drawn: list[tuple[str, Any]] = []
-    for bone in rig.pose.bones:
-        KNUCKLE_UL_servos.draw_item(None, bpy.context, Layout(drawn), None, bone, 0, None, "")
-    labels = [text for kind, text in drawn if kind == "label"]
-    assert list(filter(None, labels)) == [row.channel.name for row in every]
-    assert labels.count("") == sum(row.follows for row in every), "a link is in the place of each one's key"
+    for empty in parts(rig, "JOINT"):
+        KNUCKLE_UL_joints.draw_item(None, bpy.context, Layout(drawn), None, empty, 0, None)
+    shown = [name for kind, name in drawn if kind == "prop"]
+    assert sorted(shown) == sorted(row.prop for row in every)
+    keys = [name for kind, name in drawn if kind == "operator"]
+    assert keys == ["knuckle.key_servo"] * sum(not row.follows for row in every), "those of loops have no keyframe"
     assert bpy.ops.knuckle.key_servos() == {"FINISHED"}
     keyed = {curve.data_path for curve in curves(rig)}
     assert keyed == {row.channel.path for row in every if not row.follows}
@@ -193,10 +195,10 @@ def test_without_a_model_it_says_so(blank: Any) -> None:
 def test_the_panels_draw(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.ui import poses, servos
+    from addon.blender.ui import joint_panel, poses
 
     bpy.ops.knuckle.store_pose(name="Stand")
-    for panel, kind in ((servos.VIEW3D_PT_knuckle_sliders, "servos"), (poses.VIEW3D_PT_knuckle_poses, "poses")):
+    for panel, kind in ((joint_panel.VIEW3D_PT_knuckle_servos, "joints"), (poses.VIEW3D_PT_knuckle_poses, "poses")):
         drawn: list[tuple[str, Any]] = []
         panel.draw(type("Panel", (), {"layout": Layout(drawn)})(), bpy.context)
         assert ("list", f"KNUCKLE_UL_{kind}") in drawn

@@ -38,7 +38,7 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
 @pytest.mark.parametrize(
     ("english", "german"),
     [
-        ("Physics cleared", "Physik entfernt"),
+        ("Rigid bodies removed", "Starrkörper entfernt"),
         ("1 body made", "1 Körper erstellt"),
         ("'Knee' carries 'Shin and foot' now", "'Knee' trägt jetzt 'Shin and foot'"),
         ("Duplicated: 2 bodies and 2 joints", "Dupliziert: 2 Körper und 2 Gelenke"),
@@ -57,12 +57,12 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
             "Nur 'Knee' ist angekreuzt: die Gelenke wählen, die seine Werte bekommen",
         ),
         ("'Knee' no longer keyed at frame 12", "'Knee' in Frame 12 nicht mehr gekeyt"),
-        ("4 servos at the start", "4 Servos auf den Anfang gestellt"),
+        ("4 servos in the initial pose", "4 Servos in der Anfangspose"),
         (
             "Pose the servos as 'Pose' has them, as in a mirror",
             "Die Servos stellen, wie 'Pose' sie hat, wie im Spiegel",
         ),
-        ("Bake Physics: 3 of 9 (33 %).  Esc stops it", "Physik backen: 3 von 9 (33 %).  Esc hält es an"),
+        ("Bake Simulation: 3 of 9 (33 %).  Esc stops it", "Simulation backen: 3 von 9 (33 %).  Esc hält es an"),
         ("what nobody translated", "what nobody translated"),
         ("'Left Rear Tibia' in the ground", "'Left Rear Tibia' im Boden"),
         (
@@ -122,7 +122,7 @@ def test_they_come_and_go_with_the_extension(blank: Any) -> None:
     import addon
     from addon.blender.translations import told
 
-    assert told("Physics cleared") == "Physics cleared", "English needs none"
+    assert told("Rigid bodies removed") == "Rigid bodies removed", "English needs none"
     addon.unregister()
     addon.register()
     assert bpy.ops.knuckle.new_model() == {"FINISHED"}

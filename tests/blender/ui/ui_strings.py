@@ -14,7 +14,7 @@ FILES = [*sorted((ADDON / "blender/ui").glob("*.py")), *sorted((ADDON / "blender
 _CLASS_TEXTS = {"bl_label", "bl_description"}
 _PROPERTIES = {
     "BoolProperty", "CollectionProperty", "EnumProperty", "FloatProperty", "FloatVectorProperty", "IntProperty",
-    "IntVectorProperty", "PointerProperty", "StringProperty", "_control", "_kind", "_length",
+    "IntVectorProperty", "PointerProperty", "StringProperty", "_angle", "_control", "_kind", "_length",
 }  # fmt: skip
 _DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "column"}
 #: Functions of ours that show a text, and which of their arguments it is.

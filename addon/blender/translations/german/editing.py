@@ -262,7 +262,6 @@ WORDS: dict[str, str] = {
     "Make the bones fit the bodies and joints as they stand now, after joints were moved by hand": (
         "Die Knochen an Körper und Gelenke anpassen, wie sie jetzt stehen, nachdem Gelenke von Hand bewegt wurden"
     ),
-    "Parts": "Teile",
     "Select meshes that are no bodies yet, and a part of the mechanism": (
         "Meshes auswählen, die noch keine Körper sind, und einen Teil des Mechanismus"
     ),

@@ -42,7 +42,9 @@ WORDS: dict[str, str] = {
     "The file of the shape's mesh": "Die Datei des Meshes der Form",
     "Whether it turns or slides, or does more": "Ob er dreht oder schiebt oder mehr tut",
     "The axis in the joint's frame": "Die Achse im Rahmen des Gelenks",
-    "The inertia of the motor's rotor (kg m², or kg)": "Die Trägheit des Motorläufers (kg m² oder kg)",
+    "Inertia of the motor's rotor, at the joint (kg m² or kg)": (
+        "Trägheit des Motorläufers, am Gelenk (kg m² oder kg)"
+    ),
     "What kind of motor the file has for it": "Welche Art Motor die Datei dafür hat",
     "-1 where the file counts the other way": "-1, wo die Datei andersherum zählt",
     "What kind of joint it is": "Welche Art von Gelenk es ist",

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 WORDS: dict[str, str] = {
     "Bake Gait": "Gang backen",
-    "Write the mechanism's gait as keys in a new Action, for its controls as they are set or keyed": (
-        "Den Gang des Mechanismus als Keys in eine neue Action schreiben, mit seinen Steuerungen, wie sie eingestellt oder gekeyt sind"
+    "Write the gait as keyframes in a new Action, for the inputs as they are set or keyed": (
+        "Den Gang als Keyframes in eine neue Action schreiben, mit den Eingaben, wie sie eingestellt oder animiert sind"
     ),
-    "Bake Physics": "Physik backen",
-    "Run the physics from the first frame and write what it did as keys in a new Action, which then plays without physics. The Action that was there stays": (
-        "Die Physik vom ersten Frame an laufen lassen und als Keys in eine neue Action schreiben, die dann ohne Physik spielt. Die bisherige Action bleibt erhalten"
+    "Bake Simulation": ("Simulation backen"),
+    "Simulate from the first frame and write the result as keyframes in a new Action": (
+        "Vom ersten Frame an simulieren und das Ergebnis als Keyframes in eine neue Action schreiben"
     ),
-    "Remove Body Keys": "Körper-Keys entfernen",
-    "Have the bodies follow nothing but the bones again. What was baked for the servos stays": (
-        "Die Körper wieder nur den Knochen folgen lassen. Was für die Servos gebacken wurde, bleibt"
+    "Remove Body Keyframes": ("Körper-Keyframes entfernen"),
+    "Let the bodies follow the bones again. Keyframes of the servos stay": (
+        "Die Körper wieder den Knochen folgen lassen. Keyframes der Servos bleiben"
     ),
     "The mechanism came without a gait": "Der Mechanismus hat keinen Gang mitgebracht",
-    "The bodies follow their keys: set the drive to Servo or Limp first": (
-        "Die Körper folgen ihren Keys: zuerst den Antrieb auf Servo oder Schlaff stellen"
+    "The bodies follow their keyframes: set Drive to Servos or Ragdoll first": (
+        "Die Körper folgen ihren Keyframes: zuerst den Antrieb auf Servos oder Ragdoll stellen"
     ),
-    "The bodies have no keys of their own": "Die Körper haben keine eigenen Keys",
+    "The bodies have no keyframes of their own": ("Die Körper haben keine eigenen Keyframes"),
     "Start Frame": "Erster Frame",
     "First frame of the Action; by default the scene's": "Erster Frame der Action; sonst der der Szene",
     "End Frame": "Letzter Frame",
     "Last frame of the Action; by default the scene's": "Letzter Frame der Action; sonst der der Szene",
-    "Last frame to simulate; by default the scene's. Physics always begins at the first frame": (
-        "Letzter zu simulierender Frame; sonst der der Szene. Die Physik beginnt immer beim ersten Frame"
+    "Last frame to simulate; by default the scene's. A simulation begins at the first frame": (
+        "Letzter zu simulierender Frame; sonst der der Szene. Eine Simulation beginnt beim ersten Frame"
     ),
     "All Bodies": "Alle Körper",
-    "Key every body besides the servos: it then plays where physics had it, gaps between joints and all. These keys are a second Action, which tools for motions leave as it is": (
-        "Neben den Servos jeden Körper keyen: dann spielt alles, wo die Physik es hatte, samt Spalten zwischen Gelenken. Diese Keys sind eine zweite Action, die von den Bewegungswerkzeugen nicht berührt wird"
+    "Write keyframes for every body besides the servos, in a second Action": (
+        "Neben den Servos Keyframes für jeden Körper schreiben, in eine zweite Action"
     ),
     "Gait baked to Action {}, frames {} to {}": "Gang in Action {} gebacken, Frames {} bis {}",
     "{} frames baked to Action {}": "{} Frames in Action {} gebacken",
@@ -40,8 +40,8 @@ WORDS: dict[str, str] = {
     "The range ends (frame {}) before it begins (frame {})": (
         "Der Bereich endet (Frame {}), bevor er beginnt (Frame {})"
     ),
-    "The range ends (frame {}) before physics begins (frame {})": (
-        "Der Bereich endet (Frame {}), bevor die Physik beginnt (Frame {})"
+    "The range ends (frame {}) before the simulation begins (frame {})": (
+        "Der Bereich endet (Frame {}), bevor die Simulation beginnt (Frame {})"
     ),
     "Export Servo Motion": "Servobewegung exportieren",
     "Write what the servos of the active mechanism do to a motion file": (
@@ -178,16 +178,10 @@ WORDS: dict[str, str] = {
         "{} ist nicht die Armatur eines Mechanismus in dieser Szene"
     ),
     "motion": "Bewegung",
-    "Range and Stops": "Bereich und Anschläge",
     "Range": "Bereich",
     "Accel.": "Beschl.",
-    "Velocity and Acceleration": "Geschwindigkeit und Beschleunigung",
     "Motion": "Bewegung",
     "The motion that plays; click one to let it play": "Die spielende Bewegung; ein Klick lässt eine spielen",
-    "All Servos": "Alle Servos",
-    "List all servos of the motion, and not only the worst": (
-        "Alle Servos der Bewegung auflisten, nicht nur die schlechtesten"
-    ),
     "Loop…": "Wiederholen…",
     "Mirror…": "Spiegeln…",
     "Offset…": "Versetzen…",
@@ -201,7 +195,6 @@ WORDS: dict[str, str] = {
     "Frames {} to {}, {}": "Frames {} bis {}, {}",
     "All servos keep within their stops": "Alle Servos bleiben innerhalb ihrer Anschläge",
     "None of its servos has stops": "Keiner ihrer Servos hat Anschläge",
-    "All {} Servos": "Alle {} Servos",
     "and {}": "und {}",
     "{} s": "{} s",
     "{}: go to frame {} and select it": "{}: zu Frame {} gehen und ihn auswählen",

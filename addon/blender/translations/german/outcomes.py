@@ -24,11 +24,11 @@ WORDS: dict[str, str] = {
     ),
     "A collision shape of {} was deleted ({})": "Eine Kollisionsform von {} wurde gelöscht ({})",
     # physics
-    "The run came to nothing finite: there is no truth about it": (
-        "Der Lauf kam zu nichts Endlichem: über ihn ist nichts zu sagen"
+    "The simulation diverged: its accuracy cannot be measured": (
+        "Die Simulation ist entgleist: ihre Genauigkeit lässt sich nicht messen"
     ),
-    "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own program. Self-Collision in the World panel switches that": (
-        "Unter Physik stoßen Körper eines Skeletts oder Systems nicht aneinander, wie im Programm der Datei. Selbstkollision im Feld Welt schaltet das"
+    "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own program. Self-Collision under Simulation > Settings switches that": (
+        "Unter Physik stoßen Körper eines Skeletts oder Systems nicht aneinander, wie im Programm der Datei. Selbstkollision unter Simulation > Einstellungen schaltet das"
     ),
     "Bodies of the model collide with each other under physics, which they do not in its own program: more than {} pairs are too many to keep apart": (
         "Körper des Modells stoßen unter Physik aneinander, was sie im eigenen Programm nicht tun: mehr als {} Paare sind zu viele, um sie auseinanderzuhalten"
@@ -36,8 +36,8 @@ WORDS: dict[str, str] = {
     "Physics begins at frame {}: a run to frame {} has no frames": (
         "Die Physik beginnt in Frame {}: ein Lauf bis Frame {} hat keine Frames"
     ),
-    "Physics has no bodies without a mass above 0: {} would be some, and count as {}. Give them masses and use Build Physics again": (
-        "Die Physik kennt keine Körper ohne Masse über 0: {} wäre einer und zählt {}. Massen angeben und Physik aufbauen erneut benutzen"
+    "Physics has no bodies without a mass above 0: {} would be some, and count as {}. Give them masses and use Add Rigid Bodies again": (
+        "Die Physik kennt keine Körper ohne Masse über 0: {} wäre einer und zählt {}. Massen angeben und Starrkörper hinzufügen erneut benutzen"
     ),
     "Blender's physics has no mass below {}: {} would be lighter, and count as that. Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one large factor: it then moves as it should": (
         "Blenders Physik kennt keine Masse unter {}: {} wäre leichter und zählt so viel. Alle Massen, Trägheitsmomente, Kräfte, Steifigkeiten, Dämpfungen und Reibungen des Modells mit einem großen Faktor malnehmen: dann bewegt es sich, wie es soll"
@@ -67,14 +67,14 @@ WORDS: dict[str, str] = {
     ),
     ", this one by {} per cent": ", dieses um {} Prozent",
     ". More frames per second make that less": ". Mehr Frames je Sekunde machen das kleiner",
-    "Came apart: {}": "Auseinandergegangen: {}",
+    "Joint separation of {}": ("Gelenkabstand von {}"),
     "Blender's physics knows no frames below 0: the scene begins at {}, physics at {}": (
         "Blenders Physik kennt keine Frames unter 0: die Szene beginnt bei {}, die Physik bei {}"
     ),
     "The scene has a rigid-body world already: {}": "Die Szene hat schon eine Starrkörper-Welt: {}",
     "The scene's world is not this model's: {}": "Die Welt der Szene ist nicht die dieses Modells: {}",
-    "The scene's rigid-body world keeps its {} substeps per frame and {} iterations; joints hold better with {} and {} (Fit to Model sets them). {}": (
-        "Die Starrkörper-Welt der Szene behält ihre {} Teilschritte je Frame und {} Iterationen; Gelenke halten besser mit {} und {} (An Modell anpassen setzt sie). {}"
+    "The scene's rigid-body world keeps its {} substeps per frame and {} iterations; joints hold better with {} and {} (Fit to Mechanism sets them). {}": (
+        "Die Starrkörper-Welt der Szene behält ihre {} Teilschritte je Frame und {} Iterationen; Gelenke halten besser mit {} und {} (An Mechanismus anpassen setzt sie). {}"
     ),
     "The physics of the scene is fitted to the model. {}": "Die Physik der Szene ist an das Modell angepasst. {}",
     # servos and what they are taken for
@@ -85,9 +85,9 @@ WORDS: dict[str, str] = {
     "the bones, as they are set": "den Knochen, wie sie gestellt sind",
     "the gait": "dem Gang",
     "the bones, as strips have them": "den Knochen, wie die Streifen sie haben",
-    "Limp: the servos are off": "Schlaff: die Servos sind aus",
-    "The servos chase {}: the controls steer the gait only (Physics, Target: Gait)": (
-        "Die Servos folgen {}: die Steuerung lenkt nur den Gang (Physik, Ziel: Gang)"
+    "Ragdoll: the servos are off": ("Ragdoll: die Servos sind aus"),
+    "The servos track {}. Set Target to Gait to use the inputs": (
+        "Die Servos folgen {}. Ziel auf Gang stellen, um die Eingaben zu benutzen"
     ),
     # what differs between twins
     "mass": "Masse",
@@ -107,7 +107,7 @@ WORDS: dict[str, str] = {
     "below": "darunter",
     "{}, frames {} to {}": "{}, Frames {} bis {}",
     "Frames {} to {}: {} {}": "Frames {} bis {}: {} {}",
-    "Pivot gap": "Gelenkspalt",
+    "Joint separation": ("Gelenkabstand"),
     "of a link's length": "der Länge eines Glieds",
     "Energy gained": "Energiegewinn",
     "of the largest kinetic energy": "der größten Bewegungsenergie",
@@ -115,8 +115,8 @@ WORDS: dict[str, str] = {
     "Penetration": "Durchdringung",
     "{} in {}": "{} in {}",
     "{} in the ground": "{} im Boden",
-    "Servo error": "Servofehler",
-    "Slide error": "Fehler der Schübe",
+    "Tracking error": ("Folgefehler"),
+    "Tracking error (linear)": ("Folgefehler (linear)"),
     # why physics does not run, or not truly
     "The physics of {} is in scene {}: go there, or clear it there first": (
         "Die Physik von {} ist in Szene {}: dorthin gehen oder sie dort zuerst entfernen"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 WORDS: dict[str, str] = {
     "Set Drive": "Antrieb wählen",
-    "Choose who moves the bodies of the mechanism: its keys, its servos, or gravity alone": (
-        "Wählen, wer die Körper des Mechanismus bewegt: seine Keys, seine Servos oder allein die Schwerkraft"
+    "Choose the source of the bodies' motion: keyframes, servos, or gravity alone": (
+        "Wählen, woher die Bewegung der Körper kommt: Keyframes, Servos oder allein die Schwerkraft"
     ),
     "Velocity": "Geschwindigkeit",
-    "Build Physics": "Physik aufbauen",
-    "Make the rigid bodies and constraints of the mechanism, and those that an edit left missing": (
+    "Add Rigid Bodies": ("Starrkörper hinzufügen"),
+    "Add the rigid bodies and constraints of the mechanism, and those that an edit left missing": (
         "Die Starrkörper und Constraints des Mechanismus anlegen, auch die, die nach einer Änderung fehlen"
     ),
-    "Clear Physics": "Physik entfernen",
+    "Remove Rigid Bodies": ("Starrkörper entfernen"),
     "Remove the rigid bodies and constraints of the mechanism. Its joints keep their settings": (
         "Starrkörper und Constraints des Mechanismus entfernen. Seine Gelenke behalten ihre Einstellungen"
     ),
@@ -21,53 +21,48 @@ WORDS: dict[str, str] = {
         "Ein Gelenk oder einen Körper des Mechanismus auswählen: im Posenmodus den Knochen, sonst das Objekt"
     ),
     "Select Worst Joints": "Schlechteste Gelenke auswählen",
-    "Select the joints that came apart most in the run that was baked last": (
-        "Die Gelenke auswählen, die im zuletzt gebackenen Lauf am weitesten auseinandergingen"
+    "Select the joints with the largest separation in the last baked simulation": (
+        "Die Gelenke mit dem größten Abstand in der zuletzt gebackenen Simulation auswählen"
     ),
-    "Drive Loop from Here": "Schleife von hier antreiben",
-    "Have this joint drive the loop that it lies on; another that did follows in its place": (
-        "Dieses Gelenk die Schleife antreiben lassen, auf der es liegt; ein anderes folgt an seiner Stelle"
+    "Make Input Joint": ("Zum Eingangsgelenk machen"),
+    "Make this joint an input of its closed loop; another input joint becomes dependent": (
+        "Dieses Gelenk zum Eingang seiner geschlossenen Schleife machen; ein anderes Eingangsgelenk wird abhängig"
     ),
-    "Fit to Model": "An Modell anpassen",
-    "Set the steps per frame and the iterations of the scene's physics to what its mechanisms need to stay together: by their smallest links, their masses and their springs": (
-        "Schritte je Frame und Iterationen der Szenenphysik so einstellen, dass ihre Mechanismen zusammenhalten: nach kleinsten Gliedern, Massen und Federn"
+    "Fit to Mechanism": ("An Mechanismus anpassen"),
+    "Set substeps and iterations of the scene to what its mechanisms need to stay together": (
+        "Teilschritte und Iterationen der Szene so einstellen, dass ihre Mechanismen zusammenhalten"
     ),
     "Clean Up": "Aufräumen",
     "Remove the ground, the motors and the rigid-body world that deleted mechanisms left behind": (
         "Boden, Motoren und Starrkörperwelt entfernen, die gelöschte Mechanismen hinterlassen haben"
     ),
     "The mechanism has no bodies": "Der Mechanismus hat keine Körper",
-    "The mechanism has no physics to clear": "Der Mechanismus hat keine Physik, die man entfernen könnte",
+    "The mechanism has no rigid bodies to remove": ("Der Mechanismus hat keine Starrkörper, die man entfernen könnte"),
     "Go to object mode or pose mode to select parts": (
         "Zum Auswählen von Teilen in den Objekt- oder Posenmodus wechseln"
     ),
-    "Bake Physics first: no run of the mechanism is known": (
-        "Zuerst Physik backen: es ist noch kein Lauf des Mechanismus bekannt"
-    ),
-    "Build the physics of the mechanism first": "Zuerst die Physik des Mechanismus aufbauen",
+    "Bake a simulation of the mechanism first": ("Zuerst eine Simulation des Mechanismus backen"),
+    "Use Add Rigid Bodies first": ("Zuerst Starrkörper hinzufügen benutzen"),
     "Drive": "Antrieb",
-    "Keys": "Keys",
-    "The bodies follow the bones exactly": "Die Körper folgen den Knochen genau",
+    "Bodies follow the bones exactly": ("Die Körper folgen den Knochen genau"),
     "Servo": "Servo",
-    "The bodies are under physics; each servo chases its target within its force": (
-        "Die Körper unterliegen der Physik; jeder Servo jagt sein Ziel mit seiner Kraft"
+    "Physics moves the bodies; each servo tracks its target within its force": (
+        "Die Physik bewegt die Körper; jeder Servo folgt seinem Ziel mit seiner Kraft"
     ),
-    "Limp": "Schlaff",
-    "The bodies are under physics and the servos are off": (
-        "Die Körper unterliegen der Physik, und die Servos sind aus"
-    ),
+    "Ragdoll": ("Ragdoll"),
+    "Physics moves the bodies, with the servos off": ("Die Physik bewegt die Körper, die Servos sind aus"),
     "Part": "Teil",
     "Name of the object of the joint or body": "Name des Objekts des Gelenks oder Körpers",
     "Extend": "Erweitern",
     "Keep what is selected": "Die bisherige Auswahl behalten",
     "Name of the joint's object; the active joint if empty": "Name des Gelenkobjekts; leer: das aktive Gelenk",
-    "Physics built: {}": "Physik aufgebaut: {}",
-    "Physics cleared": "Physik entfernt",
-    "Physics cleared, and the world's baked cache freed": (
-        "Physik entfernt und der gebackene Zwischenspeicher der Welt freigegeben"
+    "Rigid bodies added: {}": ("Starrkörper hinzugefügt: {}"),
+    "Rigid bodies removed": ("Starrkörper entfernt"),
+    "Rigid bodies removed, and the world's baked cache freed": (
+        "Starrkörper entfernt und der gebackene Zwischenspeicher der Welt freigegeben"
     ),
     "{} selected": "{} ausgewählt",
-    "The loop is driven by {}": "Die Schleife wird von {} angetrieben",
+    "Input joints of the loop: {}": ("Eingangsgelenke der Schleife: {}"),
     "{} removed": "{} entfernt",
     "{} has no joint or body called {}": "{} hat kein Gelenk und keinen Körper namens {}",
     "{} cannot be selected: it is hidden, or has no bone": (
@@ -83,9 +78,9 @@ WORDS: dict[str, str] = {
     "rigid bodies": "Starrkörper",
     "constraint": "Constraint",
     "object": "Objekt",
-    "World": "Welt",
-    "Truth Report": "Wahrheitsbericht",
-    "Controls": "Steuerung",
+    "Settings": ("Einstellungen"),
+    "Simulation Accuracy": ("Simulationsgenauigkeit"),
+    "Inputs": ("Eingaben"),
     "Joints and Stops": "Gelenke und Anschläge",
     "Report": "Bericht",
     "Assemblies": "Baugruppen",
@@ -93,21 +88,19 @@ WORDS: dict[str, str] = {
     "Substeps": "Teilschritte",
     "Iterations": "Iterationen",
     "Time Step": "Zeitschritt",
-    "Physics Step": "Physikschritt",
-    "Physics has the scene's gravity, below: its world is not this model's": (
-        "Für die Physik gilt die Schwerkraft der Szene, unten: ihre Welt ist nicht die dieses Modells"
-    ),
-    "Chases": "Jagt",
+    "Simulation Step": ("Simulationsschritt"),
+    "The simulation uses the scene's gravity, below": ("Für die Simulation gilt die Schwerkraft der Szene, unten"),
+    "Tracks": ("Folgt"),
     "0 = no force": "0 = keine Kraft",
     "0 = no limit": "0 = unbegrenzt",
     "Pause": "Pause",
     "Play": "Abspielen",
-    "Came apart most, of a link's length": "Am weitesten auseinander, in Gliedlängen",
+    "Largest joint separation, of the link's length": ("Größter Gelenkabstand, in Gliedlängen"),
     "Drop a model file into the view, or import one": "Eine Modelldatei in die Ansicht ziehen oder eine importieren",
     "Bodies": "Körper",
     "Joints": "Gelenke",
-    "Import…": "Importieren…",
-    "Export…": "Exportieren…",
+    "Import Motion…": ("Bewegung importieren…"),
+    "Export Motion…": ("Bewegung exportieren…"),
     "joint was moved": "Gelenk wurde bewegt",
     "joints were moved": "Gelenke wurden bewegt",
     "{}: the bones still turn where they were": "{}: die Knochen drehen noch, wo sie waren",
@@ -120,20 +113,16 @@ WORDS: dict[str, str] = {
     ),
     "Make Film": "Film machen",
     "Import Mechanism…": "Mechanismus importieren…",
-    "Bake Physics tells how well the run kept to the mechanism": (
-        "Physik backen sagt, wie gut der Lauf dem Mechanismus entsprach"
-    ),
-    "The model listens to no control": "Das Modell hört auf keine Steuerung",
-    "The model has lost its joints": "Das Modell hat seine Gelenke verloren",
-    "Select a joint or a bone": "Ein Gelenk oder einen Knochen auswählen",
+    "Bake Simulation measures how accurate it is": ("Simulation backen misst, wie genau sie ist"),
+    "The mechanism has lost its joints": ("Der Mechanismus hat seine Gelenke verloren"),
     "Closes a loop: it has no bone, its value follows from the others": (
         "Schließt eine Schleife: es hat keinen Knochen, sein Wert folgt aus den anderen"
     ),
     "Value": "Wert",
     "Nothing to report": "Nichts zu berichten",
     "Locked: its loop has no degree of freedom": "Gesperrt: seine Schleife hat keinen Freiheitsgrad",
-    "Follows its loop: other joints of the loop drive it": (
-        "Folgt seiner Schleife: andere Gelenke der Schleife treiben es an"
+    "Dependent joint: the input joints of its loop move it": (
+        "Abhängiges Gelenk: die Eingangsgelenke seiner Schleife bewegen es"
     ),
     "Turns freely ({})": "Dreht frei ({})",
     "line": "Zeile",
@@ -153,30 +142,30 @@ WORDS: dict[str, str] = {
     "Largest servo value": "Größter Servowert",
     "Smallest servo angle": "Kleinster Servowinkel",
     "Largest servo angle": "Größter Servowinkel",
-    "Position": "Stellung",
-    "Servo value (rad or m) in the file, where the model begins": (
-        "Servowert (rad oder m) in der Datei, mit dem das Modell beginnt"
+    "Initial Value": ("Anfangswert"),
+    "Joint value (rad or m) with which the mechanism begins": (
+        "Gelenkwert (rad oder m), mit dem der Mechanismus beginnt"
     ),
-    "Servo speed at the start (rad/s or m/s): a run under physics begins with it": (
-        "Geschwindigkeit des Servos zu Beginn (rad/s oder m/s): ein Lauf unter Physik beginnt damit"
+    "Joint velocity (rad/s or m/s) with which a simulation begins": (
+        "Gelenkgeschwindigkeit (rad/s oder m/s), mit der eine Simulation beginnt"
     ),
-    "What brakes the joint in proportion to its speed: torque per rad/s, or force per m/s (N m s/rad, or N s/m)": (
-        "Was das Gelenk im Verhältnis zu seiner Geschwindigkeit bremst: Drehmoment je rad/s oder Kraft je m/s (N m s/rad, oder N s/m)"
+    "Torque or force against the velocity, in proportion to it (N m s/rad or N s/m)": (
+        "Drehmoment oder Kraft gegen die Geschwindigkeit, im Verhältnis zu ihr (N m s/rad oder N s/m)"
     ),
-    "Dry friction of the joint: the torque or force that brakes it at any speed (N m or N)": (
-        "Trockene Reibung des Gelenks: Drehmoment oder Kraft, die es bei jeder Geschwindigkeit bremst (N m oder N)"
+    "Dry friction of the joint: torque or force against motion at any speed (N m or N)": (
+        "Trockene Reibung des Gelenks: Drehmoment oder Kraft gegen die Bewegung bei jeder Geschwindigkeit (N m oder N)"
     ),
-    "The joint's spring: torque per rad, or force per m, back to its Spring Rest (N m/rad or N/m)": (
-        "Die Feder des Gelenks: Drehmoment je rad oder Kraft je m, zurück in ihre Ruhelage (N m/rad oder N/m)"
+    "Stiffness of the joint's spring, towards its rest value (N m/rad or N/m)": (
+        "Steifigkeit der Feder des Gelenks, hin zu ihrer Ruhelage (N m/rad oder N/m)"
     ),
-    "Servo value (rad or m) at which the joint's spring does not push": (
-        "Servowert (rad oder m), bei dem die Feder des Gelenks nicht drückt"
+    "Joint value (rad or m) at which the joint's spring exerts nothing": (
+        "Gelenkwert (rad oder m), bei dem die Feder des Gelenks nicht wirkt"
     ),
     "Damping": "Dämpfung",
     "Friction": "Reibung",
     "Stiffness": "Steifigkeit",
     "Spring Rest": "Ruhelage der Feder",
-    "Armature Inertia": "Ankerträgheit",
+    "Rotor Inertia": ("Rotorträgheit"),
     "Gain": "Verstärkung",
     "How hard the servo corrects its error (Juice's law)": (
         "Wie stark der Servo seinen Fehler ausgleicht (Gesetz von Juice)"
@@ -238,30 +227,30 @@ WORDS: dict[str, str] = {
     "Make these two twins": "Diese beiden zu Zwillingen machen",
     "Document": "Dokument",
     "The imported text": "Der importierte Text",
-    "Who moves the bodies": "Wer die Körper bewegt",
+    "Source of the bodies' motion": ("Woher die Bewegung der Körper kommt"),
     "Target": "Ziel",
-    "What the servos chase": "Was die Servos jagen",
-    "The gait while its own Action plays, else the keys of the bones": (
-        "Der Gang, solange seine eigene Action spielt, sonst die Keys der Knochen"
+    "Value that each servo tries to reach": ("Wert, den jeder Servo zu erreichen sucht"),
+    "The gait while its own Action plays, else the keyframes of the bones": (
+        "Der Gang, solange seine eigene Action spielt, sonst die Keyframes der Knochen"
     ),
-    "The gait of the model, live, with its controls and the feedback of its bodies": (
-        "Der Gang des Modells, live, mit seiner Steuerung und der Rückmeldung seiner Körper"
+    "The mechanism's gait, live, with its inputs and the feedback of its bodies": (
+        "Der Gang des Mechanismus, live, mit seinen Eingaben und der Rückmeldung seiner Körper"
     ),
-    "The values of the bones": "Die Werte der Knochen",
-    "Servo Law": "Servogesetz",
-    "How a servo goes after its target": "Wie ein Servo seinem Ziel nachgeht",
-    "Juice's law for a gait, Track for keys": "Für einen Gang das Gesetz von Juice, für Keys Verfolgen",
+    "Values of the bones": ("Werte der Knochen"),
+    "Control Law": ("Regelgesetz"),
+    "Rule from a servo's error to its motor command": ("Regel vom Fehler eines Servos zur Vorgabe für seinen Motor"),
+    "Juice's law for a gait, Track for keyframes": ("Für einen Gang das Gesetz von Juice, für Keyframes Verfolgen"),
     "Juice": "Juice",
-    "Speed in proportion to the error times the servo's Gain, as Juice does": (
+    "Velocity in proportion to the error times the servo's Gain, as in Juice": (
         "Geschwindigkeit im Verhältnis zum Fehler mal der Verstärkung des Servos, wie bei Juice"
     ),
     "Track": "Verfolgen",
-    "As tightly as the solver allows, with the speed of the keys fed forward": (
-        "So straff, wie es der Löser erlaubt, mit vorgegebener Geschwindigkeit der Keys"
+    "As tight as the solver allows, with the velocity of the keyframes fed forward": (
+        "So straff, wie es der Löser erlaubt, mit vorgegebener Geschwindigkeit der Keyframes"
     ),
     "PD": "PD",
-    "Torque k (q* - q) + d (dq* - dq), as springs and dampers have it; a jump of the keys has no speed": (
-        "Moment k (q* - q) + d (dq* - dq), wie bei Federn und Dämpfern; ein Sprung der Keys hat keine Geschwindigkeit"
+    "Torque k (q* - q) + d (dq* - dq); a jump of the keyframes has no velocity": (
+        "Moment k (q* - q) + d (dq* - dq); ein Sprung der Keyframes hat keine Geschwindigkeit"
     ),
     "Speed of the gait, 1 is the file's standard": "Tempo des Gangs, 1 ist das übliche der Datei",
     "Standard Speed": "Standardtempo",
@@ -270,15 +259,15 @@ WORDS: dict[str, str] = {
     "Seconds before the engine starts": "Sekunden, bevor das Triebwerk anläuft",
     "Pose Phase": "Haltephase",
     "Engine phase during the delay, in degrees": "Phase des Triebwerks während der Haltezeit, in Grad",
-    "The gravity of the model's file, which goes out again with it. Physics has the scene's gravity: this sets it where the model was the first to need a rigid-body world": (
-        "Die Schwerkraft der Datei des Modells, die mit ihm wieder hinausgeht. Für die Physik gilt die Schwerkraft der Szene: diese hier bestimmt sie, wo das Modell als erstes eine Starrkörperwelt brauchte"
+    "Gravity of the file, written back on export. A simulation uses the scene's gravity": (
+        "Schwerkraft der Datei, die beim Export wieder geschrieben wird. Für eine Simulation gilt die der Szene"
     ),
-    "Friction of the model's bodies. In a Juice model the largest force of a contact; in others Coulomb's coefficient, 0 for the usual one": (
-        "Reibung der Körper des Modells. In einem Juice-Modell die größte Kraft eines Kontakts; in anderen der Coulombsche Beiwert, 0 für den üblichen"
+    "Friction of the bodies: Coulomb's coefficient, 0 for the default (Juice: largest contact force)": (
+        "Reibung der Körper: Coulombscher Beiwert, 0 für den üblichen (Juice: größte Kontaktkraft)"
     ),
     "ERP": "ERP",
-    "Share of a joint's error that is corrected per step of the file's program": (
-        "Anteil des Fehlers eines Gelenks, der je Schritt des Programms der Datei behoben wird"
+    "Share of a joint's error that is corrected in each step of the file's program": (
+        "Anteil des Fehlers eines Gelenks, der in jedem Schritt des Programms der Datei behoben wird"
     ),
     "CFM": "CFM",
     "Softness of the joints; 0 is rigid": "Weichheit der Gelenke; 0 ist starr",
@@ -286,15 +275,15 @@ WORDS: dict[str, str] = {
         "Zeitschritt des Programms der Datei, auf den sich die Weichheit bezieht"
     ),
     "File's Inertia": "Trägheit der Datei",
-    "Give bodies the file's moments of inertia under physics, by hidden flywheels where their collision shapes have others. Takes effect when physics is built": (
-        "Körpern unter Physik die Trägheitsmomente der Datei geben, durch verborgene Schwungräder, wo ihre Kollisionsformen andere haben. Wirkt, wenn die Physik aufgebaut wird"
+    "Simulate with the file's moments of inertia, by hidden inertia proxies where needed": (
+        "Mit den Trägheitsmomenten der Datei simulieren, wo nötig durch verborgene Trägheitskörper"
     ),
-    "Under physics, have a ground at height 0. The scene has one for all mechanisms that want it": (
-        "Unter Physik einen Boden in Höhe 0 haben. Die Szene hat einen für alle Mechanismen, die ihn wollen"
+    "Ground at height 0 in a simulation. The scene has one for all its mechanisms": (
+        "Boden in Höhe 0 bei einer Simulation. Die Szene hat einen für alle ihre Mechanismen"
     ),
     "Self-Collision": "Selbstkollision",
-    "Whether bodies of one assembly that no joint joins collide with each other": (
-        "Ob Körper einer Baugruppe, die kein Gelenk verbindet, zusammenstoßen"
+    "Collision between bodies of one assembly that no joint connects": (
+        "Zusammenstöße zwischen Körpern einer Baugruppe, die kein Gelenk verbindet"
     ),
     "Symmetrical Editing": "Symmetrisch bearbeiten",
     "What is moved, turned, resized, renamed or set on one half is done to its twin as well": (
@@ -304,8 +293,14 @@ WORDS: dict[str, str] = {
     "Show, as wires, what bodies collide with where that is not what they look like": (
         "Als Drahtgitter zeigen, womit Körper zusammenstoßen, wo das nicht ist, wie sie aussehen"
     ),
-    "Have Bake Physics key every body besides the servos, so that it plays where physics had it": (
-        "Physik backen neben den Servos jeden Körper keyen lassen, sodass alles spielt, wo die Physik es hatte"
+    "Write keyframes for every body besides the servos, which then play exactly as simulated": (
+        "Neben den Servos Keyframes für jeden Körper schreiben, die dann genau wie simuliert abspielen"
     ),
     "What motions call servos of this model": "Wie Bewegungen Servos dieses Modells nennen",
+    "Keyframes": ("Keyframes"),
+    "Gait Speed": ("Gangtempo"),
+    "Bake All Bodies": ("Alle Körper backen"),
+    "Keys": ("Keyframes"),
+    "Rotation": ("Rotation"),
+    "Location": ("Position"),
 }

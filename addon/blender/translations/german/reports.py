@@ -276,8 +276,8 @@ WORDS: dict[str, str] = {
     ),
     "The rod has to be longer than the crank": "Die Stange muss länger sein als die Kurbel",
     "A walker has an even number of legs": "Ein Läufer hat eine gerade Zahl von Beinen",
-    "The scene is animated and stays at {} frames per second; servos under physics are controlled once per frame, and {} are better (Bake Physics sees to that by itself)": (
-        "Die Szene ist animiert und bleibt bei {} Frames je Sekunde; Servos werden unter Physik einmal je Frame geregelt, und {} sind besser (Physik backen sorgt selbst dafür)"
+    "The scene is animated and stays at {} frames per second; servos under physics are controlled once per frame, and {} are better (Bake Simulation sees to that by itself)": (
+        "Die Szene ist animiert und bleibt bei {} Frames je Sekunde; Servos werden unter Physik einmal je Frame geregelt, und {} sind besser (Simulation backen sorgt selbst dafür)"
     ),
     "Scene: frame rate now {} frames per second (it was {})": "Szene: Bildrate jetzt {} Frames je Sekunde (vorher {})",
     "Scene: last frame now {} (it was {})": "Szene: letztes Frame jetzt {} (vorher {})",

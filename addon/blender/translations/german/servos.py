@@ -8,27 +8,24 @@ WORDS: dict[str, str] = {
         "Servos auf 0 stellen oder auf den Anschlag, der 0 am nächsten ist"
     ),
     "Key Servos": "Servos keyen",
-    "Key servos as they are posed, at the present frame. What follows a loop is not keyed": (
-        "Servos im aktuellen Frame keyen, wie sie gestellt sind. Was einer Schleife folgt, wird nicht gekeyt"
+    "Insert a keyframe for each servo at the current frame, except for dependent joints": (
+        "Einen Keyframe für jeden Servo im aktuellen Frame setzen, außer für abhängige Gelenke"
     ),
     "Key Servo": "Servo keyen",
-    "Key this servo as it is posed, or take its key at the present frame away": (
-        "Diesen Servo keyen, wie er gestellt ist, oder seinen Key im aktuellen Frame entfernen"
+    "Insert or remove the keyframe of this servo at the current frame": (
+        "Den Keyframe dieses Servos im aktuellen Frame setzen oder entfernen"
     ),
     "The servos of the selected bones, joints and bodies alone": (
         "Nur die Servos der gewählten Knochen, Gelenke und Körper"
     ),
-    "Show the servos of the selected bones alone": "Nur die Servos der gewählten Knochen zeigen",
     "Zero": "Null",
     "Zero All": "Auf null",
-    "All of them at 0, as far as their stops let them": "Alle auf 0, so weit ihre Anschläge es zulassen",
-    "Where the file has them at the start": "Wo die Datei sie zu Beginn hat",
-    "The servo that is active; click one to select it": "Der aktive Servo; ein Klick wählt einen aus",
+    "Pose servos at 0, as far as their stops let them": ("Servos auf 0 stellen, so weit ihre Anschläge es zulassen"),
+    "Pose all servos at their initial values": ("Alle Servos auf ihre Anfangswerte stellen"),
     "{} at 0": "{} auf 0 gestellt",
-    "{} at the start": "{} auf den Anfang gestellt",
+    "{} in the initial pose": ("{} in der Anfangspose"),
     "{} keyed at frame {}": "{} in Frame {} gekeyt",
     "{} no longer keyed at frame {}": "{} in Frame {} nicht mehr gekeyt",
-    "The mechanism has no servos": "Der Mechanismus hat keine Servos",
     "Key All": "Alle keyen",
     # poses
     "Poses": "Posen",
@@ -60,4 +57,7 @@ WORDS: dict[str, str] = {
     "Insert a keyframe on each servo of the selected bones, and on the transform of other objects": (
         "Einen Keyframe für jeden Servo der ausgewählten Knochen setzen und für die Transformation anderer Objekte"
     ),
+    "Zero Selected": ("Auswahl auf null"),
+    "Initial Pose": ("Anfangspose"),
+    "Key Selected": ("Auswahl keyen"),
 }

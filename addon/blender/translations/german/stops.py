@@ -18,15 +18,15 @@ WORDS: dict[str, str] = {
         "Die gewählten Gelenke über ihre Anschläge hinausgehen lassen. Deren Werte bleiben"
     ),
     "Sweep": "Durchfahren",
-    "Play the selected joints through their ranges, one after the other, to see them. Pose, keys and frame stay as they are. Esc or a click ends it": (
-        "Die gewählten Gelenke nacheinander ihre Bereiche durchfahren lassen, um sie zu sehen. Pose, Keys und Frame bleiben, wie sie sind. Esc oder ein Klick beendet es"
+    "Play the selected joints through their ranges, one after the other, to see them. Pose, keyframes and frame stay as they are. Esc or a click ends it": (
+        "Die gewählten Gelenke nacheinander ihre Bereiche durchfahren lassen, um sie zu sehen. Pose, Keyframes und Frame bleiben, wie sie sind. Esc oder ein Klick beendet es"
     ),
     "Esc or a click ends the sweep": "Esc oder ein Klick beendet das Durchfahren",
     "Select joints, their bones, or bodies that they move": (
         "Gelenke, ihre Knochen oder Körper auswählen, die sie bewegen"
     ),
-    "Physics moves the bodies, and not the bones: set the Drive to Keys to see a sweep": (
-        "Die Physik bewegt die Körper und nicht die Knochen: zum Durchfahren den Antrieb auf Keys stellen"
+    "Physics moves the bodies: set Drive to Keyframes to see a sweep": (
+        "Die Physik bewegt die Körper: zum Durchfahren den Antrieb auf Keyframes stellen"
     ),
     "Lower from Pose": "Unten aus Pose",
     "The lower stop is where the joint stands now": "Der untere Anschlag ist, wo das Gelenk jetzt steht",
@@ -55,17 +55,16 @@ WORDS: dict[str, str] = {
     ": a joint that closes a loop has no pose": ": ein Gelenk, das eine Schleife schließt, hat keine Pose",
     # the table of joints
     "All Joints": "Alle Gelenke",
-    "Joints of every kind": "Gelenke jeder Art",
-    "Turning": "Drehende",
-    "Joints of one turn": "Gelenke mit einer Drehung",
-    "Sliding": "Gleitende",
-    "Joints of one slide": "Gelenke mit einer Verschiebung",
-    "Several Degrees": "Mehrere Freiheitsgrade",
-    "Joints of several degrees of freedom": "Gelenke mit mehreren Freiheitsgraden",
-    "Balls": "Kugelgelenke",
-    "Joints that turn every way": "Gelenke, die in jede Richtung drehen",
-    "Of Loops": "In Schleifen",
-    "Joints that close a loop, or follow one": "Gelenke, die eine Schleife schließen oder ihr folgen",
+    "Joints of every type": ("Gelenke jeder Art"),
+    "Joints with one rotation": ("Gelenke mit einer Drehung"),
+    "Joints with one translation": ("Gelenke mit einer Verschiebung"),
+    "Several DOFs": ("Mehrere Freiheitsgrade"),
+    "Joints with several degrees of freedom": ("Gelenke mit mehreren Freiheitsgraden"),
+    "Joints that rotate about every axis": ("Gelenke, die um jede Achse drehen"),
+    "Closed Loops": ("Geschlossene Schleifen"),
+    "Joints that close a loop, and joints that depend on one": (
+        "Gelenke, die eine Schleife schließen oder von einer abhängen"
+    ),
     "The selected joints": "Die gewählten Gelenke",
     "Table of Joints": "Gelenktabelle",
     "Table of Joints…": "Gelenktabelle…",
@@ -172,5 +171,44 @@ WORDS: dict[str, str] = {
     ),
     "The joint's own spring. Of all ticked joints, if this one is": (
         "Die eigene Feder des Gelenks. Bei allen angekreuzten Gelenken, wenn dieses es ist"
+    ),
+    "Rigid Bodies": ("Starrkörper"),
+    "Values": ("Werte"),
+    "Value of each servo between its stops, with a button for its keyframe": (
+        "Wert jedes Servos zwischen seinen Anschlägen, mit einem Knopf für seinen Keyframe"
+    ),
+    "Lower and upper stop (joint limits) of each joint": ("Unterer und oberer Anschlag (Gelenkgrenzen) jedes Gelenks"),
+    "Range that the motion asks of each servo, beside its stops": (
+        "Bereich, den die Bewegung von jedem Servo verlangt, neben seinen Anschlägen"
+    ),
+    "Largest velocity and acceleration of each servo in the motion": (
+        "Größte Geschwindigkeit und Beschleunigung jedes Servos in der Bewegung"
+    ),
+    "File Order": ("Wie in der Datei"),
+    "Joints as their file lists them": ("Gelenke in der Reihenfolge ihrer Datei"),
+    "By Name": ("Nach Name"),
+    "Joints in alphabetical order": ("Gelenke in alphabetischer Reihenfolge"),
+    "Critical First": ("Kritische zuerst"),
+    "Servos nearest to a stop or beyond it first, or the fastest where speeds are shown": (
+        "Zuerst Servos, die einem Anschlag am nächsten oder jenseits davon sind, bei Geschwindigkeiten die schnellsten"
+    ),
+    "Columns": ("Spalten"),
+    "Columns of the list of joints": ("Spalten der Gelenkliste"),
+    "Show": ("Zeigen"),
+    "Joints that are listed": ("Aufgelistete Gelenke"),
+    "Order": ("Reihenfolge"),
+    "Order of the list of joints": ("Reihenfolge der Gelenkliste"),
+    "not keyed": ("ohne Keyframes"),
+    "Active Joint": ("Aktives Gelenk"),
+    "Spring, Damping, Friction": ("Feder, Dämpfung, Reibung"),
+    "Initial State": ("Anfangszustand"),
+    "Spring Stiffness": ("Federsteifigkeit"),
+    "Initial Velocity": ("Anfangsgeschwindigkeit"),
+    "Joint angle with which the mechanism begins": ("Gelenkwinkel, mit dem der Mechanismus beginnt"),
+    "Joint velocity with which a simulation begins, per second": (
+        "Gelenkgeschwindigkeit, mit der eine Simulation beginnt, je Sekunde"
+    ),
+    "Joint angle at which the joint's spring exerts nothing": (
+        "Gelenkwinkel, bei dem die Feder des Gelenks nicht wirkt"
     ),
 }
