@@ -366,7 +366,7 @@ CASES: dict[str, Case] = {
     "knuckle.rebuild": Case(without_armature),
     "knuckle.check_symmetry": Case(with_options(duo, set_to("Left Leg", "knuckle.mass", 3.0))),
     "knuckle.clean_up": Case(left_behind, ((duo, "No deleted mechanism has left anything behind"),), model=False),
-    "knuckle.clear_physics": Case(duo, ((alone, "The mechanism has no physics to clear"),)),
+    "knuckle.clear_physics": Case(duo, ((alone, "The mechanism has no rigid bodies to remove"),)),
     "knuckle.copy_check": Case(blank, no_step="it only looks", model=False),
     "knuckle.copy_joint": Case(
         with_options(picked("Right Hip", "Left Hip"), set_to("Left Hip", "knuckle.joint.dofs.0.gain", 3.0)),
@@ -383,7 +383,7 @@ CASES: dict[str, Case] = {
     "knuckle.find_twins": Case(with_options(picked("Left Leg", "Left Hip"), op("knuckle.unlink_twins"))),
     "knuckle.fit_world": Case(
         with_options(duo, solver(3)),
-        ((with_options(duo, op("knuckle.clear_physics")), "Build the physics of the mechanism first"),),
+        ((with_options(duo, op("knuckle.clear_physics")), "Use Add Rigid Bodies first"),),
     ),
     "knuckle.fix_finding": Case(
         with_options(duo, set_to("Tool", "knuckle.mass", 0.0), op("knuckle.check_model"), index=0),
@@ -451,7 +451,7 @@ CASES: dict[str, Case] = {
         ((duo, "The mechanism has no poses: Store Pose keeps one"),),
     ),
     "knuckle.refit": Case(with_options(duo, set_to("Left Hip", "location", (-0.7, 0.0, 2.1)))),
-    "knuckle.remove_body_keys": Case(ran, ((duo, "The bodies have no keys of their own"),)),
+    "knuckle.remove_body_keys": Case(ran, ((duo, "The bodies have no keyframes of their own"),)),
     "knuckle.remove_servo_name": Case(
         with_options(duo, op("knuckle.add_servo_name", name="left", servo="Left Hip")), ((duo, "The list is empty"),)
     ),

@@ -69,7 +69,7 @@ def test_physics_is_cleared_and_built_again(rig: Any) -> None:
     assert {"Trunk", "Left Joint"} <= before
     assert ops().clear_physics() == {"FINISHED"}
     assert scene.rigidbody_world is None
-    with pytest.raises(RuntimeError, match="no physics to clear"):
+    with pytest.raises(RuntimeError, match="no rigid bodies to remove"):
         ops().clear_physics()
     assert ops().build_physics() == {"FINISHED"}
     assert simulated() == before
@@ -125,7 +125,7 @@ def test_bake_physics_leaves_keys_that_play_the_fall(rig: Any) -> None:
 
 def test_bodies_get_their_own_keys_and_lose_them(rig: Any) -> None:
     ops().set_drive(drive="LIMP")
-    with pytest.raises(RuntimeError, match="no keys of their own"):
+    with pytest.raises(RuntimeError, match="no keyframes of their own"):
         ops().remove_body_keys()
     assert ops().bake_physics(frame_end=5, all_bodies=True) == {"FINISHED"}
     action = rig.animation_data.action

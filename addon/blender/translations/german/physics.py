@@ -80,7 +80,6 @@ WORDS: dict[str, str] = {
     "object": "Objekt",
     "Settings": ("Einstellungen"),
     "Simulation Accuracy": ("Simulationsgenauigkeit"),
-    "Inputs": ("Eingaben"),
     "Joints and Stops": "Gelenke und Anschläge",
     "Report": "Bericht",
     "Assemblies": "Baugruppen",
