@@ -3,14 +3,14 @@ anew so that this goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
-from ...model.kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
+from ...model.kinematics import Tree, joint_coordinates
 from ...model.records import DOF_SIZE, Array, Joint, Mechanism
 from ...model.rotations import inverse
 from ..access import armature_of, record_of
@@ -19,9 +19,9 @@ from ..animation.pose import PoseReader
 from ..animation.posed import poses_of
 from ..build.plan import Kept, Plan, plan
 from ..channels import Channel, block_turn, servo_channels
-from ..compat import action_curves
 from ..extract.designs import Designs
-from ..model_parts import joint_bones, parts, root_bones
+from ..extract.standing import keyed_bones, moves_of, placing_of, roots_of, tree_of
+from ..model_parts import parts, root_bones
 from ..posing import pose_of
 from ..records import read_dofs
 from .applying import put_applied_back
@@ -66,12 +66,12 @@ class Present:
         self.rig = rig
         self.channels = servo_channels(rig)
         self.pose = pose_of(rig, self.channels)
-        self.moves = _moves(rig)
+        self.moves = moves_of(Designs(rig), {obj: record_of(obj).source_id for obj in parts(rig, "BODY")})
         self.names = [pose.name for pose in rig.pose.bones] if rig.pose is not None else []
         numbers = bone_numbers(rig).items() if self.names else ()
         self.numbers = {prop: values.reshape(len(self.names), -1) for prop, values in numbers}
-        self.placing = _placing(rig)
-        self.roots = _roots(rig, self.placing)
+        self.placing = placing_of(rig)
+        self.roots = roots_of(rig, self.placing)
         self.turns = {c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single}
         self.actions = _actions(rig)
 
@@ -115,86 +115,14 @@ def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     return list(dict.fromkeys((*motions_of(rig), *poses_of(rig), *([] if played is None else [played]))))
 
 
-def _moves(rig: bpy.types.Object) -> dict[str, Array]:
-    """What takes each body from its design to where it is seen, by its id: what its bone does."""
-    designs, done, out = Designs(rig), dict[str, Array](), dict[str, Array]()
-    for obj in parts(rig, "BODY"):
-        bone = designs.carrier(obj) or (obj.parent_bone if obj.parent == rig and obj.parent_type == "BONE" else "")
-        pose = rig.pose.bones.get(bone) if rig.pose is not None else None
-        if pose is None:
-            continue
-        if bone not in done:
-            done[bone] = np.array(pose.matrix, dtype=np.float64) @ inverse(np.array(pose.bone.matrix_local))
-        out[record_of(obj).source_id] = done[bone]
-    return out
-
-
-def _placing(rig: bpy.types.Object) -> set[str]:
-    """The ids of the joints that place bodies: those that have bones; where the armature was deleted, had them."""
-    boned = set(joint_bones(rig))
-    if boned:
-        return boned
-    records = [record_of(empty) for empty in parts(rig, "JOINT")]
-    return {record.source_id for record in records if not record.joint.loop}
-
-
-def _roots(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float]:
-    """The rank of each body that is placed freely, by its id."""
-    objects = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
-    carried: dict[str, list[str]] = {}
-    moved = set()
-    known = set(placing)
-    for empty in parts(rig, "JOINT"):
-        record = record_of(empty)
-        if record.source_id in known:
-            ends = [record.joint.parent, record.joint.child]
-            near, far = (
-                None if end is None else record_of(end).source_id
-                for end in (ends[::-1] if record.joint.against else ends)
-            )
-            if far is not None:
-                moved.add(far)
-                carried.setdefault(near or "", []).append(far)
-    bones = root_bones(rig)
-    roots = set(bones) & objects.keys() if bones else objects.keys() - moved if known else set()
-    keyed = _keyed_bones(rig)
-    out = {}
-    for root in roots:
-        size, todo = 0, [root]
-        while todo and size <= len(objects):
-            todo += carried.get(todo.pop(), ())
-            size += 1
-        out[root] = size + (len(objects) + 1.0) * (bones.get(root, "") in keyed)
-    return out
-
-
-def _keyed_bones(rig: bpy.types.Object) -> set[str]:
-    """The names of the bones that the Action keys which plays."""
-    data = rig.animation_data
-    if data is None or data.action is None:
-        return set()
-    paths = {curve.data_path for curve in action_curves(rig, data.action, create=False) or ()}
-    return {path.split('"')[1] for path in paths if path.startswith('pose.bones["')}
-
-
 # ---------------------------------------------------------------- bones planned anew
 
 
 def present_tree(rig: bpy.types.Object, mechanism: Mechanism) -> Tree:
     """The spanning tree of a model as its armature has it: what is a root stays one, and what closes a loop does not
     begin to place a body where a joint with bones does."""
-    placing = _placing(rig)
-    return tree_of(mechanism, placing, _roots(rig, placing))
-
-
-def tree_of(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, float]) -> Tree:
-    """The spanning tree in which joints that are ``placing`` bodies go on to, and ``roots`` stay such, by their
-    ranks."""
-    known = set(placing)
-    if not known:
-        return spanning_tree(mechanism, roots)
-    joints = [replace(joint, extra={**joint.extra, CLOSES_LOOP: joint.id not in known}) for joint in mechanism.joints]
-    return spanning_tree(replace(mechanism, joints=joints), roots)
+    placing = placing_of(rig)
+    return tree_of(mechanism, placing, roots_of(rig, placing))
 
 
 def present_plan(rig: bpy.types.Object, mechanism: Mechanism) -> Plan:
@@ -218,7 +146,7 @@ def kept_bones(
                 kept.columns[joint, goes[channel.number]] = channel.index
             elif channel.number in goes and channel.index == 0 and DOF_SIZE[channel.kind] > 1:
                 kept.turns[joint, goes[channel.number]] = block_turn(rig, channel.bone)
-    keyed = _keyed_bones(rig)
+    keyed = keyed_bones(rig)
     for body, name in root_bones(rig).items():
         pose = rig.pose.bones[name] if rig.pose is not None else None
         if pose is not None and (name in keyed or not _is_unposed(pose)):

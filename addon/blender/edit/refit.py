@@ -16,7 +16,7 @@ from mathutils import Matrix
 
 from ...model.kinematics import design_openings
 from ...model.loops import assemble
-from ...model.records import Array, Mechanism
+from ...model.records import Array
 from ...model.report import Report
 from ...model.rotations import inverse
 from ...model.seen_poses import Held, Placement, hold_seen
@@ -24,7 +24,6 @@ from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
 from ..animation.loop_drivers import choose_again
 from ..bone_limits import limit_bone_of, unlimit_bone
-from ..build.bodies import com_pose
 from ..build.plan import Plan, plan
 from ..build.rig import (
     Hook,
@@ -37,8 +36,9 @@ from ..build.rig import (
     split_coordinates,
 )
 from ..build.starts import followers
-from ..extract import extract, own_ids
+from ..extract import extract_design, own_ids
 from ..extract.designs import Designs, is_rounding
+from ..extract.standing import tree_of
 from ..follower_marks import lock_follower, set_follows
 from ..joint_axes import constraint_turn
 from ..listeners import on_refit, quiet
@@ -48,8 +48,8 @@ from ..physics.simulation import build_physics, clear_physics, put_typed_frictio
 from ..records import flat, kinds_of
 from ..workshop import shown
 from .going_on import go_on, make_fresh
-from .places import put_design, rigid
-from .present import JointEdit, Present, kept_bones, tree_of
+from .places import put_design
+from .present import JointEdit, Present, kept_bones
 from .strangers import in_place, strangers_on
 
 _NONE: Mapping[str, JointEdit] = {}
@@ -78,9 +78,7 @@ def refit(
     present = present or Present(rig)
     with live_loops.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
         designs = _designs(rig)
-        mechanism = extract(rig)
-        _stand_as_designed(rig, mechanism)
-        tree = tree_of(mechanism, present.placing | _placing_new(rig, made), present.roots)
+        tree = tree_of(extract_design(rig), present.placing | _placing_new(rig, made), present.roots)
         placement = Placement(
             moves=present.moves,
             roots=present.roots,
@@ -124,17 +122,6 @@ def _placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> s
         for record in records
         if not record.joint.loop and (record.joint.parent in made or record.joint.child in made)
     }
-
-
-def _stand_as_designed(rig: bpy.types.Object, mechanism: Mechanism) -> None:
-    """Have bodies be designed where their objects are: of those whose carrier was deleted a file has where they
-    begin."""
-    bodies, designs = {body.id: body for body in mechanism.bodies}, Designs(rig)
-    for obj in parts(rig, "BODY"):
-        body, design = bodies.get(record_of(obj).source_id), rigid(designs.of(obj))
-        if body is not None and np.abs(com_pose(body) - design).max() > 1e-4:
-            body.pose = design
-            body.pose[:3, 3] -= design[:3, :3] @ body.com
 
 
 def _shift(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: dict[bpy.types.Object, Matrix]) -> None:

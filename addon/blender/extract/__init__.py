@@ -6,10 +6,8 @@ document's own 64-bit value; one that was edited is taken from Blender.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from copy import deepcopy
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import bpy
 import numpy as np
@@ -28,23 +26,22 @@ from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..materials import Painted, painted
 from ..mirror_plane import kept_plane
-from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig, root_bones
+from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
 from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .applied import tell_of_cleared
 from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
-from .loose_copies import stand_as_seen
 from .masses import com_now, inertia_now, same_frame, weigh
+from .merging import Ids, merge, own_ids
 from .mesh_edits import mesh_was_edited
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, body_shapes, is_uneven, scaled, shape_children
+from .standing import stand_as_seen
 
-__all__ = ["document_ids", "extract", "own_ids"]
+__all__ = ["document_ids", "extract", "extract_design", "own_ids"]
 
-T = TypeVar("T", Body, Joint)
-Ids = Mapping[bpy.types.Object, str]
 #: Openings that differ by no more, as a share of their size, are the same in 32 bits.
 _SAME_OPENING = 1e-6
 
@@ -54,9 +51,9 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     """The mechanism of a model, in the file's own axes and with its document. The model is given by its collection, or
     by its armature where copies of it may lie in the same collection.
 
-    Poses, physics and animation do not matter: it is the design that is read. ``report`` says what was
-    edited, added and deleted; a copy of a body or joint is a new one. ValueError where there is
-    no model.
+    Poses, physics and animation do not matter: it is the design that is read. What no joint carries any more, because
+    that was deleted, is designed where it is seen, and so are copies of bodies. ``report`` says what was edited, added
+    and deleted; a copy of a body or joint is a new one. ValueError where there is no model.
 
     >>> from addon import formats
     >>> from addon.blender.build import build
@@ -68,6 +65,18 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     >>> print(formats.save(rover, "out/rover.jm"))
     info: objects in the document: 1 changed; all else is written as it was read
     """
+    mechanism, designs, bodies = _read(model)
+    stand_as_seen(designs, mechanism, bodies)
+    return mechanism
+
+
+def extract_design(rig: bpy.types.Object) -> Mechanism:
+    """The mechanism of a model with every body where its object is designed, whatever carries it."""
+    return _read(rig)[0]
+
+
+def _read(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechanism, Designs, Ids]:
+    """Read a model's mechanism as it is designed, with the designs of its parts and the ids of its bodies."""
     rig, collection = require_rig(model), collection_of(model)
     if is_newer(rig):
         raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
@@ -89,10 +98,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     reading.ids = bodies
     body_of = {own: obj for obj, own in bodies.items()}
     reading.children = shape_children(present, body_of, designs, mechanism.report)
-    is_whole = {body.id for body in base.bodies} <= {*bodies.values()} and {joint.id for joint in base.joints} <= {
-        *joints.values()
-    }
-    before = None if is_whole else Before.of(base)
+    before = Before.of(base)
     coms = {
         body.id: (body.com, com_now(record_of(body_of[body.id]), body)) for body in base.bodies if body.id in body_of
     }
@@ -103,17 +109,15 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     else:
         mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
         mechanism.lights = [light for light in base.lights if hung.is_carried(light)]
-    mechanism.bodies = _merge(base.bodies, bodies, reading.body)
+    mechanism.bodies = merge(base.bodies, bodies, reading.body)
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
-    mechanism.joints = _merge(base.joints, joints, reading.joint)
-    if before is not None:
-        before.settle(mechanism, reading.moved | root_bones(rig).keys())  # refitted ones stand where they were put
-    stand_as_seen(rig, mechanism, bodies)
+    mechanism.joints = merge(base.joints, joints, reading.joint)
+    before.settle(mechanism)
     hung.tell_of_gone(mechanism)
     hung.rename_references(mechanism)
     _world(rig, mechanism)
     mechanism.behaviours = _behaviours(rig, base)
-    return mechanism
+    return mechanism, designs, bodies
 
 
 def _base(rig: bpy.types.Object) -> Mechanism:
@@ -150,44 +154,12 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
             report.info("copied-model", told, where=obj.name)
 
 
-def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) -> dict[bpy.types.Object, str]:
-    """An id for each object: of several with one id, which are copies of each other, the one that still has the name
-    it was built with keeps it (else the first), and the others get their object's name."""
-    holders: dict[str, bpy.types.Object] = {}
-    for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
-        holders.setdefault(record_of(obj).source_id, obj)
-    taken = {*holders, *(part.id for part in base)}
-    own: dict[bpy.types.Object, str] = {}
-    for obj in objects:
-        own[obj] = record_of(obj).source_id
-        if holders[own[obj]] != obj:
-            own[obj] = obj.name
-            while own[obj] in taken:
-                own[obj] += " copy"
-            taken.add(own[obj])
-    return own
-
-
-def _merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T | None, T | None], T]) -> list[T]:
-    """Parts in the document's order, then the new ones as they were made. ``read`` gets an object, its id, the
-    document's part of this id, and for a copy of one a copy of the part."""
-    object_of = {own: obj for obj, own in ids.items()}
-    known = {part.id: part for part in base}
-    new = {obj: deepcopy(known.get(_original_id(obj))) for obj, own in ids.items() if own not in known}
-    kept = [read(object_of[own], own, part, None) for own, part in known.items() if own in object_of]
-    return kept + [read(obj, ids[obj], None, original) for obj, original in new.items()]
-
-
 def _authored(own: str, record: KnuckleObject) -> Body:
     """A body that no document knows: it was made of a mesh, or came from another model."""
     body = Body(own, record.source_name, mass=record.mass, com=np.array([plain(x) for x in record.com]))
     if record.has_tensor:
         body.inertia = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * record.mass
     return body
-
-
-def _original_id(obj: bpy.types.Object) -> str:
-    return record_of(obj).copy_of or record_of(obj).source_id
 
 
 @dataclass

@@ -9,6 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...model.records import Array
+from ...model.rotations import inverse
 from ..access import armature_of, record_of
 from ..model_parts import parts, root_bones, servo_bones
 from ..records import flat, unflat
@@ -57,6 +59,21 @@ class Designs:
         record = record_of(obj)
         body = obj if record.role == "BODY" else record.joint.parent or record.joint.child
         return self._carriers.get(body, "") if body is not None else ""
+
+    def holder(self, obj: bpy.types.Object) -> bpy.types.PoseBone | None:
+        """The bone that has a part where it is seen: its carrier, or the bone that it hangs on where none is known."""
+        hung = obj.parent == self.rig and obj.parent_type == "BONE"
+        name = self.carrier(obj) or (obj.parent_bone if hung else "")
+        return self.rig.pose.bones.get(name) if self.rig.pose is not None else None
+
+    def move(self, bone: bpy.types.PoseBone) -> Array:
+        """What a bone does to what hangs on it, (4, 4) in the model's frame."""
+        now, rest = (np.array(each, dtype=np.float64) for each in (bone.matrix, bone.bone.matrix_local))
+        move = now @ inverse(rest)
+        if self._back is None:
+            return move
+        back = np.array(self._back, dtype=np.float64)
+        return back @ move @ inverse(back)
 
     def of(self, obj: bpy.types.Object) -> Matrix:
         """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made.

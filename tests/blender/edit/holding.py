@@ -21,7 +21,7 @@ from addon.blender.model_parts import file_name, parts, root_bones
 from addon.blender.posing import write_pose
 from addon.blender.records import stops
 from addon.model.joint_types import JOINT_TYPES
-from addon.model.kinematics import joint_coordinates, joint_motion, joint_transform
+from addon.model.kinematics import coordinates, joint_coordinates, joint_motion, joint_transform, spanning_tree
 
 #: Bodies that are off by less, as a share of the mechanism's size, stand where they stood: rests of bones are kept no
 #: better (see ``build/bone_frames``).
@@ -154,6 +154,16 @@ def loose_joints(rig: Any) -> dict[str, float]:
             near = joint_motion(joint, joint_coordinates(joint, there))
             out[joint.name] = max(out.get(joint.name, 0.0), off(there[0], near[0], seen.size))
     return out
+
+
+def apart_in_file(rig: Any) -> float:
+    """The farthest that the exported text, with the coordinates at which its joints are seen, has a body from where it
+    is seen, as a share of the size."""
+    seen, mechanism = Seen.of(rig), exported(rig)
+    back, objects = np.linalg.inv(np.array(rig.matrix_world)), {file_name(obj): obj for obj in parts(rig, "BODY")}
+    poses = np.array([back @ _seen_frame(objects[body.name], body, seen) for body in mechanism.bodies])
+    there = spanning_tree(mechanism).forward(coordinates(mechanism, poses[None]))[0]
+    return max(off(one, other, seen.size) for one, other in zip(poses, there, strict=True))
 
 
 def _seen_frame(obj: Any, body: Any, seen: Seen) -> np.ndarray:

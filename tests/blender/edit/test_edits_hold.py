@@ -22,6 +22,7 @@ from addon.blender.compat import action_curves
 from addon.blender.edit.authoring import add_joint, make_body
 from addon.blender.edit.joints import delete_parts, move_joint, set_type, swap_ends
 from addon.blender.edit.models import split_model
+from addon.blender.edit.refit import refit
 from addon.blender.extract import extract
 from addon.blender.model_parts import joint_bones, parts, root_bones
 from addon.blender.posing import write_pose
@@ -302,6 +303,22 @@ def test_a_copy_of_a_posed_body_goes_out_where_it_is_seen(blank: Any) -> None:
     pose = out.pose.copy()
     pose[:3, 3] += pose[:3, :3] @ out.com
     assert pose == pytest.approx(there, abs=1e-5)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("name", ["desk_lamp.skel", "pumpjack.json", "slider_crank.json", "hexapod.jm"])
+def test_what_a_joint_deleted_by_hand_carried_goes_out_where_it_is_seen(blank: Any, name: str, number: int) -> None:
+    """Also where another joint of a loop carries it then: the file, posed as it is seen, has all bodies there."""
+    rig = made(name)
+    holding.posed(rig)
+    for bone in root_bones(rig).values():
+        rig.pose.bones[bone].matrix_basis = Matrix()
+    bpy.context.view_layer.update()
+    pick([each for each in parts(rig, "JOINT") if record_of(each).joint.dofs][number])
+    bpy.ops.object.delete()
+    for _again in range(2):
+        assert holding.apart_in_file(rig) < SAME
+        refit(rig)
 
 
 @pytest.mark.parametrize("name", ["pumpjack.json", "slider_crank.json"])

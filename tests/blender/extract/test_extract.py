@@ -14,7 +14,7 @@ import pytest
 
 from addon import formats
 from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import XmlModel, bone_of, each_file, objects_of, play, put, turn
+from tests.blender.mechanisms import XmlModel, bone_of, each_file, objects_of, play, put, turn, world_of
 
 
 def component(
@@ -472,6 +472,16 @@ def test_a_body_moved_while_the_model_is_posed_moves_in_its_design(blank: Any) -
 # ---------------------------------------------------------------- deleted, copied
 
 
+def at_rest(document: str) -> Any:
+    """A model that is seen where it is designed: what is cut off and copied goes out where it is seen."""
+    import bpy
+
+    rig = put(document)
+    rig.data.pose_position = "REST"
+    bpy.context.view_layer.update()
+    return rig
+
+
 def delete(rig: Any, role: str, key: str) -> None:
     import bpy
 
@@ -485,7 +495,7 @@ def element(tag: str, number: int) -> list[str]:
 
 
 def test_a_deleted_body_leaves_the_file_and_its_references_lead_nowhere(blank: Any, tmp_path: Path) -> None:
-    rig = put(DOCUMENT)
+    rig = at_rest(DOCUMENT)
     delete(rig, "BODY", "12")
     for standing in (rig, None):
         text = exported(standing or reopened(tmp_path))
@@ -506,13 +516,42 @@ def models() -> list[Any]:
 
 
 def test_a_deleted_joint_leaves_the_file_and_its_motor_nothing_to_move(blank: Any) -> None:
-    rig = put(DOCUMENT)
+    rig = at_rest(DOCUMENT)
     delete(rig, "JOINT", "21")
     text = exported(rig)
     gone, came = lost_and_new(DOCUMENT, text)
     assert sorted(gone) == sorted([*element("RevoluteJoint", 21), "<Twin>21</Twin>", "<JointID>21</JointID>"])
     assert came == ["<Twin>0</Twin>", "<JointID>0</JointID>"]
     assert "Joint 'Left Hip' was deleted" in said(rig)
+
+
+@pytest.mark.parametrize(
+    ("role", "key", "cut"), [("JOINT", "21", "12 14"), ("BODY", "12", "14"), ("JOINT", "23", "14"), ("BODY", "11", "")]
+)
+def test_what_is_cut_off_goes_out_where_it_is_seen(blank: Any, role: str, key: str, cut: str, tmp_path: Path) -> None:
+    """And so does the joint on it, whose other body may be gone; the rest keeps its numbers."""
+    rig = put(DOCUMENT)
+    rig.animation_data_clear()
+    for joint, value in (("21", 0.4), ("22", -0.3)):
+        bone_of(rig, joint).rotation_euler[2] = value
+    bone_of(rig, "24").rotation_quaternion = (0.9, 0.3, 0.2, 0.1)
+    blank.view_layer.update()
+    back, before = np.linalg.inv(world_of(rig)), XmlModel(DOCUMENT)
+    seen = {own: back @ world_of(obj) for own, obj in objects_of(rig, "BODY").items()}
+    loose = cut.split() or ["12", "13", "14", "15"]
+    delete(rig, role, key)
+    for standing in (rig, None):
+        after = XmlModel(exported(standing or reopened(tmp_path)))
+        for own, pose in after.poses.items():
+            if own in loose:
+                assert np.abs(pose - before.poses[own]).max() > 0.05
+                assert pose == pytest.approx(seen[own], abs=2e-6), own
+            else:
+                assert np.array_equal(pose, before.poses[own]), own
+        if "23" in after.joints:
+            went, old, new = seen["14"] @ np.linalg.inv(before.poses["14"]), before.joints["23"], after.joints["23"]
+            assert new.frame[:, 3] == pytest.approx(went @ old.frame[:, 3], abs=2e-6)
+            assert new.axis == pytest.approx(went[:3, :3] @ old.axis, abs=2e-6)
 
 
 def duplicate(*objects: Any, linked: bool = False) -> list[Any]:
@@ -535,9 +574,7 @@ def copied_by_script(obj: Any) -> Any:
 
 @pytest.mark.parametrize("how", ["Shift D", "Alt D", "script"])
 def test_a_copied_body_is_a_new_one_and_the_original_stays(blank: Any, how: str, tmp_path: Path) -> None:
-    rig = put(DOCUMENT)
-    rig.data.pose_position = "REST"  # the copy of one that is posed goes out where it is seen
-    blank.view_layer.update()
+    rig = at_rest(DOCUMENT)
     leg = objects_of(rig, "BODY")["12"]
     (made,) = [copied_by_script(leg)] if how == "script" else duplicate(leg, linked=how == "Alt D")
     made.location.y = 4.5
@@ -584,7 +621,7 @@ def test_several_copies_are_several_bodies(blank: Any) -> None:
 
 
 def test_a_copy_whose_original_is_deleted_takes_its_place(blank: Any) -> None:
-    rig = put(DOCUMENT)
+    rig = at_rest(DOCUMENT)
     foot = objects_of(rig, "BODY")["14"]
     duplicate(foot)
     import bpy
