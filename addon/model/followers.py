@@ -8,7 +8,7 @@ is come to, it is the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,20 +16,14 @@ from numpy.typing import NDArray
 
 from .follower_stops import FollowerStops
 from .kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
+from .loop_newton import CLOSED, REDUNDANT, ROUNDS, STEP, Newton
 from .loops import LoopSystem, Positions, least_change
 from .records import DOF_SIZE, Array, Body, Mechanism
 
-#: Loops that are open by less, in characteristic lengths and radians, are closed: frames come as 32-bit numbers.
-CLOSED = 2e-6
-#: Constraints that answer by less than this share of the liveliest are redundant: planar loops in space.
-REDUNDANT = 3e-6
 #: Loops in which every combination of coordinates is answered by more than this share of the liveliest are rigid.
 RIGID = 1e-3
-#: The longest way, in radians or characteristic lengths, from one closed position to the next.
-_STEP = 0.2
 #: A step that fails is halved so often before the loop is said not to close, or to go no further.
 _HALVINGS, _HELD_HALVINGS = 6, 13
-_ROUNDS = 12
 #: How many positions are kept, and how far apart they are at least.
 _KEPT, _APART = 512, 0.15
 _MOST_STEPS = 4000
@@ -118,7 +112,7 @@ class Linkage:
             length = float(np.abs(push).max(initial=0.0))
             if length < 1e-9:
                 break
-            stirred, residual = _corrected(self.system, at + push * (_STEP / length), np.ones(len(at), dtype=bool))
+            stirred, residual = _corrected(self.system, at + push * (STEP / length), np.ones(len(at), dtype=bool))
             if np.abs(residual).max(initial=0.0) > CLOSED:
                 break
             at = stirred
@@ -144,6 +138,16 @@ class Followed:
     opening: float
     held: bool = False
     stop: tuple[str, bool] | None = None
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a follower goes on from: the last closed position, where it was held last, and which way that was."""
+
+    last: Array
+    held_at: Array
+    held_way: Array
 
 
 class Follower:
@@ -153,6 +157,7 @@ class Follower:
         self.linkage, self._system = linkage, linkage.system
         self._last = self._system.vector(start)
         self._kept = [self._last]
+        self._newton = Newton(self._system)
         self.stops = FollowerStops(self._system, self._last)
         #: Where a way was held last, and which way that was.
         self._held_at, self._held_way = self._last, np.zeros_like(self._last)
@@ -177,23 +182,72 @@ class Follower:
         Where the loops cannot close there, the others come as near to it as they can, and the given ones stay where
         they are told to be. With ``hold`` the given ones go only as far as the loops close and all joints are within
         their stops."""
+        free, wanted = self._asked({name: np.asarray(value)[None] for name, value in given.items()}, 1)
+        return self._follow(wanted[0], free, hold)
+
+    def follow_many(self, given: Mapping[str, Array], hold: bool = False) -> Iterator[Followed]:
+        """Go to one position after another, of joints that are ``given`` (positions, size of the joint): as ``follow``
+        does, but those that are within a step of one another all at once."""
+        count = max(map(len, given.values()), default=0)
+        free, wanted = self._asked(given, count)
+        number = 0
+        while number < count:
+            found = (
+                self._together(np.where(free, self._last, wanted[number:]), free, hold) if number + 1 < count else []
+            )
+            yield from found
+            number += len(found)
+            if number < count:
+                yield self._follow(np.where(free, self._last, wanted[number]), free, hold)
+                number += 1
+
+    def _asked(self, given: Mapping[str, Array], count: int) -> tuple[NDArray[np.bool_], Array]:
+        """Which unknowns are not ``given``, and the given values (count, unknowns) where the others stay."""
         system = self._system
-        free, wanted = np.ones(len(self._last), dtype=bool), self._last.copy()
+        free, wanted = np.ones(len(self._last), dtype=bool), np.tile(self._last, (count, 1))
         for name, value in given.items():
             columns = system.columns[name]
             free[columns] = False
-            wanted[columns] = np.asarray(value, dtype=np.float64) / system.scales[columns]
+            wanted[:, columns] = np.asarray(value, dtype=np.float64).reshape(count, -1) / system.scales[columns]
+        return free, wanted
+
+    def _follow(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> Followed:
+        system = self._system
         start = self._nearest(wanted, free)
         if hold and self._is_held(start, wanted, free):
             at, residual = start, system.residual(start)
         else:
             at, residual = self._walk(start, wanted, free, hold)
-        values = at * system.scales
         opening = float(np.abs(residual).max(initial=0.0))
-        positions = {name: values[columns] for name, columns in system.columns.items()}
         held = bool((at != wanted)[~free].any())
         self._held_at, self._held_way = at, np.where(free | (not held), 0.0, wanted - at)
-        return Followed(positions, opening, held, self.stops.touched(at, wanted, free) if held else None)
+        return self._found(at, opening, held, self.stops.touched(at, wanted, free) if held else None)
+
+    def _found(self, at: Array, opening: float, held: bool = False, stop: tuple[str, bool] | None = None) -> Followed:
+        values = at * self._system.scales
+        positions = {name: values[columns] for name, columns in self._system.columns.items()}
+        return Followed(positions, opening, held, stop, Mark(self._last, self._held_at, self._held_way))
+
+    def _together(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> list[Followed]:
+        """The first of some wanted positions (n, unknowns), as many as are within a step of the last closed one, and
+        are come to so and within stops."""
+        near = np.abs(wanted - self._last)[:, ~free].max(axis=1, initial=0.0) <= STEP
+        count = len(near) if near.all() else int(np.argmin(near))
+        if not count:
+            return []
+        at, opening = self._newton.step(self._last, wanted[:count], free)
+        out: list[Followed] = []
+        for row, open_by in zip(at, opening.tolist(), strict=True):
+            if open_by >= CLOSED or (hold and self.stops.are_passed(self._last, row)):
+                break
+            self._come_to(row, free)
+            self._held_at, self._held_way = self._last, np.zeros_like(row)
+            out.append(self._found(self._last, open_by))
+        return out
+
+    def resume(self, mark: Mark) -> None:
+        """Go on from where an earlier answer left off."""
+        self._last, self._held_at, self._held_way = mark.last, mark.held_at, mark.held_way
 
     def _is_held(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> bool:
         """Whether a way is known to be held where it sets out."""
@@ -208,19 +262,20 @@ class Follower:
         def away(at: Array) -> float:
             return float(np.abs((at - wanted)[~free]).max(initial=0.0))
 
-        return self._last if away(self._last) <= _STEP else min(self._kept, key=away)
+        return self._last if away(self._last) <= STEP else min(self._kept, key=away)
 
     def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
         """From a closed position to the wanted values of what is not free, through closed positions."""
         system, residual = self._system, np.zeros(0)
-        share = 1.0 / max(np.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / _STEP), 1.0)
+        share = 1.0 / max(np.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / STEP), 1.0)
         if share < 1.0 / _MOST_STEPS:
             return self._as_near_as_can_be(at, wanted, free)
-        done, shortest, first = 0.0, share / 2 ** (_HELD_HALVINGS if hold else _HALVINGS), at
+        halvings = _HELD_HALVINGS if hold else _HALVINGS
+        done, shortest, first = 0.0, share / 2**halvings, at
         while done < 1.0 - 1e-9:
             share = min(share, 1.0 - done)
             target = np.where(free, at, first + (wanted - first) * (done + share))
-            there, opening = self._step(at, target, free)
+            there, opening = self._step(at, target, free, share * 2.0 > shortest * 2.0**halvings)
             closed = bool(np.abs(opening).max(initial=0.0) < CLOSED)
             if closed and not (hold and self.stops.are_passed(at, there)):
                 at, residual, done = there, opening, done + share
@@ -230,19 +285,29 @@ class Follower:
             if shorter < shortest:
                 return (at, system.residual(at)) if hold else self._as_near_as_can_be(at, wanted, free)
             share = shorter
-        at = np.where(free, at, wanted)
-        if np.abs(at - self._kept[0]).max(initial=0.0) < _SAME and not (at - self._kept[0])[~free].any():
-            at = self._last = self._kept[0]  # where it all began, to the last digit
+        at = self._come_to(np.where(free, at, wanted), free, keep=False)
         return at, residual if len(residual) else system.residual(at)
 
-    def _step(self, at: Array, target: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def _come_to(self, at: Array, free: NDArray[np.bool_], keep: bool = True) -> Array:
+        """Be at a closed position, which is where it all began, to the last digit, if it is that but for the last."""
+        if keep:
+            self._keep(at)
+        if np.abs(at - self._kept[0]).max(initial=0.0) < _SAME and not (at - self._kept[0])[~free].any():
+            at = self._last = self._kept[0]
+        return at
+
+    def _step(self, at: Array, target: Array, free: NDArray[np.bool_], quick: bool) -> tuple[Array, Array]:
         """From a closed position to the next, and how far the loops are open there; infinitely where that is not near
-        enough to be in the same assembly."""
+        enough to be in the same assembly. ``quick``: it is likely to be."""
+        if quick:
+            there, open_by = self._newton.step(at, target[None], free)
+            if open_by[0] < CLOSED:
+                return there[0], open_by
         slope, ahead = self._system.slope(at), target.copy()
         ahead[free] += least_change(slope[:, free], -slope[:, ~free] @ (target - at)[~free], redundant=REDUNDANT)
-        if np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * _STEP:
+        if np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * STEP:
             there, residual = _corrected(self._system, ahead, free)
-            if np.abs((there - at)[free]).max(initial=0.0) < 4.0 * _STEP:
+            if np.abs((there - at)[free]).max(initial=0.0) < 4.0 * STEP:
                 return there, residual
         return at, np.full(1, np.inf)
 
@@ -275,7 +340,7 @@ class Follower:
 def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Newton's steps in what is free, and how far the loops are open behind them."""
     residual = system.residual(at)
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         if np.abs(residual).max(initial=0.0) < 1e-12:
             break
         better = at.copy()

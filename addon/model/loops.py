@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .kinematics import Tree, joint_motion, spanning_tree
-from .one_pose import OnePose, dof_motion_of_one, motion_of_one
-from .rates import crosses, dof_screws, vector_rates, vectors_of
+from .kinematics import Tree, spanning_tree
+from .loop_chains import LoopChains, vectors_of_gaps, way_of
+from .one_pose import motion_of_one
 from .records import DOF_SIZE, Array, Dof, Joint, Mechanism
 from .rotations import inverse, rotation_vector
 
@@ -141,7 +141,7 @@ class LoopSystem:
         self.all_initial = initial_positions(mechanism)
         paths = self._paths()
         self.sides = [paths[joint.id] for joint in self.chords]
-        on_loops = {name for sides in self.sides for name in sides} | {joint.id for joint in self.chords}
+        on_loops = {name for names in self.sides for name in names} | {joint.id for joint in self.chords}
         self.moving = [joint for joint in self.joints if joint.id in on_loops and joint.dofs]
         self.columns: dict[str, slice] = {}
         scales: list[float] = []
@@ -151,9 +151,7 @@ class LoopSystem:
                 scales += _scales(dof, self.length)
             self.columns[joint.id] = slice(at, len(scales))
         self.scales = np.array(scales)
-        self._one_pose = OnePose(tree)
-        #: Where the bodies were at the last position: a slope is asked for where a residual was.
-        self._last: tuple[Array, tuple[Array, Array, Array]] | None = None
+        self._chains = LoopChains(tree, self.chords, self.columns, len(scales))
 
     def vector(self, positions: Mapping[str, Array]) -> Array:
         """The unknowns of a set of positions."""
@@ -167,106 +165,52 @@ class LoopSystem:
 
     def openings(self, at: Array) -> dict[str, Opening]:
         """Distance and angle by which each chord is open."""
-        _, claimed, actual = self._ends(at)
         order: dict[str | None, int] = {link.body: number for number, link in enumerate(self.tree.links)}
         found = {}
-        for joint, by_chord, by_tree in zip(self.chords, claimed, actual, strict=True):
-            from_child = order.get(joint.child, -1) < order.get(joint.parent, -1)
+        for joint, gap in zip(self.chords, self._gaps(at), strict=True):
             # the frames of the later body, back to its origin; from the child's side the joint runs the other way
             body_frame = joint.frame_child
-            if from_child:
-                motion = joint_motion(joint, self.positions(at)[joint.id][None])[0]
-                body_frame = joint.frame_parent @ motion
-            one, other = by_chord @ inverse(body_frame), by_tree @ inverse(body_frame)
-            angle = np.linalg.norm(rotation_vector((inverse(one) @ other)[:3, :3]))
-            found[joint.id] = float(np.linalg.norm(one[:3, 3] - other[:3, 3])), float(angle)
+            if order.get(joint.child, -1) < order.get(joint.parent, -1):
+                body_frame = joint.frame_parent @ motion_of_one(joint, self.positions(at)[joint.id])
+            apart = body_frame @ gap @ inverse(body_frame)
+            angle = np.linalg.norm(rotation_vector(apart[:3, :3]))
+            found[joint.id] = float(np.linalg.norm(apart[:3, 3])), float(angle)
         return found
 
     def residual(self, at: Array) -> Array:
         """Rotation vector and offset of every chord's child as the tree has it, seen from where the chord has it."""
-        _, claimed, actual = self._ends(at)
-        gap = inverse(claimed) @ actual
-        return np.concatenate([vectors_of(gap), gap[:, :3, 3] / self.length], axis=1).reshape(-1)
+        return self._residuals(self._gaps(at)[None])[0]
 
     def slope(self, at: Array) -> Array:
         """The derivative of the residual, (6 per chord, unknowns)."""
-        world, claimed, actual = self._ends(at)
-        positions = self.positions(at)
-        screws = {joint.id: self._screws(joint, world, positions[joint.id]) for joint in self.moving}
-        twist = np.zeros((len(self.chords), 6, len(at)))
-        for row, (chord, sides) in enumerate(zip(self.chords, self.sides, strict=True)):
-            for name, sense in sides.items():
-                if name in screws:
-                    twist[row][:, self.columns[name]] += sense * screws[name]
-            if chord.id in screws:
-                twist[row][:, self.columns[chord.id]] -= screws[chord.id]
-        # the world's view of the difference in motion, seen from the chord's side
-        back = np.swapaxes(claimed[:, :3, :3], 1, 2)
-        turn = back @ twist[:, :3]
-        shift = back @ (twist[:, 3:] - crosses(claimed[:, :3, 3]) @ twist[:, :3])
-        gap = inverse(claimed) @ actual
-        shift = shift - crosses(gap[:, :3, 3]) @ turn
-        turn = vector_rates(vectors_of(gap)) @ turn
-        return np.concatenate([turn, shift / self.length], axis=1).reshape(6 * len(self.chords), len(at)) * self.scales
+        return self.linearized(at[None])[1][0]
+
+    def linearized(self, at: Array) -> tuple[Array, Array]:
+        """Residuals (n, 6 per chord) and their derivatives (n, 6 per chord, unknowns) of several vectors (n, unknowns)
+        at once."""
+        gaps, rates = self._chains.linearized(at * self.scales)
+        rates[:, :, 3:] /= self.length
+        return self._residuals(gaps), rates.reshape(len(at), 6 * len(self.chords), len(self.scales)) * self.scales
 
     def chord_motions(self, at: Array) -> list[tuple[Joint, Array]]:
         """Each chord with what the tree makes of its motion: its child's frame seen from its parent's, (4, 4)."""
-        world, _, actual = self._ends(at)
-        return [
-            (joint, inverse(self._pose(world, joint.parent) @ joint.frame_parent) @ there)
-            for joint, there in zip(self.chords, actual, strict=True)
-        ]
-
-    def _ends(self, at: Array) -> tuple[Array, Array, Array]:
-        """Poses of all bodies (bodies, 4, 4), and of every chord's child frame: as the chord and as the tree has it."""
-        if self._last is not None and np.array_equal(at, self._last[0]):
-            return self._last[1]
         positions = self.positions(at)
-        world = self._one_pose.forward(positions)
-        claimed = [
-            self._pose(world, joint.parent) @ joint.frame_parent @ motion_of_one(joint, positions[joint.id])
-            for joint in self.chords
-        ]
-        actual = [self._pose(world, joint.child) @ joint.frame_child for joint in self.chords]
-        found = world, np.array(claimed).reshape(-1, 4, 4), np.array(actual).reshape(-1, 4, 4)
-        self._last = at.copy(), found
-        return found
+        chords = zip(self.chords, self._gaps(at), strict=True)
+        return [(joint, motion_of_one(joint, positions[joint.id]) @ gap) for joint, gap in chords]
 
-    def _pose(self, world: Array, body: str | None) -> Array:
-        return np.eye(4) if body is None else world[self.tree.index[body]]
+    def _gaps(self, at: Array) -> Array:
+        """Each chord's child as the tree has it, seen from where the chord has it, (chords, 4, 4)."""
+        return self._chains.gaps((at * self.scales)[None])[0]
 
-    def _paths(self) -> dict[str, dict[str, float]]:
-        """For each chord, the tree joints whose coordinates move its child against its parent, and in which sense."""
+    def _residuals(self, gaps: Array) -> Array:
+        parts = vectors_of_gaps(gaps), gaps[..., :3, 3] / self.length
+        return np.concatenate(parts, axis=-1).reshape(len(gaps), 6 * len(self.chords))
+
+    def _paths(self) -> dict[str, set[str]]:
+        """For each chord, the tree joints whose coordinates move its child against its parent."""
         link_of = {link.body: link for link in self.tree.links} if self.chords else {}
-
-        def way(body: str | None) -> dict[str, float]:
-            found: dict[str, float] = {}
-            while body in link_of:
-                link = link_of[body]
-                found[link.joint.id] = -1.0 if link.against else 1.0
-                body = link.carrier
-            return found
-
-        paths = {}
-        for joint in self.chords:
-            to_child, to_parent = way(joint.child), way(joint.parent)
-            names = {**to_child, **to_parent}
-            both = {name: to_child.get(name, 0.0) - to_parent.get(name, 0.0) for name in names}
-            paths[joint.id] = {name: sense for name, sense in both.items() if sense}
-        return paths
-
-    def _screws(self, joint: Joint, world: Array, value: Array) -> Array:
-        """What a unit rate of each of a joint's coordinates gives its child against its parent: (6, size), angular
-        velocity above the velocity of what is at the world's origin, in the world's axes."""
-        pose = self._pose(world, joint.parent) @ joint.frame_parent
-        columns, at = [], 0
-        for dof in joint.dofs:
-            size = DOF_SIZE[dof.kind]
-            columns.append(dof_screws(dof, pose, value[at : at + size]))
-            at += size
-            if at < len(value):
-                pose = pose @ dof_motion_of_one(dof, value[at - size : at])
-        return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+        ways = ((joint.id, way_of(link_of, joint.child), way_of(link_of, joint.parent)) for joint in self.chords)
+        return {name: {link.joint.id for link in one} ^ {link.joint.id for link in other} for name, one, other in ways}
 
 
 def _length(joints: list[Joint]) -> float:

@@ -17,8 +17,9 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.followers import CLOSED, Followed, Follower, Linkage, linkages
+from ...model.followers import Followed, Follower, Linkage, linkages
 from ...model.kinematics import CLOSES_LOOP
+from ...model.loop_newton import CLOSED
 from ...model.loops import Positions, joint_initial
 from ...model.records import Array, Body, Joint, Mechanism
 from ...model.report import Report
