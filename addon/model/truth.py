@@ -6,24 +6,20 @@ Everything is measured on the recorded poses of the bodies, as anybody could mea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from .kinematics import joint_coordinates, joint_motion
 from .records import DOF_SIZE, Array, Dof, Joint
 from .rotations import inverse, rotation_matrix, rotation_vector
-from .spelling import plain
 from .stops import beyond, stops_of
 
 #: How many joints are named as the worst.
 NAMED = 3
 #: The farthest (rad) that bodies may turn from pose to pose for their speed to be told.
 FASTEST = 0.5
-#: Bodies that are in one another by less (length units) only touch.
-SHALLOW = 0.0001
 #: Stands for the ground where bodies are numbered.
 GROUND = -1
 
@@ -300,81 +296,3 @@ def _turns(poses: Array) -> Array:
     """Rotation vectors from frame to frame (n - 1, bodies, 3), in the bodies' own axes."""
     turn = poses[:, :, :3, :3]
     return rotation_vector(np.swapaxes(turn[:-1], -1, -2) @ turn[1:])
-
-
-# ------------------------------------------------------------------------------------ in words
-
-
-class Line(NamedTuple):
-    """A figure in words: what it is, at worst, in the mean (empty where that says nothing), and a remark."""
-
-    what: str
-    worst: str
-    mean: str = ""
-    remark: str = ""
-
-    def __str__(self) -> str:
-        amount = f"{self.worst} at worst, {self.mean} in the mean" if self.mean else self.worst
-        return f"{self.what}: {amount}" + (f" ({self.remark})" if self.remark else "")
-
-
-def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
-    """The truth in words. ``names`` are those of bodies by their places."""
-    out: list[Line] = []
-    if truth.joints:
-        mean = sum(joint.mean_share for joint in truth.joints) / len(truth.joints)
-        out.append(Line("Joint separation", percent(truth.worst(1)[0].share), percent(mean), "of a link's length"))
-    for turns in (True, False):
-        driven = [joint for joint in truth.joints if joint.turns == turns and not math.isnan(joint.error)]
-        if driven:
-            mean = sum(joint.mean_error for joint in driven) / len(driven)
-            what = "Tracking error" if turns else "Tracking error (linear)"
-            out.append(Line(what, _amount(max(joint.error for joint in driven), turns), _amount(mean, turns)))
-    out.append(_stops_told(truth))
-    if not math.isnan(truth.energy_gained):
-        out.append(Line("Energy gained", percent(truth.energy_gained), remark="of the largest kinetic energy"))
-    out.append(_depth_told(truth, names))
-    return out
-
-
-def _stops_told(truth: Truth) -> Line:
-    over = [joint for joint in truth.joints if joint.beyond > 0.0]
-    most = [
-        _amount(max(joint.beyond for joint in over if joint.turns == turns), turns)
-        for turns in (True, False)
-        if any(joint.turns == turns for joint in over)
-    ]
-    many = "1 joint" if len(over) == 1 else f"{len(over)} joints"
-    return Line("Beyond stops", " and ".join(most), remark=many) if over else Line("Beyond stops", "none")
-
-
-def _depth_told(truth: Truth, names: Mapping[int, str]) -> Line:
-    if truth.depth <= 0.0:
-        return Line("Penetration", "none")
-    if truth.depth < SHALLOW:
-        return Line("Penetration", f"< {SHALLOW}")
-    first, second = (names.get(place, f"body {place + 1}") for place in truth.deep)
-    if GROUND in truth.deep:
-        body = second if truth.deep[0] == GROUND else first
-        return Line("Penetration", f"{truth.depth:.1g}", remark=f"{body!r} in the ground")
-    return Line("Penetration", f"{truth.depth:.1g}", remark=f"{first!r} in {second!r}")
-
-
-def joint_told(joint: JointTruth) -> Line:
-    """How far one joint came apart, in words."""
-    return Line(joint.name, percent(joint.share), percent(joint.mean_share))
-
-
-def percent(share: float) -> str:
-    """A share in percent, without powers of ten for what is next to nothing."""
-    least = 0.001
-    return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{_short(100.0 * share)} %"
-
-
-def _amount(value: float, turns: bool) -> str:
-    return f"{_short(math.degrees(value))}°" if turns else _short(value)
-
-
-def _short(value: float) -> str:
-    """Two digits, and no powers of ten for what is large."""
-    return plain(value) if value >= 9.95 else f"{value:.2g}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from addon.model.accuracy import THRESHOLDS, joint_told, percent, told
 from addon.model.records import Dof, Joint
-from addon.model.truth import GROUND, HeldJoint, Overlap, Run, Truth, energy_gained, joint_told, judge, percent, told
+from addon.model.truth import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, energy_gained, judge
 
 RATE = 60.0
 TIMES = np.arange(121) / RATE
@@ -178,3 +181,47 @@ def test_the_worst_are_told_by_their_links() -> None:
 
 def test_nothing_is_told_of_what_there_is_not() -> None:
     assert [str(line) for line in told(Truth(()), {})] == ["Beyond stops: none", "Penetration: none"]
+
+
+def judged(**changes: Any) -> Truth:
+    """A truth whose figures are just within all thresholds, but for those that are changed."""
+    limit = {name: 0.99 * value for name, value in THRESHOLDS.items()}
+    turning = JointTruth(
+        "1", "Knee", 2.0, 2.0 * limit["Joint separation"], 0.0, 0.0, True, limit["Tracking error"], 0.0,
+        limit["Beyond stops"],
+    )  # fmt: skip
+    sliding = JointTruth(
+        "2", "Piston", 2.0, 0.0, 0.0, 0.0, False, 2.0 * limit["Tracking error (linear)"], 0.0,
+        2.0 * limit["Beyond stops (linear)"],
+    )  # fmt: skip
+    found = Truth((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"])
+    for name, value in changes.items():
+        joints = [replace(joint, **{name: value}) if hasattr(joint, name) else joint for joint in found.joints]
+        found = replace(found, joints=tuple(joints), **({name: value} if hasattr(found, name) else {}))
+    return found
+
+
+def test_each_figure_has_its_mark_from_the_table() -> None:
+    assert all(line.good for line in told(judged(), {})) and all(not line.limit for line in told(judged(), {}))
+
+    def bad(found: Truth) -> dict[str, str]:
+        return {line.what: line.limit for line in told(found, {}) if line.good is False}
+
+    assert bad(judged(gap=0.2)) == {"Joint separation": "Good up to 5 % of a link's length"}
+    assert bad(judged(error=0.2)) == {
+        "Tracking error": "Good up to 5°",
+        "Tracking error (linear)": "Good up to 5 % of a link's length",
+    }
+    assert bad(judged(beyond=0.5)) == {"Beyond stops": bad(judged(beyond=0.5))["Beyond stops"]}
+    assert bad(judged(energy_gained=0.06)) == {"Energy gained": "Good up to 5 %"}
+    assert bad(judged(depth=0.05)) == {"Penetration": "Good up to 2 % of a link's length"}
+    assert joint_told(judged().joints[0]).good and not joint_told(judged(gap=0.2).joints[0]).good
+
+
+def test_the_thresholds_are_read_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(THRESHOLDS, "Joint separation", 0.5)
+    assert all(line.good for line in told(judged(gap=0.9), {}))
+
+
+def test_what_no_length_is_known_for_has_no_mark() -> None:
+    assert [line.good for line in told(Truth((), depth=1.0), {})] == [True, None]

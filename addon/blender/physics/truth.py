@@ -8,9 +8,10 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
+from ...model.accuracy import Line, joint_told, told
 from ...model.records import Array, Joint
 from ...model.report import Report
-from ...model.truth import GROUND, HeldJoint, JointTruth, Line, Overlap, Run, Truth, joint_told, judge, told
+from ...model.truth import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, judge
 from ..access import record_of, settings
 from ..joint_sides import sides_of
 from ..model_parts import file_name, parts

@@ -29,7 +29,6 @@ from . import (
     joint_panel,
     joint_table,
     keying_set,
-    lists,
     mechanism_menu,
     motion_panel,
     motion_rows,
@@ -41,6 +40,7 @@ from . import (
     poses,
     preferences,
     rebuilding,
+    report_panel,
     selection,
     self_check,
     servo_names,
@@ -62,7 +62,6 @@ _CLASSES: tuple[Any, ...] = (
     *bake.CLASSES,
     *film.CLASSES,
     *input_presets.CLASSES,
-    *lists.CLASSES,
     *servos.CLASSES,
     *joint_list.CLASSES,
     *joint_panel.CLASSES,
@@ -76,6 +75,7 @@ _CLASSES: tuple[Any, ...] = (
     *servo_names.CLASSES,
     *edit_making.CLASSES,
     *edit_parts.CLASSES,
+    *report_panel.CLASSES,
     *checks.CLASSES,
     *rebuilding.CLASSES,
     *edit_twins.CLASSES,
@@ -113,6 +113,7 @@ def register() -> None:
     joint_list.register()
     poses.register()
     checks.register()
+    report_panel.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
@@ -131,6 +132,7 @@ def unregister() -> None:
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
+    report_panel.unregister()
     checks.unregister()
     poses.unregister()
     joint_list.unregister()

@@ -14,7 +14,7 @@ from ..edit.mends import fix
 from ..edit.twins import by_id
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
-from .lists import SEVERITY_ICONS
+from .report_panel import draw_counts, draw_message, filtered
 from .selection import select_part
 from .sidebar import ModelPanel, paragraph
 
@@ -122,8 +122,10 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
-        row = layout.row(align=True)
-        row.label(text=told(item.message), icon=SEVERITY_ICONS.get(item.severity, "DOT"), translate=False)
+        draw_message(context, layout, item)
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        return filtered(self, context, getattr(data, propname))
 
 
 class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
@@ -140,6 +142,7 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
             if model.checked:
                 layout.label(text="Nothing is wrong", icon="CHECKMARK")
             return
+        draw_counts(context, layout, model.findings)
         layout.template_list("KNUCKLE_UL_findings", "", model, "findings", rig.data, "knuckle_finding", rows=4)
         if not 0 <= model.finding_index < len(model.findings):
             return

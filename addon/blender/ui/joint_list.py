@@ -22,10 +22,13 @@ from ..translations import told
 from .common import model_in
 from .edit_stops import chosen_joints
 from .selection import is_joint
+from .sidebar import width_of
 from .sliders import Slider, sliders_of
 
 #: The share of a row that is left to a name beside columns.
 _NAME = 0.46
+#: From this width of the sidebar on (pixels at UI scale 1) names and columns fit into one line.
+_WIDE = 380
 _COLUMN_ITEMS = [
     ("VALUES", "Values", "Value of each servo between its stops, with a button for its keyframe"),
     ("STOPS", "Stops", "Lower and upper stop (joint limits) of each joint"),
@@ -146,7 +149,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         columns = list_of(context).columns
         rows = servo_rows(item)
         if columns == "STOPS" and len(record_of(item).joint.dofs):
-            _draw_stops(column, item)
+            _draw_stops(context, column, item)
         elif not rows or columns == "STOPS":
             _draw_name(column, item)
         elif columns == "VALUES":
@@ -245,10 +248,10 @@ def _draw_value(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
     button.servo = name
 
 
-def _draw_stops(layout: Any, empty: bpy.types.Object) -> None:
+def _draw_stops(context: bpy.types.Context, layout: Any, empty: bpy.types.Object) -> None:
     """Lower and upper stop of each degree of freedom; grey where the stop is off."""
     for name, dof, _is_part in dofs_of(empty):
-        left, right = _cells(layout)
+        left, right = _cells(context, layout)
         left.label(text=name, translate=False)
         if dof.kind in {"ball", "free"}:
             continue
@@ -260,7 +263,7 @@ def _draw_stops(layout: Any, empty: bpy.types.Object) -> None:
 
 def _draw_asked(context: bpy.types.Context, layout: Any, name: str, row: Row | None, columns: str) -> None:
     """What the motion asks of a servo, with a button that goes to where it asks most."""
-    left, right = _cells(layout)
+    left, right = _cells(context, layout)
     if row is None:
         left.label(text=name, translate=False)
         right.label(text="not keyed")
@@ -282,13 +285,15 @@ def _draw_asked(context: bpy.types.Context, layout: Any, name: str, row: Row | N
     show.servo, show.frame = name, frame_at(context.scene, seconds)
 
 
-def _cells(layout: Any) -> tuple[Any, Any]:
-    """Room for a name and for what stands beside it."""
+def _cells(context: bpy.types.Context, layout: Any) -> tuple[Any, Any]:
+    """Room for a name and for what stands beside it, or below it where the sidebar is too narrow for both."""
+    if width_of(context) < _WIDE:
+        return layout.row(align=True), layout.row(align=True)
     split = layout.split(factor=_NAME, align=True)
     return split.row(align=True), split.row(align=True)
 
 
-def draw_header(layout: Any, columns: str) -> None:
+def draw_header(context: bpy.types.Context, layout: Any, columns: str) -> None:
     """The titles of the columns."""
     titles = {  # translated by us: Blender's own words are too long for a column
         "STOPS": (told("Lower Stop"), told("Upper Stop")),
@@ -297,8 +302,11 @@ def draw_header(layout: Any, columns: str) -> None:
     }
     if columns not in titles:
         return
-    left, right = _cells(layout)
-    left.label(text="Joint" if columns == "STOPS" else "Servo")
+    if width_of(context) < _WIDE:
+        right = layout.row(align=True)
+    else:
+        left, right = _cells(context, layout)
+        left.label(text="Joint" if columns == "STOPS" else "Servo")
     for title in titles[columns]:
         right.label(text=title, translate=False)
 

@@ -39,7 +39,7 @@ class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
         layout.row(align=True).prop(shown, "columns", expand=True)
         if shown.columns in {"RANGE", "SPEED"}:
             _draw_motion(context, layout, rig, shown.columns)
-        draw_header(layout, shown.columns)
+        draw_header(context, layout, shown.columns)
         layout.template_list("KNUCKLE_UL_joints", "", joints, "all_objects", rig.data, "knuckle_row", rows=8)
         if sliders_of(rig):
             _draw_all(layout)
@@ -205,7 +205,7 @@ class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
             if settings(rig).law == "PD":
                 column.prop(dof, "servo_stiffness")
                 column.prop(dof, "servo_damping")
-            column.prop(dof, "max_force")
+            column.prop(dof, "max_force", text="Max Force")
             if dof.max_force == 0.0:
                 labelled(column, "").label(text="0 = no force" if settings(rig).format == "juice" else "0 = no limit")
 
@@ -219,7 +219,7 @@ class VIEW3D_PT_knuckle_joint_spring(_JointPanel, bpy.types.Panel):
             if dof.parts:
                 continue  # the numbers of the ball have them
             column = _titled(self.layout, empty, name)
-            column.prop(dof, "stiffness", text="Spring Stiffness")
+            column.prop(dof, "stiffness")
             column.prop(dof, "rest_angle" if is_angle(dof) else "rest")
             column.prop(dof, "damping")
             column.prop(dof, "friction")

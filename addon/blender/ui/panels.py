@@ -1,4 +1,4 @@
-"""The first and the last panel of the sidebar's tab: the mechanism, and its report."""
+"""The first panel of the sidebar's tab: the mechanism, or how to get one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from ..model_parts import parts_by_role, rigs_in
 from ..physics.leftovers import leftovers
 from ..translations import told
 from .common import counted, model_in, why_linked_copy, why_newer, why_no_model
-from .lists import SEVERITY_ICONS
 from .overlay import button as overlay_button
 from .rebuilding import draw_missing
-from .sidebar import ORDER, ModelPanel, Panel, fact, paragraph, split
+from .sidebar import ORDER, Panel, fact, paragraph, split
 
 
 class _Seen(NamedTuple):
@@ -113,34 +112,4 @@ def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, moved
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 
-class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
-    bl_label = "Report"
-    bl_order = ORDER["report"]
-    bl_options = {"DEFAULT_CLOSED"}
-
-    def draw_header(self, context: bpy.types.Context) -> None:
-        lines = settings(model_in(context)).report
-        worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
-        if worst is not None:
-            self.layout.label(text="", icon=SEVERITY_ICONS[worst])
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
-        model = settings(model_in(context))
-        if not model.report:
-            layout.label(text="Nothing to report")
-            return
-        warnings = sum(line.severity != "info" for line in model.report)
-        layout.label(text=told(f"{counted(len(model.report), 'line')}, {counted(warnings, 'warning')}"))
-        layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
-        if 0 <= model.report_index < len(model.report):
-            line = model.report[model.report_index]
-            place = told(f"line {line.line}") + ": " if line.line else ""
-            where = f" [{line.where}]" if line.where else ""
-            paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)
-
-
-CLASSES = (
-    VIEW3D_PT_knuckle_model,
-    VIEW3D_PT_knuckle_report,
-)
+CLASSES = (VIEW3D_PT_knuckle_model,)

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ...model.truth import Line
+from ...model.accuracy import Line
 from ..access import settings
 from ..animation.gait import tracked, wants_gait
 from ..physics.homes import is_simulated, why_elsewhere, why_stopped
@@ -15,10 +15,12 @@ from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate, is_gravity_other
 from ..properties import control_property
 from ..translations import told
-from .common import model_in
+from .common import counted, model_in
 from .input_presets import draw_presets
 from .sidebar import ORDER, ModelPanel, fact, labelled, paragraph, split
 
+#: Icons of figures that are good, that need attention, and that no threshold is for.
+_MARKS: dict[bool | None, Any] = {True: "COLORSET_03_VEC", False: "ERROR", None: "BLANK1"}
 _LEAST_RATE = 50.0  # frames per second below which servos visibly lag
 
 
@@ -111,21 +113,26 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
             paragraph(context, layout, "Bake Simulation measures how accurate it is")
             return
         layout.label(text=told(settings(rig).truth.run), translate=False)
+        bad = sum(line.good is False for line in lines)
+        said = f"{counted(bad, 'figure needs', 'figures need')} attention" if bad else "All figures are good"
+        layout.label(text=told(said), icon=_MARKS[not bad], translate=False)
         figures = layout.column(align=True)
         _figure(figures, Line("", "Worst", "Mean"))
         for line in lines:
             _figure(figures, line)
             if line.remark and not line.mean:
-                paragraph(context, figures, line.remark)
+                paragraph(context, figures, line.remark, "BLANK1")
+            if line.limit:
+                paragraph(context, figures, line.limit, "BLANK1")
         _worst_joints(layout, rig)
 
 
-def _figure(layout: bpy.types.UILayout, line: Line) -> bpy.types.UILayout:
-    """A row of what was found; returns the place of its name."""
-    row = layout.split(factor=0.5)
+def _figure(layout: bpy.types.UILayout, line: Line, names: bool = True) -> bpy.types.UILayout:
+    """A row of what was found, with its mark; returns the place of its name."""
+    row = layout.split(factor=0.62 if line.mean else 0.5)
     name = row.row(align=True)
-    if line.what:
-        name.label(text=told(line.what), translate=False)
+    mark: Any = _MARKS[line.good]
+    name.label(text=told(line.what) if names else "", icon=mark, translate=False)
     amounts = row.row(align=True)
     for amount in (line.worst, line.mean) if line.mean else (line.worst,):
         amounts.label(text=told(amount), translate=False)
@@ -140,7 +147,7 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
     column = layout.column(align=True)
     column.label(text="Largest joint separation, of the link's length")
     for empty, line in worst:
-        name = _figure(column, line if empty is None else line._replace(what=""))
+        name = _figure(column, line, names=empty is None)
         if empty is not None:
             name.operator("knuckle.select_part", text=line.what, translate=False).part = empty.name
     layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")

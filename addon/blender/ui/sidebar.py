@@ -11,6 +11,8 @@ from ..translations import told
 from .common import model_in, why_linked_copy, why_newer
 
 CATEGORY = "Knuckle"
+#: Pixels of the sidebar in the default window, at UI scale 1.
+_DEFAULT_WIDTH = 290
 #: The positions of the panels. All others lie within one of these. The first two are open at first.
 ORDER = {
     name: place
@@ -60,8 +62,18 @@ def paragraph(
     context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE", translate: bool = True
 ) -> None:
     """Text in as many lines as the sidebar's width asks for."""
-    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
-    room = (context.region.width if context.region is not None else 220) / scale - (70 if icon != "NONE" else 50)
     column = layout.column(align=True)
-    for number, line in enumerate(wrap(told(text) if translate else text, max(int(room / 6.2), 16))):
+    lines = wrapped(context, told(text) if translate else text, room=70 if icon != "NONE" else 50)
+    for number, line in enumerate(lines):
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
+
+
+def width_of(context: bpy.types.Context) -> float:
+    """The width of the sidebar in pixels at UI scale 1."""
+    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
+    return (context.region.width if context.region is not None else _DEFAULT_WIDTH) / scale
+
+
+def wrapped(context: bpy.types.Context, text: str, room: int) -> list[str]:
+    """The lines of a text in the sidebar, beside so many pixels that other things take."""
+    return wrap(text, max(int((width_of(context) - room) / 6.2), 16))

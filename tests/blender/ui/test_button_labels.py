@@ -20,8 +20,8 @@ CHOICE = "choice "
 
 
 class RecordingLayout(Layout):
-    """Records each button that has a label: what it says, and what it does. Names of parts and choices that the user
-    made himself are drawn untranslated: they are no labels."""
+    """Records each button that has a label: what it says, and what it does. What is drawn untranslated is no label:
+    names, and switches that count."""
 
     def _record(self, label: str, does: str, translate: bool = True) -> None:
         if label and translate:
@@ -53,7 +53,7 @@ class RecordingLayout(Layout):
             for item in own.enum_items:
                 self._record(f"{CHOICE}{item.name}", f"{name}={item.identifier}")
         elif own.type == "BOOLEAN" and not own.is_array:
-            self._record(own.name if text is None else text, name)
+            self._record(own.name if text is None else text, name, more.get("translate", True))
 
     def row(self, **_: Any) -> RecordingLayout:
         return RecordingLayout(self.drawn)

@@ -170,7 +170,6 @@ WORDS: dict[str, str] = {
     "more times": "weitere Male",
     "times": "Mal",
     "curves": "Kurven",
-    "lines": "Zeilen",
     "Export Mechanism…": "Mechanismus exportieren…",
     "Import Servo Motion…": "Servobewegung importieren…",
     "Export Servo Motion…": "Servobewegung exportieren…",

@@ -192,4 +192,17 @@ WORDS: dict[str, str] = {
     "The scene's rigid-body world has its objects in collection {}, which is linked from another file and takes no more: choose another there (Scene properties, Rigid Body World), or do without physics": (
         "Die Starrkörperwelt der Szene hat ihre Objekte in der Sammlung {}, die aus einer anderen Datei verknüpft ist und nichts mehr aufnimmt: dort eine andere wählen (Szeneneigenschaften, Starrkörperwelt) oder auf Physik verzichten"
     ),
+    "{} attention": ("{} Aufmerksamkeit"),
+    "All figures are good": ("Alle Werte sind gut"),
+    "figure needs": ("Wert braucht"),
+    "figures need": ("Werte brauchen"),
+    "Good up to {}": ("Gut bis {}"),
+    "Good up to {} of a link's length": ("Gut bis {} einer Gliedlänge"),
+    "Errors": ("Fehler"),
+    "Show errors": ("Fehler zeigen"),
+    "Warnings": ("Warnungen"),
+    "Show warnings": ("Warnungen zeigen"),
+    "Info": ("Hinweise"),
+    "Show information": ("Hinweise zeigen"),
+    "info": ("Hinweise"),
 }

@@ -124,7 +124,6 @@ WORDS: dict[str, str] = {
         "Abhängiges Gelenk: die Eingangsgelenke seiner Schleife bewegen es"
     ),
     "Turns freely ({})": "Dreht frei ({})",
-    "line": "Zeile",
     "Shape": "Form",
     "Pose": "Pose",
     "Visual": "Sichtbar",

@@ -202,7 +202,6 @@ WORDS: dict[str, str] = {
     "Active Joint": ("Aktives Gelenk"),
     "Spring, Damping, Friction": ("Feder, Dämpfung, Reibung"),
     "Initial State": ("Anfangszustand"),
-    "Spring Stiffness": ("Federsteifigkeit"),
     "Initial Velocity": ("Anfangsgeschwindigkeit"),
     "Joint angle with which the mechanism begins": ("Gelenkwinkel, mit dem der Mechanismus beginnt"),
     "Joint velocity with which a simulation begins, per second": (

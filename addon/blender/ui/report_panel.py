@@ -1,0 +1,127 @@
+"""The report in the sidebar: its rows in full, with counts and a filter by severity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, PointerProperty
+
+from ..access import settings
+from ..translations import told
+from .common import counted, model_in
+from .sidebar import ORDER, ModelPanel, paragraph, wrapped
+
+SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
+#: The severities, the worst first.
+_SEVERITIES = tuple(SEVERITY_ICONS)
+#: So many lines of a message are shown in a list; what is longer is shown in full below it.
+_MOST_LINES = 4
+
+
+class KnuckleSeverities(bpy.types.PropertyGroup):
+    """The severities that the lists of the report show. Lives on the window manager."""
+
+    error: BoolProperty(name="Errors", description="Show errors", default=True)
+    warning: BoolProperty(name="Warnings", description="Show warnings", default=True)
+    info: BoolProperty(name="Info", description="Show information", default=True)
+
+
+def _shown(context: bpy.types.Context) -> Any:
+    return context.window_manager.knuckle_severities  # type: ignore[attr-defined]
+
+
+def severity_of(row: Any) -> str:
+    """The severity of a row of a report or a check, as one of those that can be shown."""
+    return row.severity if row.severity in SEVERITY_ICONS else "info"
+
+
+def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) -> None:
+    """How many rows there are of each severity, as switches that show them."""
+    severities = [severity_of(row) for row in rows]
+    line = layout.row(align=True)
+    for severity in _SEVERITIES:
+        count = severities.count(severity)
+        cell = line.row(align=True)
+        cell.enabled = count > 0
+        text = told(counted(count, severity, "info" if severity == "info" else ""))
+        cell.prop(_shown(context), severity, text=text, icon=SEVERITY_ICONS[severity], toggle=True, translate=False)
+
+
+def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
+    """A row of a list: the whole message, in as many lines as it takes."""
+    lines = wrapped(context, told(row.message) + place, room=90)
+    column = layout.column(align=True)
+    column.scale_y = 0.8
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
+    for number, text in enumerate(lines):
+        column.label(text=text, icon="BLANK1" if number else SEVERITY_ICONS[severity_of(row)], translate=False)
+
+
+def filtered(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[int], list[int]]:
+    """Which rows a list shows, and their order: those of a severity that is shown and with the text that is searched,
+    the worst first."""
+    wanted, shown = panel.filter_name.lower(), _shown(context)
+    flags = [
+        panel.bitflag_filter_item if getattr(shown, severity_of(row)) and wanted in told(row.message).lower() else 0
+        for row in rows
+    ]
+    order = sorted(range(len(rows)), key=lambda index: _SEVERITIES.index(severity_of(rows[index])))
+    positions = [0] * len(rows)
+    for position, index in enumerate(order):
+        positions[index] = position
+    return flags, positions
+
+
+class KNUCKLE_UL_report(bpy.types.UIList):
+    """What happened to the file, row by row, errors first."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        draw_message(context, layout, item, f" ({told(f'line {item.line}')})" if item.line else "")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        return filtered(self, context, getattr(data, propname))
+
+
+class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
+    bl_label = "Report"
+    bl_order = ORDER["report"]
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        lines = settings(model_in(context)).report
+        worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
+        if worst is not None:
+            self.layout.label(text="", icon=SEVERITY_ICONS[worst])
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        model = settings(model_in(context))
+        if not model.report:
+            layout.label(text="Nothing to report")
+            return
+        draw_counts(context, layout, model.report)
+        layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
+        if 0 <= model.report_index < len(model.report):
+            line = model.report[model.report_index]
+            if line.where or len(wrapped(context, told(line.message), room=90)) > _MOST_LINES:
+                place = told(f"line {line.line}") + ": " if line.line else ""
+                where = f" [{line.where}]" if line.where else ""
+                paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)
+
+
+CLASSES = (KnuckleSeverities, KNUCKLE_UL_report, VIEW3D_PT_knuckle_report)
+
+
+def register() -> None:
+    """Keep which severities are shown. The classes are registered before."""
+    bpy.types.WindowManager.knuckle_severities = PointerProperty(type=KnuckleSeverities)  # type: ignore[attr-defined]
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    del bpy.types.WindowManager.knuckle_severities  # type: ignore[attr-defined]
