@@ -95,6 +95,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     mass: FloatProperty(name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=body_changed)
     has_tensor: BoolProperty(description="The file has moments of inertia for the body, which a solid can have")
     tensor: FloatVectorProperty(description="Those about the centre of mass, in the body's axes, of mass 1", size=9)
+    moment_of: StringProperty(description="The id of the document's body whose moments, mirrored, those are")
     flywheel: PointerProperty(description="What turns with the body to give it those", type=bpy.types.Object)
     weld: PointerProperty(description="What holds the flywheel to the body", type=bpy.types.Object)
     is_flywheel: BoolProperty(description="It is one itself, of the body 'flywheel_of'")

@@ -249,7 +249,7 @@ NOT_EDITED: dict[str, str] = {
     "written when an object is made, and by operators alone": (
         "KnuckleObject.role KnuckleObject.source_name KnuckleObject.source_id KnuckleObject.copy_of "
         "KnuckleObject.model KnuckleObject.without_children KnuckleObject.settled KnuckleObject.built_name "
-        "KnuckleObject.built "
+        "KnuckleObject.built KnuckleObject.moment_of "
         "KnuckleObject.fitted KnuckleObject.shapes KnuckleObject.joint KnuckleObject.surface KnuckleObject.scenery "
         "KnuckleObject.shape KnuckleObject.com KnuckleObject.has_tensor KnuckleObject.tensor KnuckleObject.active "
         "KnuckleBone.rest KnuckleObject.corners KnuckleObject.gravity KnuckleObject.collidable "

@@ -92,6 +92,7 @@ def put_body_image(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, 
     record.mass, record.immobile = image.mass, image.immobile
     record.gravity, record.collidable = image.gravity, image.collidable
     record.com, record.has_tensor = image.com.tolist(), record_of(obj).has_tensor
+    record.moment_of = record_of(obj).moment_of or record_of(obj).copy_of or record_of(obj).source_id
     record.tensor = [0.0] * 9 if image.inertia is None else image.inertia.ravel().tolist()
     place = image.pose.copy()
     place[:3, 3] += place[:3, :3] @ image.com

@@ -6,7 +6,7 @@ document's own 64-bit value; one that was edited is taken from Blender.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import bpy
@@ -33,7 +33,7 @@ from .applied import tell_of_cleared
 from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
-from .masses import com_now, inertia_now, same_frame, weigh
+from .masses import com_now, derived_masses, inertia_now, same_frame, weigh
 from .merging import Ids, merge, own_ids
 from .mesh_edits import mesh_was_edited
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
@@ -89,8 +89,8 @@ def _read(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechan
             obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
     designs = Designs(rig)
     reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
-    reading.colored = settings(rig).version >= 3
-    reading.flagged = settings(rig).version >= 5
+    reading.derived = derived_masses(base.bodies)
+    reading.colored, reading.flagged = settings(rig).version >= 3, settings(rig).version >= 5
     reading.switched = _switch_assemblies(rig, mechanism)
     mechanism.mirror_plane = kept_plane(rig)
     bodies = own_ids(by_role.get("BODY", []), base.bodies)
@@ -166,9 +166,8 @@ def _authored(own: str, record: KnuckleObject) -> Body:
 class _Reading:
     """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
     joints, by id, ``openings`` where those of open loops have their other side, from there; ``bones`` are the renamed
-    ones, by the ids of their joints. ``switched``: the records know what is switched on, and not the document;
-    ``flagged``: bodies know whether they fall and collide; ``colored``: materials know the colors that they were made
-    with."""
+    ones, by the ids of their joints; ``derived`` as ``weigh`` has it. ``switched``: the records know what is on, not
+    the document; ``flagged``: bodies know whether they fall and collide; ``colored``: materials know their colors."""
 
     report: Report
     designs: Designs
@@ -183,6 +182,7 @@ class _Reading:
     flagged: bool = False
     colored: bool = False
     painted: Painted = field(default_factory=dict)
+    derived: Mapping[str, float] = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -225,7 +225,7 @@ class _Reading:
                 f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",
                 where=own,
             )
-        weigh(obj, body, self.report)
+        weigh(obj, body, self.derived, self.report)
         body.twin = _twin(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
         body.active = record.active if self.switched else body.active

@@ -3,9 +3,12 @@ moments of inertia, which mirroring edits."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import bpy
 import numpy as np
 
+from ...formats.skel.mass import DERIVED, moment_of_shapes
 from ...model.records import Array, Body
 from ...model.report import Report
 from ..access import record_of
@@ -19,9 +22,14 @@ from .numbers import plain, same
 _SAME_MOMENT = 3e-7
 
 
-def weigh(obj: bpy.types.Object, body: Body, report: Report) -> None:
+def derived_masses(bodies: Iterable[Body]) -> dict[str, float]:
+    """The masses, by id, of the bodies of a document whose moments of inertia follow from their shapes."""
+    return {body.id: body.mass for body in bodies if body.extra.get(DERIVED)}
+
+
+def weigh(obj: bpy.types.Object, body: Body, derived: Mapping[str, float], report: Report) -> None:
     """Take over an edited mass; the moments that the file states go with it. What one that was typed into Blender's
-    panel replaced is told where that panel showed less."""
+    panel replaced is told where that panel showed less. ``derived``: the ``derived_masses`` of the document."""
     before, body.mass = body.mass, _edited_mass(obj, body.mass)
     shown = shown_mass(obj)
     if shown is not None and is_typed(obj) and body.mass == plain(obj.rigid_body.mass):
@@ -34,6 +42,16 @@ def weigh(obj: bpy.types.Object, body: Body, report: Report) -> None:
     if body.mass != before and body.inertia is not None and before > 0.0:
         body.inertia = body.inertia * (body.mass / before)
         report.info("inertia-scaled", "Its moments of inertia go with its mass", where=file_name(obj))
+    origin = record_of(obj).moment_of
+    if origin in derived and same(record_of(obj).mass, derived[origin]):
+        _derive(body)
+
+
+def _derive(body: Body) -> None:
+    """Have the moments of inertia of a mirror image follow from its shapes, as those of the body that it mirrors do."""
+    tensor = moment_of_shapes(body.shapes, body.mass, body.com)
+    if tensor is not None:  # what depends on a mesh is known where meshes are read
+        body.inertia, body.extra = tensor, body.extra | {DERIVED: tensor.tolist()}
 
 
 def _edited_mass(obj: bpy.types.Object, mass: float) -> float:

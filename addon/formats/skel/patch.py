@@ -162,7 +162,8 @@ class _Patch:
         """Choose which numbers of the mass are to be written. A tensor that the document leaves to be derived stays so
         while nobody states another; a body without any <inertia> gets a whole one."""
         tensor = [path for path in new if path.startswith(MOMENT)]
-        if same_value(old["stated"], new["stated"]):
+        is_derived = new["stated"] is None and not item.has(MOMENT.rstrip("/"))
+        if is_derived or same_value(old["stated"], new["stated"]):
             new |= {path: old[path] for path in tensor}
             mass_altered = not all(same_value(old[path], new[path]) for path in _MASS)
             if item.has("inertia") or not mass_altered:
