@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import subprocess
 import sys
@@ -54,6 +55,23 @@ def test_a_simulated_table_has_the_path_and_its_units(walk: Path) -> None:
     path = np.array([found[f"root:Chassis/{axis} [m]"] for axis in "xyz"])
     assert path[:, 25] - path[:, 0] == pytest.approx([float(each) for each in travelled], abs=0.01)
     assert np.linalg.norm(path[:, 25] - path[:, 0]) > 0.01
+
+
+def test_info_tells_servos_and_root_motion_apart(walk: Path) -> None:
+    found = columns(walk)
+    roots = [name for name in found if name.startswith("root:")]
+    lines = knuckle("info", walk).splitlines()
+    assert (
+        f"motion   walk: {len(found) - 1 - len(roots)} servos, root motion of 'Chassis', {found['time [s]'][-1]:.6g} s"
+        in lines
+    )
+    (motion,) = json.loads(knuckle("info", walk, "--json"))["motions"]
+    listed = {key: [each["name"] for each in motion[key]] for key in ("servos", "root_motion")}
+    assert listed["root_motion"] == [name.partition(" [")[0] for name in roots]
+    assert len(listed["servos"]) == len(found) - 1 - len(roots) and not {*listed["servos"]} & {*listed["root_motion"]}
+    for each in motion["root_motion"]:
+        (values,) = (values for name, values in found.items() if name.startswith(f"{each['name']} ["))
+        assert each["times"] == found["time [s]"].tolist() and each["values"] == values.tolist()
 
 
 @pytest.mark.parametrize("ending", ["xmdi", "motion"])
@@ -131,8 +149,6 @@ NO_FILES = [pytest.param(None, marks=pytest.mark.skip(reason="real Shift files a
 @pytest.mark.parametrize("gravity", [(0, 9.81, 0), (9.81, 0, 0), (-9.81, 0, 0), (0, -9.81, 0), (0, 0, 9.81)])
 @pytest.mark.parametrize("path", UPRIGHT or NO_FILES, ids=lambda path: path.name if path else "none")
 def test_upright_turns_gravity_down_whatever_its_axis(path: Path, tmp_path: Path, gravity: tuple[float, ...]) -> None:
-    import json
-
     document = json.loads(path.read_text(encoding="utf-8"))
     for holder in [document, *(each for each in document.values() if isinstance(each, dict))]:
         if "gravity" in holder:

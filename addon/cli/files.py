@@ -144,9 +144,11 @@ def _as_findings(entries: Iterable[Entry]) -> list[Finding]:
 
 
 def _jumps(motion: Motion) -> Iterable[Finding]:
+    roots = {each.name for each in motion.trajectories if each.root}
     for each in check(motion, {}):
         if each.jump:
-            told = f"Servo {each.name!r} of {motion.name!r} jumps by {each.jump:.3g} at {each.jump_at:.3g} s"
+            what = "Root motion" if each.name in roots else "Servo"
+            told = f"{what} {each.name!r} of {motion.name!r} jumps by {each.jump:.3g} at {each.jump_at:.3g} s"
             yield Finding("jump", "info", told, "model")
 
 

@@ -17,13 +17,15 @@ from .inertia import body_inertia
 from .kinematics import joint_frame_world, spanning_tree
 from .records import Array, Body, Dof, Joint, Mechanism, Motion, Shape
 from .report import Report
+from .root_motion import root_body
 
 
 def describe(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> dict[str, Any]:
     """The object that ``info --json`` prints: plain lists, dicts, strings and finite numbers.
 
     Matrices are row-major in the file's own axes, lengths in the file's units, angles in radians, all at the
-    design pose. ``motions`` are listed behind the mechanism's own. ``controls`` names the inputs that its gait
+    design pose. ``motions`` are listed behind the mechanism's own; one with root motion has ``root_motion`` beside its
+    ``servos``, in the same form. ``controls`` names the inputs that its gait
     listens to, and ``engine`` is the clock of that gait, or None."""
     bodies: dict[str, Body] = {}
     for body in mechanism.bodies:
@@ -62,8 +64,10 @@ def summary(mechanism: Mechanism) -> str:
     if gait.controls:
         lines.append(f"inputs   {', '.join(gait.controls)}")
     for motion in mechanism.motions:
-        servos = _count(len(motion.trajectories), "servo")
-        lines.append(f"motion   {motion.name}: {servos}, {motion.duration:.6g} s")
+        servos = _count(sum(not track.root for track in motion.trajectories), "servo")
+        roots = dict.fromkeys(root_body(track.name) for track in motion.trajectories if track.root)
+        moved = f", root motion of {', '.join(map(repr, roots))}" if roots else ""
+        lines.append(f"motion   {motion.name}: {servos}{moved}, {motion.duration:.6g} s")
     lines.append(f"report   {_count(report.count('error'), 'error')}, {_count(report.count('warning'), 'warning')}")
     lines += [f"  {entry}" for entry in report.entries]
     return "\n".join(lines)
@@ -130,11 +134,16 @@ def _plain(value: Any) -> Any:
 
 
 def _motion(motion: Motion) -> dict[str, Any]:
-    servos = [
-        {"name": track.name, "times": _list(track.times), "values": _list(track.values)}
-        for track in motion.trajectories
-    ]
-    return {"name": motion.name, "attributes": dict(motion.attributes), "servos": servos}
+    servos, roots = (
+        [
+            {"name": track.name, "times": _list(track.times), "values": _list(track.values)}
+            for track in motion.trajectories
+            if track.root == root
+        ]
+        for root in (False, True)
+    )
+    told = {"name": motion.name, "attributes": dict(motion.attributes), "servos": servos}
+    return {**told, "root_motion": roots} if roots else told
 
 
 def describe_report(report: Report | None) -> list[dict[str, Any]]:

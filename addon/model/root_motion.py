@@ -14,6 +14,7 @@ import numpy as np
 from .naming import unique_names
 from .records import Array, Motion, MotionUnit, Trajectory
 from .report import Report
+from .servo_match import match_servos
 
 #: What the columns of a root's path begin with.
 PREFIX = "root:"
@@ -34,6 +35,30 @@ def _six(body: str) -> tuple[str, ...]:
     return tuple(f"{PREFIX}{body}/{coordinate}" for coordinate in COORDINATES)
 
 
+def root_body(name: str) -> str:
+    """Name of the body that a trajectory of a root's path, by its name, belongs to."""
+    return name[len(PREFIX) :].rpartition("/")[0]
+
+
+def match_roots(motion: Motion, known: Iterable[str]) -> dict[str, str]:
+    """Match the roots of a motion to those of a mechanism, by the names of their bodies.
+
+    What is spelled exactly so is meant first, then what differs in case and separators only, and then the one root that
+    is left on both sides.
+
+    Args:
+        motion: Its trajectories of root motion are looked at.
+        known: Names of the mechanism's root bodies.
+
+    Returns:
+        The mechanism's bodies by the motion's.
+    """
+    bodies = dict.fromkeys(root_body(each.name) for each in motion.trajectories if each.root)
+    pairs = match_servos(list(bodies), left := list(known)).pairs
+    alone, left = [body for body in bodies if body not in pairs], [body for body in left if body not in pairs.values()]
+    return pairs | dict(zip(alone, left, strict=True)) if len(alone) == len(left) == 1 else pairs
+
+
 def is_turn(name: str) -> bool:
     """Whether a trajectory of a root's path, by its name, is a rotation and not a translation."""
     return COORDINATES[name.rpartition("/")[2]] == "rad"
@@ -47,7 +72,7 @@ def mark_root_motion(trajectories: Sequence[Trajectory]) -> None:
     for each in trajectories:
         if each.name.startswith(PREFIX):
             by_name.setdefault(each.name, []).append(each)
-    for body in {name[len(PREFIX) :].rpartition("/")[0] for name in by_name}:
+    for body in dict.fromkeys(map(root_body, by_name)):
         found = [each for name in _six(body) for each in by_name.get(name, ())]
         units = ({"", "rad"} if unit == "rad" else {"", "m"} for unit in COORDINATES.values())
         if len(found) == len(COORDINATES) and all(
@@ -78,14 +103,11 @@ def without_root_motion(motion: Motion, format: str, report: Report, when: Calla
     if not paths:
         return motion
     told = []
-    for body in dict.fromkeys(each.name.rpartition("/")[0] for each in paths):
-        own = [each for each in paths if each.name.rpartition("/")[0] == body and len(each.times)]
+    for body in dict.fromkeys(root_body(each.name) for each in paths):
+        own = [each for each in paths if root_body(each.name) == body and len(each.times)]
         turns, slides = ([each for each in own if is_turn(each.name) == wanted] for wanted in (True, False))
         (slid, far), (turned, most) = _farthest(slides), _farthest(turns)
-        told.append(
-            f"{body.removeprefix(PREFIX)!r} goes up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad "
-            f"({when(most)})"
-        )
+        told.append(f"{body!r} goes up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad ({when(most)})")
     report.warn(
         "root-motion-left",
         f"{format} holds no root motion: {'; '.join(told)}. Write CSV to keep it",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
 import bpy
@@ -10,6 +10,7 @@ import numpy as np
 
 from ...model.records import Motion, Trajectory
 from ...model.report import FormatError, Report
+from ...model.root_motion import match_roots, root_body
 from ...model.servo_match import Match, match_servos
 from ..access import action_record
 from ..channels import Channel, root_channels, servo_channels, servo_names
@@ -95,7 +96,9 @@ def apply(
         loop_endlessly(rig, gap=0.0, bones={channel.bone for channel in tracks if not channel.is_root})
     if extend:
         _extend(scene, float(clock.frames(motion.duration)), report)
-    report.info("servos-keyed", f"{len(tracks)} of {len(motion.trajectories)} servos keyed in Action {action.name!r}")
+    keyed = sum(not channel.is_root for channel in tracks)
+    every = sum(not each.root for each in motion.trajectories)
+    report.info("servos-keyed", f"{keyed} of {every} servos keyed in Action {action.name!r}")
     return action, report
 
 
@@ -167,14 +170,16 @@ def placed_channels(
     report = Report() if report is None else report
     known = [name for names in servo_names(rig).values() for name in names]
     channels = servo_channels(rig)
-    if any(each.root for each in motion.trajectories):
-        roots = root_channels(rig)
-        known += [channel.name for own in roots.values() for channel in own]
-        channels |= roots
+    roots = {each.name for each in motion.trajectories if each.root}
+    if roots:
+        of_roots = root_channels(rig)
+        known += [channel.name for own in of_roots.values() for channel in own]
+        channels |= of_roots
+        mapping = {**_roots_meant(motion, of_roots, mapping, report), **mapping}
     channel_of = {channel.name: channel for own in reversed(channels.values()) for channel in own}
     names = [trajectory.name for trajectory in motion.trajectories]
     match = match_servos(names, known, mapping)
-    _say_matches(match, report)
+    _say_matches(match, roots, report)
     last = {name: place for place, name in enumerate(names)}
     placed: dict[int, Channel] = {}
     for name, servo in match.pairs.items():
@@ -195,6 +200,21 @@ def placed_channels(
     return placed
 
 
+def _roots_meant(
+    motion: Motion, channels: Mapping[str, list[Channel]], mapping: Mapping[str, str], report: Report
+) -> dict[str, str]:
+    """Map a motion's trajectories of root motion to the mechanism's, but for roots of which ``mapping`` says more."""
+    names = {root_body(own[0].name): [channel.name for channel in own] for own in channels.values()}
+    out: dict[str, str] = {}
+    for body, ours in match_roots(motion, names).items():
+        theirs = [each.name for each in motion.trajectories if each.root and root_body(each.name) == body]
+        if mapping.keys().isdisjoint(theirs):
+            out |= zip(theirs, names[ours], strict=True)
+            if body != ours:
+                report.info("root-matched", f"Root motion of {body!r} was taken for that of {ours!r}", where=body)
+    return out
+
+
 def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
     if trajectory.unit and (trajectory.unit in {"rad", "deg"}) != channel.is_angle:
         name = channel.name
@@ -206,10 +226,18 @@ def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
         )
 
 
-def _say_matches(match: Match, report: Report) -> None:
+def _say_matches(match: Match, roots: Collection[str], report: Report) -> None:
+    """Report what became of names of a motion, of which some are of ``roots``: one entry for each root."""
     for name, why in match.unmatched.items():
+        if name not in roots:
+            report.warn(
+                "servo-unmatched", f"Servo {name!r} moves nothing here ({why}); it goes out again unchanged", where=name
+            )
+    for body in dict.fromkeys(root_body(name) for name in match.unmatched if name in roots):
         report.warn(
-            "servo-unmatched", f"Servo {name!r} moves nothing here ({why}); it goes out again unchanged", where=name
+            "root-unmatched",
+            f"Root motion of {body!r} moves nothing here (no root has this name); it goes out again unchanged",
+            where=body,
         )
     for name, servo in match.loose.items():
         report.info("servo-matched", f"Servo {name!r} was taken for {servo!r}", where=name)

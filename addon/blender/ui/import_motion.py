@@ -37,7 +37,7 @@ from .common import (
 #: What imports tell of; the next tells it anew.
 OF_IMPORTS = (
     "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
-    "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short",
+    "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",
 )  # fmt: skip
 EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
 

@@ -362,6 +362,32 @@ def test_a_keyed_path_is_in_the_table_and_comes_back(blank: Any, tmp_path: Path)
     assert [name for name, _ in changed] == ["root:Chassis/x [m]"]
 
 
+@pytest.mark.parametrize(
+    ("names", "matched", "left"),
+    [(["Torso"], ["Torso"], []), (["chassis", "Tail"], ["chassis"], ["Tail"]), (["One", "Two"], [], ["One", "Two"])],
+    ids=["another name", "another case", "two roots"],
+)
+def test_the_path_of_a_root_of_another_name_is_matched_or_told_once(
+    blank: Any, tmp_path: Path, names: list[str], matched: list[str], left: list[str]
+) -> None:
+    import bpy
+
+    rig = bring(HEXAPOD)
+    head = "".join(f",root:{name}/{each}" for name in names for each in ("rx", "ry", "rz", "x", "y", "z"))
+    moved = "".join(f",0,0,0,{number + 1}.5,0,0" for number in range(len(names)))
+    text = f"time,Waist{head}\n0,0{moved}\n1,0.25{moved}\n"
+    (tmp_path / "walk.csv").write_text(text)
+    assert bpy.ops.import_anim.servo_motion(filepath=str(tmp_path / "walk.csv")) == {"FINISHED"}
+    assert told(rig, "servo-unmatched") == []
+    assert told(rig, "servos-keyed") == ["1 of 1 servos keyed in Action 'walk'"]
+    assert [line.split("'")[1::2] for line in told(rig, "root-matched")] == [[name, "Chassis"] for name in matched]
+    assert [line.split("'")[1] for line in told(rig, "root-unmatched")] == left
+    shown(1)
+    assert tuple(rig.pose.bones["Chassis"].location) == pytest.approx((1.5, 0, 0) if matched else (0, 0, 0))
+    export(tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text() == text, "what moves nothing goes out again too"
+
+
 def curves_of(rig: Any) -> Any:
     from addon.blender.compat import action_curves
 

@@ -231,6 +231,10 @@ WORDS: dict[str, str] = {
     "Servo {} moves nothing here ({}); it goes out again unchanged": (
         "Servo {} bewegt hier nichts ({}); er geht unverändert wieder hinaus"
     ),
+    "Root motion of {} moves nothing here (no root has this name); it goes out again unchanged": (
+        "Die Wurzelbewegung von {} bewegt hier nichts (keine Wurzel heißt so); sie geht unverändert wieder hinaus"
+    ),
+    "Root motion of {} was taken for that of {}": "Die Wurzelbewegung von {} wurde für die von {} genommen",
     "Servo {} was taken for {}": "Servo {} wurde für {} genommen",
     "Servo {} is there more than once; the last one plays": "Servo {} ist mehrmals da; der letzte spielt",
     "{} of {} keys of {} are too large for Blender": "{} von {} Keys von {} sind zu groß für Blender",
