@@ -109,6 +109,7 @@ def refit(
             _put_followers(rig, followers(decided.mechanism, tree, _closed(decided, held), report))
         elif loops and retyped:
             choose_again(rig, _closed(decided, held))
+        live_loops.live_loops(rig)  # gathered where they are seen, they are followed from there
     for act in on_refit:
         act(rig)
     return report

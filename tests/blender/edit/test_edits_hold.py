@@ -305,6 +305,17 @@ def test_a_copy_of_a_posed_body_goes_out_where_it_is_seen(blank: Any) -> None:
     assert pose == pytest.approx(there, abs=1e-5)
 
 
+def test_a_loop_held_short_of_its_keys_stays_there_when_a_joint_of_it_is_moved(blank: Any) -> None:
+    """Its keys lead it where it cannot close, and it is held on the way: it goes on from there."""
+    rig = made("slider_crank_2substructures_2.json")
+    holding.keyed(rig)
+    bpy.context.view_layer.update()
+    assert "loop-held" in {line.code for line in settings(rig).report}
+    before, empty = Seen.of(rig), the_joint(rig, "C_connecting_rod_piston")
+    move_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized())
+    assert before.apart(Seen.of(rig))[0] < SAME
+
+
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("name", ["desk_lamp.skel", "pumpjack.json", "slider_crank.json", "hexapod.jm"])
 def test_what_a_joint_deleted_by_hand_carried_goes_out_where_it_is_seen(blank: Any, name: str, number: int) -> None:
