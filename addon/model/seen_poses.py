@@ -33,6 +33,9 @@ class Placement:
         kept: ids of the joints that place bodies as they did before.
         edited: the coordinates (size,) at which joints stand whose definition changed, by their ids.
         made: ids of bodies that are new: they stand where their joints have them.
+        joining: ids of joints that are new: one that closes a loop meets where its bodies are seen.
+        values: the coordinates (size,) at which new joints begin, by their ids, of those that do not where the file
+            has them.
     """
 
     moves: Mapping[str, Array]
@@ -40,6 +43,8 @@ class Placement:
     kept: Collection[str] = ()
     edited: Mapping[str, Array] = field(default_factory=dict)
     made: Collection[str] = ()
+    joining: Collection[str] = ()
+    values: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass
@@ -90,6 +95,8 @@ class _Holding:
         for joint in self.tree.mechanism.joints:
             if joint.id in self.tree.loop_joints and joint.id in self.placement.edited:
                 self._meet(joint, self.placement.edited[joint.id])
+            elif joint.id in self.tree.loop_joints and joint.id in self.placement.joining:
+                self._meet(joint, self._nearest(joint))
         shifts = {own: shift for own, shift in self.shifts.items() if own is not None}
         for own, shift in shifts.items():
             self.bodies[own].pose = shift @ self.bodies[own].pose
@@ -106,7 +113,8 @@ class _Holding:
     def _carry(self, joint: Joint, carrier: str | None, body: str) -> None:
         place = self.placement
         if body in place.made:
-            self.seen[body] = self._led(self.seen[carrier], joint, carrier, joint_initial(joint))
+            value = place.values.get(joint.id, joint_initial(joint))
+            self.seen[body] = self._led(self.seen[carrier], joint, carrier, value)
         elif joint.id not in place.kept or joint.id in place.edited:
             value = place.edited.get(joint.id)
             self._meet(joint, self._nearest(joint) if value is None else value)

@@ -68,7 +68,8 @@ def refit(
         rig: the armature.
         present: how the model stood before what was edited; None: nothing is edited yet that poses it.
         edits: what was done to joints, by their ids.
-        made: bodies that are new and stand where their joints have them; others stay where they are seen.
+        made: bodies that are new and stand where their joints have them, and new joints; others stay where they are
+            seen.
 
     Returns:
         What is to be said of it.
@@ -85,6 +86,8 @@ def refit(
             kept=present.placing,
             edited={joint: edit.held for joint, edit in edits.items() if edit.held is not None},
             made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
+            joining={record_of(obj).source_id for obj in made if record_of(obj).role == "JOINT"},
+            values={joint: edit.values for joint, edit in edits.items() if edit.values is not None},
         )
         held = hold_seen(tree, placement)
         is_new = not own_bones(rig)

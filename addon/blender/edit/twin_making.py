@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import bpy
 
-from ...model.records import Array, Plane
+from ...model.records import DOF_SIZE, Array, Plane
 from ...model.report import Report
 from ...model.sides import counterpart_names
 from ...model.twins import dof_parts
@@ -18,8 +18,9 @@ from ..animation.mirroring import mirror_keys
 from ..channels import servo_channels
 from ..listeners import quiet
 from ..model_parts import file_name, joint_bones, parts
-from ..posing import pose_of, write_pose
+from ..posing import pose_of
 from .copies import copy_part, ids_in
+from .present import JointEdit
 from .refit import give_ids, refit, without_physics
 from .twin_images import Surroundings, joint_record, mirrored_coordinates, put_body_image, put_joint_image
 from .twin_looks import Looks
@@ -61,28 +62,26 @@ def create_twins(
             put_joint_image(empty, made, between, around, is_new=True)
         for obj, mate in pairs.items():
             note(obj, mate)
-        report.extend(refit(rig, made=list(pairs.values())))
-    _pose(rig, {empty: pairs[empty] for empty in ordered}, between, around, pose)
+        edits = dict(_posed({empty: pairs[empty] for empty in ordered}, between, around, pose))
+        report.extend(refit(rig, edits=edits, made=list(pairs.values())))
     report.extend(_key(rig, ordered, between))
     return list(pairs.values()), report
 
 
-def _pose(
-    rig: bpy.types.Object,
+def _posed(
     pairs: Mapping[bpy.types.Object, bpy.types.Object],
     plane: Plane,
     around: Surroundings,
     pose: Mapping[str, Array],
-) -> None:
-    """Pose the twins of joints as their mirror images; ``pose`` are the coordinates of joints, by id."""
-    channels = servo_channels(rig)
+) -> Iterator[tuple[str, JointEdit]]:
+    """The twins of joints, by id, posed as their mirror images; ``pose`` are the coordinates of joints, by id."""
     for empty, mate in pairs.items():
-        values, own = pose.get(record_of(empty).source_id), channels.get(record_of(mate).source_id)
-        if values is None or own is None:
-            continue
-        joint, twin = joint_record(empty), joint_record(mate)
-        found = dof_parts(joint, twin, plane, around.mates, around.bodies)
-        write_pose(rig, own, mirrored_coordinates(values, found, len(own)))
+        values = pose.get(record_of(empty).source_id)
+        if values is not None:
+            joint, twin = joint_record(empty), joint_record(mate)
+            found = dof_parts(joint, twin, plane, around.mates, around.bodies)
+            image = mirrored_coordinates(values, found, sum(DOF_SIZE[dof.kind] for dof in twin.dofs))
+            yield record_of(mate).source_id, JointEdit(values=image)
 
 
 def _key(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane) -> Report:

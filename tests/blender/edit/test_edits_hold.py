@@ -23,6 +23,8 @@ from addon.blender.edit.authoring import add_joint, make_body
 from addon.blender.edit.joints import delete_parts, move_joint, set_type, swap_ends
 from addon.blender.edit.models import split_model
 from addon.blender.edit.refit import refit
+from addon.blender.edit.twin_making import create_twins
+from addon.blender.edit.twins import plane_along
 from addon.blender.extract import extract
 from addon.blender.model_parts import joint_bones, parts, root_bones
 from addon.blender.posing import write_pose
@@ -314,6 +316,16 @@ def test_a_loop_held_short_of_its_keys_stays_there_when_a_joint_of_it_is_moved(b
     before, empty = Seen.of(rig), the_joint(rig, "C_connecting_rod_piston")
     move_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized())
     assert before.apart(Seen.of(rig))[0] < SAME
+
+
+@pytest.mark.parametrize("state", ["posed", "keyed"])
+def test_a_twin_of_a_joint_on_a_posed_loop_meets_where_its_bodies_are_seen(blank: Any, state: str) -> None:
+    rig = made("pumpjack.json")
+    STATES[state](rig)
+    before = Seen.of(rig)
+    (twin,), _report = create_twins([the_joint(rig, "tail_bearing")], plane_along(0))
+    assert before.apart(Seen.of(rig))[0] < SAME
+    assert holding.loose_joints(rig)[twin.name] < SAME
 
 
 @pytest.mark.parametrize("number", [0, 1])
