@@ -94,7 +94,10 @@ def test_a_film_in_chunks_is_the_film_of_one_command(blank: Any, tmp_path: Path,
     assert [path.name for path in pictures] == sorted(path.name for path in whole.iterdir())
     assert len(pictures) == frames
     assert all(path.read_bytes() == (whole / path.name).read_bytes() for path in pictures)
-    assert run("render", LAMP, *TINY, "--out", tmp_path / "one.mp4", "-q") == 0
+    assert run("render", LAMP, *TINY, "--out", tmp_path / "one.mp4", "--keep-frames", "-q") == 0
+    (kept,) = (folder for folder in tmp_path.iterdir() if folder.is_dir() and folder.name.startswith("one"))
+    direct = sorted(kept.glob("*.png"))
+    assert [path.read_bytes() for path in direct] == [path.read_bytes() for path in pictures]
     assert media(job / "out/desk_lamp.mp4") == media(tmp_path / "one.mp4")
 
 

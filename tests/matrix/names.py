@@ -237,6 +237,7 @@ EDITED: dict[str, str] = {
     **dict.fromkeys(("KnuckleDof.use_upper", "KnuckleDof.each_use_upper"), "upper stop off"),
     **dict.fromkeys(("KnuckleDof.lower_angle", "KnuckleDof.each_lower_angle"), "dof lower"),
     **dict.fromkeys(("KnuckleDof.upper_angle", "KnuckleDof.each_upper_angle"), "dof upper"),
+    **{f"KnuckleDof.{name}_angle": f"dof {name}" for name in ("position", "velocity", "rest")},
     "KnuckleDof.ticked": "dof gain",
     **{f"KnuckleModel.{MODEL[name]}": name for name in MODEL},
     "KnuckleModel.symmetric": "body pose",
@@ -286,6 +287,7 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleModel.time_step KnuckleOrigin.* KnuckleOriginServo.* KnuckleAttribute.* KnuckleServoName.* "
         "KnuckleAction.* KnuckleFilm.* KnuckleOverlay.* KnuckleMeshFolder.*"
     ),
+    "what lists of panels show": "KnuckleJointList.* KnuckleSeverities.*",
     "what reports and checks said": (
         "KnuckleReportLine.* KnuckleFinding.* KnuckleTwinPair.* KnuckleModel.finding_index KnuckleModel.checked "
         "KnuckleModel.found_twins KnuckleModel.differences KnuckleModel.difference_index KnuckleModel.symmetry_checked "
