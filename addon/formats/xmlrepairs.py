@@ -107,10 +107,8 @@ def _replace_at(text: str, places: list[int], what: str) -> str:
 
 
 def _report_lines(text: str, places: list[int], what: str, report: Report) -> None:
-    line, position, reported = 1, 0, 0
-    for place in places:
-        line += text.count("\n", position, place)
-        position = place
-        if line != reported:
-            report.warn("repaired-text", f"a bare {what} was read as the letter {what}", line)
-            reported = line
+    """Report a repair once: how often it was made at places, which ascend, and the first line."""
+    if places:
+        times = f", {len(places)} times" if len(places) > 1 else ""
+        line = text.count("\n", 0, places[0]) + 1
+        report.warn("repaired-text", f"a bare {what} was read as the letter {what}{times}", line)

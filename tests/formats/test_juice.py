@@ -299,8 +299,8 @@ def test_names_keep_their_white_space_and_bare_letters_are_repaired() -> None:
     text = "<Model>\n<Bodies><Body><ID>1</ID><Name>Nuts & bolts &amp; a < b\n <i> &foo; </Name></Body></Bodies></Model>"
     mechanism = formats.loads(text.encode())
     assert mechanism.bodies[0].name == "Nuts & bolts & a < b\n <i> &foo; "
-    lines = [entry.line for entry in mechanism.report.entries if entry.code == "repaired-text"]
-    assert lines == [2, 3, 2, 3]  # the ampersands first, then the brackets
+    told = [(entry.line, entry.message) for entry in mechanism.report.entries if entry.code == "repaired-text"]
+    assert told == [(2, f"a bare {letter} was read as the letter {letter}, 2 times") for letter in "&<"]
     assert formats.loads(formats.dumps(mechanism)[0].encode()).bodies[0].name == mechanism.bodies[0].name
 
 
