@@ -69,7 +69,7 @@ class Residues:
         self.has_looked = False
         self._seen: list[tuple[float, NDArray[np.float32], Array]] = []
         self._stood: Array | None = None
-        self._armature = 0.0, 0.0, 0.0  # how far it slides and turns, and the frame
+        self._slid = self._rolled = 0.0, 0.0  # how far the armature slides and turns at most, each with its frame
 
     def look(self, frame: float) -> None:
         """Take the present pose."""
@@ -103,12 +103,11 @@ class Residues:
         self._stood = poses[0] if self._stood is None else self._stood
         slid = np.linalg.norm(poses[:, :3, 3] - self._stood[:3, 3], axis=1)
         turned = np.linalg.norm(rotation_vector((affine_inverse(self._stood) @ poses)[:, :3, :3]), axis=1)
-        for sizes, number, least in ((turned, 1, _TURNED), (slid, 0, self._least["slide"])):
-            at = int(np.argmax(sizes))
-            if sizes[at] > max(self._armature[number], least):
-                most = [*self._armature[:2], float(frames[at])]
-                most[number] = float(sizes[at])
-                self._armature = most[0], most[1], most[2]
+        at, on = int(np.argmax(slid)), int(np.argmax(turned))
+        if slid[at] > max(self._slid[0], self._least["slide"]):
+            self._slid = float(slid[at]), float(frames[at])
+        if turned[on] > max(self._rolled[0], _TURNED):
+            self._rolled = float(turned[on]), float(frames[on])
 
     def _turned(self, rotation: Array) -> Array:
         """How far (poses, n) rotations (poses, n, 3, 3) are from the nearest that the bones' joints allow."""
@@ -136,12 +135,12 @@ class Residues:
         """Report each kind of residue once, with the largest, its bone and its frame."""
         if self._seen:
             self._measure()
-        slid, turned, frame = self._armature
+        (slid, at), (turned, on) = self._slid, self._rolled
         if slid > 0.0 or turned > 0.0:
             report.warn(
                 "armature-moves",
-                f"Armature {self._rig.name!r} moves as an object, by up to {slid:.3g} m and {turned:.3g} rad (frame "
-                f"{frame:g}), which no motion file holds: key the bone of its root instead",
+                f"Armature {self._rig.name!r} moves as an object, by up to {slid:.3g} m (frame {at:g}) and "
+                f"{turned:.3g} rad (frame {on:g}), which no motion file holds: key the bone of its root instead",
             )
         turn, slide, scale = (self.worst[kind] for kind in _KINDS)
         if turn.bone:

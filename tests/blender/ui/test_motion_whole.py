@@ -237,11 +237,17 @@ def test_an_armature_that_moves_as_an_object_is_told(blank: Any, tmp_path: Path)
     for frame, place in ((1, (0.0, 0.0, 0.0)), (31, (0.3, 0.4, 0.0))):
         rig.location = place
         rig.keyframe_insert("location", frame=frame)
+    for frame, angle in ((31, 0.0), (61, 0.25)):
+        rig.rotation_mode = "XYZ"
+        rig.rotation_euler = (0.0, 0.0, angle)
+        rig.keyframe_insert("rotation_euler", frame=frame)
     for name in ("a.csv", "a.xmdi", "a.motion"):
         export(tmp_path / name)
         (message,) = told(rig, "armature-moves")
         assert number_in(message, r"up to ([\d.]+) m") == pytest.approx(0.5, abs=1e-3)
         assert number_in(message, r"frame ([\d.]+)") == 31
+        assert number_in(message, r"and ([\d.]+) rad") == pytest.approx(0.25, abs=1e-3)
+        assert number_in(message, r"rad \(frame ([\d.]+)") == 61
     assert not told(rig, "bone-slide")
 
 

@@ -194,8 +194,8 @@ WORDS: dict[str, str] = {
     "Bone {} is scaled, by {} more or less than 1 (frame {}; bones that are: {}), which no servo holds: it is not in the file. Take the scale away (Alt+S)": (
         "Knochen {} ist skaliert, um {} mehr oder weniger als 1 (Frame {}; so viele Knochen sind es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Skalierung löschen (Alt+S)"
     ),
-    "Armature {} moves as an object, by up to {} m and {} rad (frame {}), which no motion file holds: key the bone of its root instead": (
-        "Armatur {} bewegt sich als Objekt, um bis zu {} m und {} rad (Frame {}), was keine Bewegungsdatei aufnimmt: stattdessen den Knochen ihrer Wurzel keyen"
+    "Armature {} moves as an object, by up to {} m (frame {}) and {} rad (frame {}), which no motion file holds: key the bone of its root instead": (
+        "Armatur {} bewegt sich als Objekt, um bis zu {} m (Frame {}) und {} rad (Frame {}), was keine Bewegungsdatei aufnimmt: stattdessen den Knochen ihrer Wurzel keyen"
     ),
     "{} holds no root motion: {}. Write CSV to keep it": (
         "{} kann den Weg der Wurzel nicht aufnehmen: {}. Als CSV schreiben, um ihn zu behalten"
