@@ -22,6 +22,7 @@ from ..model_parts import parts
 from ..properties import control_property
 from ..records import read_dofs, unflat
 from .keys import LINEAR, key_bone_paths, key_servos
+from .live_values import live_values
 
 #: The behaviours of documents, in a list, which is empty where there are none. They are only looked at.
 _behaviours: Lately[list[Behaviours]] = Lately(MOST)
@@ -134,8 +135,13 @@ def engine_phase(gait: Gait, rig: bpy.types.Object, scene: bpy.types.Scene, fram
 
 
 def control_values(gait: Gait, rig: bpy.types.Object, frames: Array) -> dict[str, Array | float]:
-    """The controls that a gait reads, at frames: keyed ones from their curves, others as they are set."""
-    return {control: setting_at(rig, f"controls.{control_property(control)}", frames) for control in gait.controls}
+    """The controls that a gait reads, at frames: those that Live Input moves as they are now, keyed ones from their
+    curves, others as they are set."""
+    live = live_values(rig).inputs
+    return {
+        control: live[control] if control in live else setting_at(rig, f"controls.{control_property(control)}", frames)
+        for control in gait.controls
+    }
 
 
 def setting_at(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping | None = None) -> Array | float:
@@ -184,7 +190,7 @@ def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
 def wants_gait(rig: bpy.types.Object) -> bool:
     """Whether servos chase the model's gait, and not its bones."""
     target = settings(rig).target
-    return target == "GAIT" or (target == "AUTO" and plays_own_gait(rig))
+    return bool(live_values(rig).inputs) or target == "GAIT" or (target == "AUTO" and plays_own_gait(rig))
 
 
 def tracked(rig: bpy.types.Object) -> str:

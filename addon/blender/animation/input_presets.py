@@ -42,10 +42,19 @@ def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[st
     """Set all inputs that a mechanism's gait reads, those without a name to 0, and bake the gait's own Action anew.
 
     Returns:
-        Whether the Action that plays was baked anew: only an unedited one of the gait is, over the frames that it had.
+        Whether it was: see ``bake_own_gait``.
     """
     for name in input_names(rig):
         setattr(settings(rig).controls, control_property(name), inputs.get(name, 0.0))
+    return bake_own_gait(scene, rig)
+
+
+def bake_own_gait(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Bake the gait anew, with its inputs as they are set or keyed, where its own unedited Action plays.
+
+    Returns:
+        Whether it was: over the frames that the Action had.
+    """
     data = rig.animation_data
     before = data.action if data is not None else None
     if before is None or data.use_tweak_mode or action_record(before).kind != "GAIT" or not plays_own_gait(rig):

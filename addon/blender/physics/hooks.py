@@ -9,12 +9,17 @@ import bpy
 from .. import listeners, stale_lists
 from ..animation import limited_bones, live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
-from . import progress, undoing
+from . import live_input, progress, undoing
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, after_undo, after_update, before_frame, forget
 from .idle import wake_world
 
 _HANDLERS: Handlers = (
+    ("frame_change_pre", live_input.before_frame),  # what is controlled at the frame reads these values
+    ("frame_change_post", live_input.after_frame),
+    ("undo_pre", live_input.end_all),
+    ("redo_pre", live_input.end_all),
+    ("load_pre", live_input.end_all),
     ("frame_change_pre", before_frame),
     ("frame_change_pre", live_loops.before_frame),  # what drives a loop may be held still: so is what follows
     ("frame_change_post", live_loops.after_frame),
@@ -67,6 +72,7 @@ def unregister() -> None:
 def _take_down() -> None:
     atexit.unregister(_take_down)  # else Python keeps all of this, also after a newer version took its place
     take_down(_HANDLERS, _LISTENERS)
+    live_input.end_all()
     progress.hush()
     undoing.after_step()
     undoing.after_load()

@@ -15,6 +15,7 @@ from ...model.report import FormatError
 from ..access import record_of, settings
 from ..animation import gait as gaits
 from ..animation.limited_bones import ends_of, shown
+from ..animation.live_values import live_values
 from ..bone_limits import stop_of
 from ..channels import servo_channels
 from ..properties import DRIVES
@@ -287,6 +288,8 @@ class ServoRun:
             wanted = before
         elif self.drive == "SERVO":
             before, wanted = self._key_targets(self.on_scale(frame - 1)), self._key_targets(self.on_scale(frame))
+        if self.drive == "SERVO":
+            self._put_live(before, wanted, spin)
         before, wanted = (np.where(servos.locked, self._start, each) for each in (before, wanted))
         if self._last is not None:
             self._course.go_on(self._error(actual, self._last), rate)
@@ -296,6 +299,14 @@ class ServoRun:
         velocity, force = commands(law, servos, ahead, self._error(before, actual), self._course, rate, going)
         self.told = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
         self._write(np.where(spin, speed, velocity) * self._lengths, np.where(spin, servos.limit, np.abs(force)))
+
+    def _put_live(self, before: Array, wanted: Array, spin: Array) -> None:
+        """Have the servos that Live Input moves track that."""
+        servos = live_values(self.rig).servos
+        for number, joint in enumerate(self.plant.joints) if servos else ():
+            if joint in servos:
+                before[number], wanted[number] = servos[joint]
+                spin[number] = False
 
     def _error(self, wanted: Array, actual: Array) -> Array:
         error = wanted - actual

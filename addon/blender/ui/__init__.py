@@ -29,6 +29,8 @@ from . import (
     joint_panel,
     joint_table,
     keying_set,
+    live_input,
+    live_properties,
     mechanism_menu,
     motion_panel,
     motion_rows,
@@ -62,6 +64,8 @@ _CLASSES: tuple[Any, ...] = (
     *bake.CLASSES,
     *film.CLASSES,
     *input_presets.CLASSES,
+    *live_properties.CLASSES,
+    *live_input.CLASSES,
     *servos.CLASSES,
     *joint_list.CLASSES,
     *joint_panel.CLASSES,
@@ -108,6 +112,8 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     film.register()
+    live_properties.register()
+    live_input.register()
     overlay.register()
     motion_panel.register()
     joint_list.register()
@@ -139,6 +145,8 @@ def unregister() -> None:
     sliders.unregister()
     motion_panel.unregister()
     overlay.unregister()
+    live_input.unregister()
+    live_properties.unregister()
     film.unregister()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

@@ -43,6 +43,8 @@ SUBJECTS = (
         (
             Entry("knuckle.set_drive", "Drive", "drive"),
             Entry("knuckle.set_inputs", "Set Inputs", "preset"),
+            Entry("knuckle.live_input"),
+            Entry("knuckle.map_live_servo"),
             _LINE,
             Entry("knuckle.build_physics"),
             Entry("knuckle.fit_world"),

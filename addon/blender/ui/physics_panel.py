@@ -17,6 +17,7 @@ from ..properties import control_property
 from ..translations import told
 from .common import counted, model_in
 from .input_presets import draw_presets
+from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
 from .sidebar import ORDER, ModelPanel, fact, labelled, paragraph, split
 
 #: Icons of figures that are good, that need attention, and that no threshold is for.
@@ -44,6 +45,7 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
             fact(column, "Tracks", told(tracked(rig)))
         if model.listens_to or model.format == "juice":
             _draw_inputs(context, layout, rig)
+        draw_live_input(layout, rig)
         elsewhere = why_elsewhere(context.scene, rig)
         if elsewhere:
             paragraph(context, layout, elsewhere, "ERROR")
@@ -201,4 +203,4 @@ def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: 
         paragraph(context, layout, model.before.why, "INFO")
 
 
-CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_truth, VIEW3D_PT_knuckle_world)
+CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_truth, VIEW3D_PT_knuckle_live, VIEW3D_PT_knuckle_world)

@@ -42,6 +42,7 @@ class Case:
     refused: tuple[tuple[Ready, str], ...] = ()
     no_step: str = ""
     window: str = ""
+    needs_window: str = ""  # what it says where there is none
     model: bool = True  # whether it says that there is no mechanism where there is none
 
 
@@ -410,6 +411,16 @@ CASES: dict[str, Case] = {
         ((picked("Left Leg"), "Select two bodies, or two joints"),),
     ),
     "knuckle.list_left_over": Case(misnamed, ((duo, "The Action that plays was not imported from a motion file"),)),
+    "knuckle.live_input": Case(
+        with_options(hexapod),
+        ((duo, "The mechanism has no gait with inputs: map servos to keys first"),),
+        needs_window="Live Input needs a window",
+        window="live_input.py: keys, and every end",
+    ),
+    "knuckle.map_live_servo": Case(picked("Left Hip"), ((duo, "Select a joint with one servo"),)),
+    "knuckle.unmap_live_servo": Case(
+        with_options(picked("Left Hip"), op("knuckle.map_live_servo")), ((duo, "No servo is mapped to keys"),)
+    ),
     "knuckle.loop_motion": Case(duo, (_NO_MOTION,), window="motions.py: the popup"),
     "knuckle.make_body": Case(
         with_options(duo, plain_cube),

@@ -25,6 +25,7 @@ ROWS = {
     "show_servo": "a row of a motion",
     "switch_assembly": "a row of the assemblies",
     "tick_joints": "a row of the table of joints",
+    "unmap_live_servo": "a row of Live Input Keys",
     "use_motion": "a row of the motions",
     "new_model": "Add > Mechanism",
     "add_mechanism": "Add > Mechanism",

@@ -142,7 +142,7 @@ def test_a_second_model_shows_the_files_names_too(rig: Any, model_file: Any) -> 
 
 #: The panels, and those inside them.
 ORDER = [
-    "Mechanism", "Simulation", "Simulation Accuracy", "Settings", "Motion", "Motions", "Servo Names",
+    "Mechanism", "Simulation", "Simulation Accuracy", "Live Input Keys", "Settings", "Motion", "Motions", "Servo Names",
     "Joints and Stops", "Poses", "Twins", "Edit", "Video", "Titles and Extras", "Report", "Checks",
 ]  # fmt: skip
 #: Those besides that show the active joint.

@@ -1,0 +1,337 @@
+"""Simulation > Live Input: keys move the inputs of a gait, or servos, while the animation plays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.props import IntProperty
+
+from ...model.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
+from ..access import record_of, settings
+from ..animation.input_presets import input_names, presets_of
+from ..channels import Channel, servo_channels
+from ..hooks import Handlers, hang, take_down
+from ..model_parts import parts, root_bones
+from ..physics.homes import why_elsewhere, why_stopped
+from ..physics.live_input import EndReason, LiveSession, Written, session_of
+from ..properties import control_property
+from ..translations import told
+from .common import NeedsModel, Result, model_in, refuse, say
+from .live_overlay import LiveOverlay, Row
+from .live_properties import AXIS_LABELS, live_settings
+from .long_work import is_watched
+from .selection import active_joint
+from .sidebar import ModelPanel, fact, split
+from .under_way import UnderWay
+from .view_following import ViewFollower
+
+_TICK = 0.05
+#: What begins like one of these is no key of the keyboard, or moves the view: it is passed on.
+_PASSED = (
+    "MOUSE", "LEFTMOUSE", "MIDDLEMOUSE", "RIGHTMOUSE", "BUTTON", "WHEEL", "TRACKPAD", "PEN", "ERASER", "TIMER",
+    "INBETWEEN", "WINDOW", "NDOF", "NUMPAD", "NONE", "ACTIONZONE", "HOME", "PERIOD",
+)  # fmt: skip
+
+
+class KNUCKLE_OT_live_input(NeedsModel):
+    bl_idname = "knuckle.live_input"
+    bl_label = "Live Input"
+    bl_description = "Play, and move the inputs of the gait, or servos, with arrow keys, WASD, Q and E"
+    bl_options = {"REGISTER", "UNDO"}
+
+    _session: LiveSession
+    _under_way: UnderWay
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if session_of(rig) is not None:
+            return "Live Input is on: Esc ends it"
+        if not input_names(rig) and not mapped_servos(rig):
+            return "The mechanism has no gait with inputs: map servos to keys first"
+        drive = settings(rig).drive
+        if drive == "LIMP":
+            return "Ragdoll: the servos are off. Set the drive to Keyframes or Servos"
+        if drive == "KEYS" and settings(rig).body_keys is not None:
+            return "The bodies have keyframes of their own: Remove Body Keyframes first"
+        return "" if drive == "KEYS" else why_elsewhere(context.scene, rig) or why_stopped(context.scene)
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        return refuse(self, "Live Input needs a window: call it from a 3D View")
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if not is_watched(context) or context.area is None or context.area.type != "VIEW_3D":
+            return self.execute(context)
+        rig = model_in(context)
+        wish = live_settings(rig)
+        if context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        session = LiveSession(context.scene, rig, live_input_of(rig), wish.record, wish.record_joints)
+        overlay, screen = LiveOverlay(), context.screen
+        _shown[session.uid] = _Shown(session, overlay, screen, _follower(rig) if wish.follow else None)
+        hang(_WHILE_ON)
+
+        def close() -> None:
+            overlay.hide()
+            _shown.pop(session.uid, None)
+            if not _shown:
+                take_down(_WHILE_ON)
+            session.end()
+
+        self._session, self._under_way = session, UnderWay(context, _TICK, close)
+        self._under_way.tell(_hint())
+        if wish.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
+            session.restart()
+        bpy.ops.screen.animation_play(sync=False)
+        _shown[session.uid].look(True)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        session = self._session
+        if session.is_over or not session.is_there:
+            return self._finish(context)
+        if event.type == "WINDOW_DEACTIVATE":
+            session.live.release_all()
+        if event.type.startswith(_PASSED):
+            if event.type == "TIMER" and session.uid in _shown:
+                _shown[session.uid].look(context.screen.is_animation_playing)
+            return {"PASS_THROUGH"}
+        if event.value == "RELEASE":
+            session.live.release(event.type)
+        elif event.value == "PRESS" and not (event.ctrl or event.alt or event.oskey or event.is_repeat):
+            if event.type == "ESC":
+                return self._finish(context)
+            if event.type == "SPACE":
+                bpy.ops.screen.animation_play(sync=False)
+            elif event.type == "R":
+                session.restart()
+            else:
+                session.live.press(event.type)
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender closes the window, or opens another file."""
+        self._under_way.leave()
+
+    def _finish(self, context: bpy.types.Context) -> Result:
+        if context.screen is not None and context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        self._under_way.leave()
+        written = self._session.write()
+        if self._session.end_reason is EndReason.DELETED:
+            say(self, {"WARNING"}, "The mechanism was deleted, which ended Live Input")
+        if self._session.end_reason is EndReason.UNDONE:
+            say(self, {"WARNING"}, "Undo ended Live Input")
+        if written is None:
+            return {"CANCELLED"}
+        say(self, {"INFO"}, ". ".join(_sentences(written)))
+        return {"FINISHED"}
+
+
+def _hint() -> str:
+    return told("Space pauses, R restarts, Esc ends")
+
+
+def _sentences(written: Written) -> list[str]:
+    """What became of a recording, in the user's language."""
+    out = [told(f"Recorded frames {written.first} to {written.last}")]
+    if written.is_unbaked:
+        out.append(told("Bake Gait writes the motion"))
+    if written.is_target_changed:
+        out.append(told("The target is the gait now"))
+    if written.action:
+        out.append(told(f"Servo values are in Action {written.action!r}"))
+    return out
+
+
+class _Shown:
+    """What a session shows in a window."""
+
+    def __init__(
+        self, session: LiveSession, overlay: LiveOverlay, screen: bpy.types.Screen, follower: ViewFollower | None
+    ) -> None:
+        self._session, self._overlay, self._screen, self._follower = session, overlay, screen, follower
+        self._names = _targets(session.live, session.rig)
+
+    def look(self, playing: bool) -> None:
+        """Draw the present values, and what goes on."""
+        session, axes = self._session, self._session.live.axes
+        frame = session.scene.frame_current
+        self._overlay.alert = session.records and playing
+        state = (told("Recording") if session.records else told("Playing")) if playing else told("Paused")
+        title = f"{told('Live Input')}: {state}"
+        self._overlay.title = f"{title}, {told('frame')} {frame}"
+        self._overlay.hint = _hint()
+        self._overlay.rows = [Row(told(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()]
+        for area in self._screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
+
+    def follow(self) -> None:
+        """Move the views along with the mechanism."""
+        if self._follower is not None:
+            self._follower.update(self._screen)
+
+
+#: What is shown of sessions, by their mechanisms' ``session_uid``.
+_shown: dict[int, _Shown] = {}
+
+
+@persistent
+def _after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    for shown in tuple(_shown.values()):
+        try:
+            shown.follow()
+            shown.look(True)
+        except ReferenceError:  # it was deleted, which its operator tells
+            continue
+
+
+_WHILE_ON: Handlers = (("frame_change_post", _after_frame),)
+
+
+def _follower(rig: bpy.types.Object) -> ViewFollower | None:
+    """What follows the root body of a mechanism."""
+    roots = root_bones(rig)
+    bodies = parts(rig, "BODY")
+    root = next((obj for obj in bodies if record_of(obj).source_id in roots), bodies[0] if bodies else None)
+    return None if root is None else ViewFollower(root, max(root.dimensions[:]) or 1.0)
+
+
+def _targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
+    """What each axis moves, in words, by the axes that move something."""
+    controls, channels = settings(rig).controls, servo_channels(rig)
+    out: dict[str, list[str]] = {}
+    for binding in live.inputs:
+        name = controls.bl_rna.properties[control_property(binding.input)].name
+        out.setdefault(binding.axis, []).append(name)
+    for servo in live.servos:
+        out.setdefault(servo.axis, []).append(channels[servo.servo][0].name)
+    return {axis: ", ".join(out[axis]) for axis in AXES if axis in out}
+
+
+def live_input_of(rig: bpy.types.Object) -> LiveInput:
+    """Keys as a mechanism has them mapped. A pair of keys that moves a servo moves no input."""
+    servos = [_servo_binding(rig, row, channel) for row, channel in mapped_servos(rig)]
+    used = {binding.axis for binding in servos}
+    presets = presets_of(rig)
+    inputs: list[InputBinding] = [
+        binding for binding in bind_inputs(input_names(rig), presets) if binding.axis not in used
+    ]
+    return LiveInput(inputs, servos, presets.get("STAND", {}), live_settings(rig).smoothing)
+
+
+def mapped_servos(rig: bpy.types.Object) -> list[tuple[Any, Channel]]:
+    """The servos of a mechanism that keys move: their rows in the settings, and their channels."""
+    channels = servo_channels(rig)
+    rows = [row for row in live_settings(rig).servos if row.joint in channels]
+    return [(row, channels[row.joint][0]) for row in rows]
+
+
+def _servo_binding(rig: bpy.types.Object, row: Any, channel: Channel) -> ServoBinding:
+    empty = next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_id == row.joint)
+    dof = record_of(empty).joint.dofs[0]
+    start = getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index]
+    stops = {end: getattr(dof, end) for end in ("lower", "upper") if getattr(dof, f"use_{end}")}
+    return ServoBinding(row.joint, row.axis, row.speed, start, **stops)
+
+
+class KNUCKLE_OT_map_live_servo(NeedsModel):
+    bl_idname = "knuckle.map_live_servo"
+    bl_label = "Map Servo to Keys"
+    bl_description = "Let a pair of keys move the active servo during Live Input"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        empty = active_joint(context, rig)
+        own = servo_channels(rig).get(record_of(empty).source_id, []) if empty is not None else []
+        return "" if len(own) == 1 else "Select a joint with one servo"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        rows, joint = live_settings(rig).servos, record_of(active_joint(context, rig)).source_id
+        if any(row.joint == joint for row in rows):
+            raise ValueError("The servo is mapped already")
+        live = live_input_of(rig)
+        used = {each.axis for each in live.inputs} | {each.axis for each in live.servos}
+        row = rows.add()
+        row.joint, row.axis = joint, next((axis for axis in AXES if axis not in used), "E_Q")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_unmap_live_servo(NeedsModel):
+    bl_idname = "knuckle.unmap_live_servo"
+    bl_label = "Unmap Servo"
+    bl_description = "Let no key move the servo during Live Input"
+    bl_options = {"REGISTER", "UNDO"}
+
+    index: IntProperty(name="Index", description="Position in the list of mapped servos", min=0)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if live_settings(rig).servos else "No servo is mapped to keys"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        rows = live_settings(rig).servos
+        if self.index >= len(rows):
+            raise ValueError(f"There are only {len(rows)} mapped servos")
+        rows.remove(self.index)
+        return {"FINISHED"}
+
+
+def draw_live_input(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The button of Live Input, where there is something to move, and how it goes."""
+    if not input_names(rig) and not mapped_servos(rig):
+        return
+    wish: Any = live_settings(rig)
+    row = layout.row(align=True)
+    row.operator("knuckle.live_input", icon="EVENT_W")
+    row.prop(wish, "record", text="", icon="REC")
+    row.prop(wish, "follow", text="", icon="VIEW_PAN")
+
+
+class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
+    bl_label = "Live Input Keys"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = split(self.layout)
+        rig = model_in(context)
+        wish: Any = live_settings(rig)
+        layout.prop(wish, "smoothing")
+        layout.prop(wish, "record_joints")
+        live = live_input_of(rig)
+        for axis, names in _targets(LiveInput(live.inputs), rig).items():
+            fact(layout, AXIS_LABELS[axis], names)
+        for number, (mapped, channel) in enumerate(mapped_servos(rig)):
+            line = layout.row(align=True)
+            line.use_property_split = False
+            line.prop(mapped, "axis", text="")
+            line.prop(mapped, "speed", text=channel.name, translate=False)
+            line.operator("knuckle.unmap_live_servo", text="", icon="X").index = number
+        layout.operator("knuckle.map_live_servo", icon="ADD")
+
+
+#: Of the operators; the panel has its place among those of the simulation.
+CLASSES = (KNUCKLE_OT_live_input, KNUCKLE_OT_map_live_servo, KNUCKLE_OT_unmap_live_servo)
+
+_keymap: list[tuple[Any, Any]] = []
+
+
+def register() -> None:
+    """Add the shortcut of the 3D View."""
+    keyconfig = bpy.context.window_manager.keyconfigs.addon
+    if keyconfig is not None:
+        keymap = keyconfig.keymaps.new(name="3D View", space_type="VIEW_3D")
+        item = keymap.keymap_items.new("knuckle.live_input", "SPACE", "PRESS", shift=True, alt=True)
+        _keymap.append((keymap, item))
+
+
+def unregister() -> None:
+    """Remove it."""
+    while _keymap:
+        keymap, item = _keymap.pop()
+        keymap.keymap_items.remove(item)
