@@ -48,6 +48,21 @@ def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array
                 pose.location = places[0]
 
 
+def pose_numbers(channels: Sequence[Channel], values: Array, turn: Array | None = None) -> Array:
+    """The numbers that pose a joint's bones at coordinates (n, size), in the order of the channels and of the
+    ``numbers`` of each (of a ball or free block of its first): (n, numbers)."""
+    out = []
+    for channel in channels:
+        if channel.is_single:
+            out.append(values[:, channel.number, None])
+        elif channel.index == 0:
+            assert turn is not None
+            size = 6 if channel.kind == "free" else 3
+            places, turns = block_pose(values[:, channel.number : channel.number + size], turn, channel.against)
+            out += [turns, places] if size == 6 else [turns]
+    return np.concatenate(out, axis=1)
+
+
 def pose_of(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> dict[str, Array]:
     """The coordinates of joints by id, (size,) each."""
     return {joint: read_pose(rig, own) for joint, own in channels.items()}

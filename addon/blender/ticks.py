@@ -3,7 +3,7 @@ until there is another. Panels are drawn far more often than anything changes.""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import bpy
@@ -11,7 +11,7 @@ from bpy.app.handlers import persistent
 
 from .access import armature_of, record_of
 from .hooks import Handlers, hang, take_down
-from .model_parts import parts
+from .model_parts import parts, rigs_in
 
 #: Of each joint its name and whether it follows its loop; and the names of the bones.
 Names = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
@@ -21,12 +21,14 @@ _Answer = TypeVar("_Answer")
 
 #: Answers by what was asked and the rig's ``session_uid``, with the state at which they were worked out.
 _held: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], Any]] = {}
+#: The models of scenes by what was asked and the scene's ``session_uid``, with that state.
+_rigs: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], list[bpy.types.Object]]] = {}
 
 
 def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _Answer:
     """What ``ask`` says of a model, worked out once between two changes. It may keep neither objects nor records:
     numbers and names stay what they are when those are freed."""
-    state = _state(rig)
+    state = state_of(rig)
     kept = _held.get((ask, rig.session_uid))
     if kept is None or kept[0] != state:
         kept = _held[ask, rig.session_uid] = state, ask(rig)
@@ -34,12 +36,37 @@ def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _
     return answer
 
 
-def _state(rig: bpy.types.Object) -> tuple[int, ...]:
-    """What is another after every change. The counts tell of what a script added or deleted, of which Blender tells
-    no sooner than it works out the scene."""
+def state_of(rig: bpy.types.Object) -> tuple[int, ...]:
+    """What is another after every change."""
     data = armature_of(rig)
-    counts = (len(each) for each in (bpy.data.objects, bpy.data.collections, bpy.data.texts, bpy.data.scenes))
-    return _now["number"], data.session_uid, len(data.bones), *counts
+    return data.session_uid, len(data.bones), *_state()
+
+
+def _state() -> tuple[int, ...]:
+    """The number of changes. The counts tell of what a script added or deleted, of which Blender tells no sooner than
+    it works out the scene."""
+    data = bpy.data
+    return _now["number"], len(data.objects), len(data.collections), len(data.texts), len(data.scenes)
+
+
+def rigs_at_frames(
+    scene: bpy.types.Scene, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]] = rigs_in
+) -> list[bpy.types.Object]:
+    """The models of a scene, or those that ``ask`` says, asked for once between two changes: for what is done at every
+    frame."""
+    data = bpy.data
+    state = _now["number"], len(data.objects), len(data.armatures), len(scene.collection.children)
+    kept = _rigs.get((ask, scene.session_uid))
+    if kept is None or kept[0] != state or not all(map(_is_there, kept[1])):
+        kept = _rigs[ask, scene.session_uid] = state, list(ask(scene))
+    return kept[1]
+
+
+def _is_there(rig: bpy.types.Object) -> bool:
+    try:
+        return bool(rig.session_uid)
+    except ReferenceError:
+        return False
 
 
 def names_of(rig: bpy.types.Object) -> Names:
@@ -63,6 +90,7 @@ def forget(*_args: Any) -> None:
     """All of it, or another file."""
     after_change()
     _held.clear()
+    _rigs.clear()
 
 
 _HANDLERS: Handlers = (

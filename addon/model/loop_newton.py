@@ -57,16 +57,19 @@ class Newton:
     def _corrected(
         self, at: Array, there: Array, free: NDArray[np.bool_], left: Array, right: Array
     ) -> tuple[Array, Array]:
-        opening = np.full(len(there), np.inf)
+        left_open = opening = np.full(len(there), np.inf)
         failed = np.abs(there - at)[:, free].max(axis=1, initial=0.0) >= 4.0 * STEP
         for _ in range(ROUNDS):
             there[failed] = at
             residual, slopes = self._system.linearized(there)
-            before, opening = opening, np.abs(residual).max(axis=1, initial=0.0)
-            failed |= (opening > 0.5 * before) & (opening > 1e-12)
-            if (failed | (opening < 1e-12)).all():
+            opening = np.abs(residual).max(axis=1, initial=0.0)
+            # loops of 32-bit frames stay open a little where their equations are redundant
+            wanted = residual @ left
+            before, left_open = left_open, np.abs(wanted).max(axis=1, initial=0.0)
+            failed |= (left_open > 0.5 * before) & (left_open > 1e-12)
+            if (failed | (left_open < 1e-12)).all():
                 break
-            change = np.linalg.solve(left.T @ slopes[:, :, free] @ right, -(residual @ left)[..., None])[..., 0]
+            change = np.linalg.solve(left.T @ slopes[:, :, free] @ right, -wanted[..., None])[..., 0]
             there[:, free] += change @ right.T
             failed |= np.abs(there - at)[:, free].max(axis=1, initial=0.0) >= 4.0 * STEP
             if (failed | ((np.abs(change).max(axis=1, initial=0.0) < _LAST_STEP) & (opening < CLOSED))).all():

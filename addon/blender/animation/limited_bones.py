@@ -28,6 +28,7 @@ from ...model.rotation_limits import clamp, folded, is_limited_exactly
 from ..access import record_of
 from ..bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_joints
 from ..model_parts import rigs_in, rigs_of
+from ..ticks import rigs_at_frames
 from .live_loops import is_resting
 
 #: A lone angle of a bone is read off its matrix for certain up to here (rad), and several angles of one.
@@ -229,9 +230,13 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 def _posed(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
     """The models of a scene whose bones can be looked at."""
-    for rig in () if is_resting() else rigs_in(scene, linked=True):
+    for rig in () if is_resting() else rigs_at_frames(scene, _shown):
         if rig.mode != "EDIT" and rig.pose is not None:
             yield rig
+
+
+def _shown(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    return rigs_in(scene, linked=True)
 
 
 def _is_near(rig: bpy.types.Object) -> bool:

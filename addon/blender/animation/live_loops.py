@@ -3,12 +3,13 @@
 A joint whose record says that it ``follows`` has a bone whose channels are written here, and never by hand. Before a
 frame, the curves tell where the drivers will be, so that one evaluation poses all. After it, and after every other
 change, the evaluated pose is looked at: what moves drivers in other ways (strips, drivers, a drag of the hand) is
-followed then. Nothing is computed while the drivers are where they were.
+followed then. Nothing is computed while the drivers are where they were, nor at frames that were come to since the last
+change (``ticks``): what the loops were there is known (``loop_frames``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -17,199 +18,31 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.followers import Followed, Follower, Linkage, linkages
+from ...model.followers import Linkage, linkages
 from ...model.kinematics import CLOSES_LOOP
 from ...model.loop_newton import CLOSED
 from ...model.loops import Positions, joint_initial
-from ...model.records import Array, Body, Joint, Mechanism
-from ...model.report import Report
-from ..access import record_of, settings
-from ..bone_limits import is_stop
-from ..channels import Channel, block_turn, servo_channels
-from ..compat import action_curves
+from ...model.records import Body, Joint, Mechanism
+from ..access import record_of
+from ..channels import Channel, servo_channels
 from ..joint_sides import sides_of
-from ..model_parts import parts, rigs_in
-from ..posing import read_pose, write_pose
+from ..model_parts import parts
+from ..posing import read_pose
 from ..records import read_dofs, start_of
-from ..reporting import add_to_report
+from ..ticks import rigs_at_frames, state_of
+from .loop_frames import KnownFrame, KnownFrames, PoseNumbers
+from .posed_loops import LiveLoop, RigidLoop
 
 #: Loops of rigs by the ``session_uid`` that they keep until another file is opened.
 _loops: dict[int, list[LiveLoop | RigidLoop]] = {}
-#: What tells that a loop does not close at the present pose.
-_CODE = "loop-open"
-#: And that its drivers are held where it does.
-_HELD = "loop-held"
-#: What a joint of a rigid loop may be off by (rad or length units): bones have 32-bit numbers.
-_STANDS = 1e-5
-
-
-class LiveLoop:
-    """A linkage of a rig's: where its drivers are now, and the channels that follow them."""
-
-    def __init__(
-        self,
-        rig: bpy.types.Object,
-        linkage: Linkage,
-        start: Positions,
-        drivers: list[str],
-        every: Mapping[str, list[Channel]],
-    ) -> None:
-        self.rig, self.drivers = rig, drivers
-        self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
-        self._turns = {
-            channels[0].bone: block_turn(rig, channels[0].bone)
-            for channels in self.channels.values()
-            if not channels[0].is_single
-        }
-        self.size = linkage.system.length
-        self.chord = linkage.chords[0]
-        self.follower = Follower(linkage, start)
-        self._seen: dict[str, Array] | None = None
-        #: Where drivers were told to be that were held short of it, and where everything is held.
-        self._wanted: dict[str, Array] = {}
-        self._held: Positions = {}
-        now = {joint: self._read(rig, joint) for joint in self.channels}
-        if self.follower.adopt(now):
-            self._seen = self._given(now)
-        self._told = ""
-
-    def before_frame(self, frame: float) -> None:
-        """Follow where curves will have the drivers at a frame, as far as nothing else tells."""
-        values = {joint: self._read(self.rig, joint) for joint in self._given_joints()}
-        for joint, numbers in values.items():
-            for number, channel in enumerate(self.channels[joint]):
-                if not channel.is_single:
-                    return
-                curve = self._curve(channel)
-                if curve is not None:
-                    numbers[number] = curve.evaluate(frame)
-        self._follow({joint: np.float32(value).astype(np.float64) for joint, value in values.items()})
-
-    def after_change(self, evaluated: bpy.types.Object) -> None:
-        """Follow where the drivers of an evaluated rig are."""
-        self._follow({joint: self._read(evaluated, joint) for joint in self._given_joints()})
-
-    def _given(self, values: dict[str, Array]) -> dict[str, Array]:
-        return {joint: values[joint] for joint in self._given_joints()}
-
-    def _given_joints(self) -> list[str]:
-        """What is not to be moved: keyed joints, and drivers unless the keyed ones are as many as drive the loops."""
-        keyed = [joint for joint, channels in self.channels.items() if any(map(self._curve, channels))]
-        if len(keyed) >= len(self.drivers):
-            return keyed
-        return list(dict.fromkeys([*self.drivers, *keyed]))
-
-    def _curve(self, channel: Channel) -> bpy.types.FCurve | None:
-        data = self.rig.animation_data
-        if data is None or data.action is None:
-            return None
-        curves = action_curves(self.rig, data.action, create=False)
-        found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
-        return next((curve for curve in found if curve is not None and not curve.mute), None)
-
-    def _unstopped(self) -> Iterator[str]:
-        """The joints whose stops the user has switched off on their bones."""
-        for joint, channels in self.channels.items():
-            limits = [c for each in channels for c in self.rig.pose.bones[each.bone].constraints if is_stop(c)]
-            if any(limit.mute or limit.influence == 0.0 for limit in limits):
-                yield joint
-
-    def _follow(self, given: dict[str, Array]) -> None:
-        if _same(given, self._seen):
-            return
-        self._seen = given
-        if len(given) == len(self.channels):
-            return  # keys say it all
-        if not _same(given, self._wanted):
-            self.follower.stops.leave_out(set(self._unstopped()))
-            # what keys say of more joints than drive the loops is not for the loops to mend
-            found = self.follower.follow(given, hold=len(given) == len(self.drivers))
-            self._wanted, self._held = (given, found.positions) if found.held else ({}, {})
-            self._tell(found)
-            positions = found.positions
-        else:
-            positions = self._held
-        for joint in self.channels.keys() - (given.keys() - self._wanted.keys()):
-            self._write(joint, positions[joint])
-        if self._wanted:
-            self._seen = {joint: positions[joint].astype(np.float32).astype(np.float64) for joint in given}
-
-    def _tell(self, found: Followed) -> None:
-        """Say in the model's report that the loop does not close at the present pose, or that its drivers are held
-        where it does; no more when they are where they should be again."""
-        message, code = "", _CODE
-        if found.held and found.stop is not None:
-            joint, upper = found.stop
-            message = f"Joint {joint!r} is at its {'upper' if upper else 'lower'} stop: its loop is held there"
-            code = _HELD
-        elif found.held:
-            message, code = "A loop closes no further than here: its drivers are held where it does", _HELD
-        elif found.opening > 2.0 * CLOSED:
-            message = (
-                "A loop cannot close where its drivers are now: the others are as near to it as they can be, which "
-                f"leaves it open by {found.opening * self.size:.3g} (length, or as much at an arm of {self.size:.3g})"
-            )
-        if message == self._told:
-            return
-        lines = settings(self.rig).report
-        for number, line in reversed(list(enumerate(lines))):
-            if line.code in {_CODE, _HELD} and line.where == self.chord:
-                lines.remove(number)
-        self._told = message
-        if message:
-            report = Report()
-            report.warn(code, message, where=self.chord)
-            add_to_report(self.rig, report)
-
-    def _read(self, rig: bpy.types.Object, joint: str) -> Array:
-        channels = self.channels[joint]
-        return read_pose(rig, channels, self._turns.get(channels[0].bone))
-
-    def _write(self, joint: str, values: Array) -> None:
-        channels = self.channels[joint]
-        write_pose(self.rig, channels, values, self._turns.get(channels[0].bone))
-
-
-class RigidLoop:
-    """A linkage of a rig's without a degree of freedom: its joints stay where the loops are closed."""
-
-    drivers: tuple[str, ...] = ()
-
-    def __init__(
-        self, rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Mapping[str, list[Channel]]
-    ) -> None:
-        self.rig = rig
-        self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
-        self._start = {joint: start[joint] for joint in self.channels}
-        #: What was posed and put back last: what something poses again at once, a driver, is left alone.
-        self._refused: dict[str, Array] | None = None
-
-    def before_frame(self, _frame: float) -> None:
-        """Let curves pose anew what was put back at the frame before."""
-        self._refused = None
-
-    def after_change(self, evaluated: bpy.types.Object) -> None:
-        """Put joints back that an evaluated rig has elsewhere."""
-        now = {joint: read_pose(evaluated, channels) for joint, channels in self.channels.items()}
-        moved = {joint: value for joint, value in now.items() if not _near(value, self._start[joint])}
-        if not moved or _same(moved, self._refused):
-            self._refused = self._refused if moved else None
-            return
-        self._refused = moved
-        for joint in moved:
-            write_pose(self.rig, self.channels[joint], self._start[joint])
-
-
-def _near(one: Array, other: Array) -> bool:
-    return bool((np.abs(one - other) <= _STANDS * np.maximum(1.0, np.abs(other))).all())
-
-
-def _same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
-    return (
-        other is not None
-        and one.keys() == other.keys()
-        and all(np.array_equal(value, other[joint]) for joint, value in one.items())
-    )
+#: What is known of rigs at frames, likewise, and of which state of the file that is.
+_known: dict[int, tuple[tuple[int, ...], KnownFrames]] = {}
+#: The frame at which a rig was last, and how far that was from the one before.
+_ways: dict[int, tuple[float, float]] = {}
+#: What was known of a rig before the present frame, with the scene's ``session_uid``: for after it.
+_present: dict[int, tuple[int, KnownFrames, KnownFrame | None]] = {}
+#: How many frames are worked out at once where they are come to one after another.
+_AHEAD = 32
 
 
 # ---------------------------------------------------------------- from Blender's objects
@@ -302,15 +135,101 @@ def is_resting() -> bool:
 @persistent
 def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """Pose the followers for the frame that is about to be evaluated."""
-    for loop in _of_scene(scene):
-        loop.before_frame(scene.frame_current_final)
+    for rig in _with_loops(scene):
+        known, at = _at_frame(scene, rig)
+        loops = live_loops(rig)
+        for number, loop in enumerate(loops):
+            loop.take(None if at is None else at.states[number])
+        if at is not None:
+            known.put(scene, rig, at)
+        _present[rig.session_uid] = scene.session_uid, known, at
 
 
 @persistent
 def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Follow what the curves alone did not tell. Blender then evaluates the frame once more."""
-    for loop in _of_scene(scene):
-        loop.after_change(loop.rig.evaluated_get(depsgraph))
+    for rig in _with_loops(scene):
+        evaluated = rig.evaluated_get(depsgraph)
+        uid, known, at = _present.get(rig.session_uid) or (0, _known_frames(rig), None)
+        if uid != scene.session_uid:
+            known, at = _known_frames(rig), None
+        now = known.numbers.read(evaluated)
+        if at is None or now is None or not np.array_equal(now, at.numbers):
+            _follow_anew(scene, rig, evaluated, known)
+        elif at.is_held:
+            for loop in live_loops(rig):
+                if isinstance(loop, LiveLoop):
+                    loop.hold()
+
+
+def _follow_anew(
+    scene: bpy.types.Scene, rig: bpy.types.Object, evaluated: bpy.types.Object, known: KnownFrames
+) -> None:
+    """Follow where drivers were evaluated to be at a frame, and know that from now on."""
+    loops = _whole(rig)
+    for loop in loops:
+        loop.after_change(evaluated)
+    now, told = known.numbers.read(evaluated), known.numbers.read(rig)
+    if known is not _known_frames(rig) or now is None or told is None:
+        return
+    posed = np.zeros(known.numbers.size, dtype=bool)
+    for loop in loops:
+        if isinstance(loop, RigidLoop):
+            if loop.is_moved:
+                return
+        elif loop.state is not None and loop.state.found is not None:
+            for joint in loop.channels.keys() - loop.state.given.keys():
+                posed[known.numbers.rows[joint]] = True
+    if (now[posed] != told[posed]).any():
+        rig.update_tag()  # a render's graph, or an exporter's, which was not come to before the frame
+    states = tuple(loop.state if isinstance(loop, LiveLoop) else None for loop in loops)
+    known.keep(
+        scene,
+        scene.frame_current_final,
+        KnownFrame(np.where(posed, told, now), known.numbers.chosen(told, posed), states),
+    )
+
+
+def _at_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> tuple[KnownFrames, KnownFrame | None]:
+    """What is known of a rig's loops at the present frame. Where nothing is, and curves tell, they are worked out: for
+    the frames to come too where these are come to one after another."""
+    frame = scene.frame_current_final
+    last, step = _ways.get(rig.session_uid, (frame, 0.0))
+    steady = frame != last and frame - last == step
+    _ways[rig.session_uid] = frame, frame - last
+    known = _known_frames(rig)
+    at = known.get(scene, frame)
+    if at is None:
+        _whole(rig)
+        known = _known_frames(rig)
+        frames = [frame + number * step for number in range(_AHEAD if steady else 1)]
+        for each, found in zip(frames, _told_by_curves(rig, known, frames), strict=False):
+            known.keep(scene, each, found)
+        at = known.get(scene, frame)
+    return known, at
+
+
+def _told_by_curves(rig: bpy.types.Object, known: KnownFrames, frames: Sequence[float]) -> list[KnownFrame]:
+    """What a rig's loops will be at frames; nothing where curves do not tell."""
+    loops, base = live_loops(rig), known.numbers.read(rig)
+    told = [loop.states_at(frames) if isinstance(loop, LiveLoop) else [None] * len(frames) for loop in loops]
+    if base is None or any(states is None for states in told):
+        return []
+    numbers = np.tile(base, (len(frames), 1))
+    posed = np.zeros(numbers.shape, dtype=bool)
+    for loop, states in zip(loops, told, strict=True):
+        if not isinstance(loop, LiveLoop) or states is None:
+            continue
+        for joint in states[0].given:
+            numbers[:, known.numbers.rows[joint]] = [state.given[joint] for state in states]
+        found = [(row, state.found.positions) for row, state in enumerate(states) if state.found is not None]
+        rows = [row for row, _ in found]
+        for joint in loop.channels.keys() - states[0].given.keys() if found else ():
+            place = known.numbers.rows[joint]
+            numbers[rows, place] = loop.numbers(joint, np.array([positions[joint] for _, positions in found]))
+            posed[rows, place] = True
+    every = zip(numbers, posed, zip(*told, strict=True), strict=True)
+    return [KnownFrame(own, known.numbers.chosen(own, some), states) for own, some, states in every]
 
 
 @persistent
@@ -323,9 +242,23 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
 
 
 def _of_scene(scene: bpy.types.Scene) -> Iterator[LiveLoop | RigidLoop]:
-    for rig in rigs_in(scene) if not _resting["depth"] else ():
-        if rig.mode != "EDIT" and live_loops(rig):
-            yield from _whole(rig)
+    for rig in _with_loops(scene):
+        yield from _whole(rig)
+
+
+def _with_loops(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    for rig in rigs_at_frames(scene) if not _resting["depth"] else ():
+        if live_loops(rig) and rig.mode != "EDIT":
+            yield rig
+
+
+def _known_frames(rig: bpy.types.Object) -> KnownFrames:
+    """What is known of a rig's loops at frames since the last change."""
+    state, kept = state_of(rig), _known.get(rig.session_uid)
+    if kept is None or kept[0] != state:
+        joints = [each for loop in live_loops(rig) for each in loop.channels.items()]
+        kept = _known[rig.session_uid] = state, KnownFrames(PoseNumbers(rig, joints))
+    return kept[1]
 
 
 def _whole(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
@@ -342,5 +275,10 @@ def forget(rig: bpy.types.Object | None = None) -> None:
     """What was gathered, of a rig or of all, is gathered anew when it is needed."""
     if rig is None:
         _loops.clear()
+        _known.clear()
+        _ways.clear()
+        _present.clear()
     else:
         _loops.pop(rig.session_uid, None)
+        for kept in (_known, _present):
+            kept.pop(rig.session_uid, None)

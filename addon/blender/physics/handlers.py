@@ -14,6 +14,7 @@ from ..access import settings
 from ..animation import live_loops
 from ..model_parts import rigs_in
 from ..reporting import add_to_report
+from ..ticks import rigs_at_frames
 from . import progress, runs
 from .body_keys import follow_body_keys
 from .homes import simulated_in
@@ -68,19 +69,19 @@ def _before_frame(scene: bpy.types.Scene) -> None:
     uid = scene.session_uid
     _stepped.discard(uid)
     _led.pop(uid, None)
-    for rig in rigs_in(scene):
+    for rig in rigs_at_frames(scene):
         follow_body_keys(rig)
     world = scene.rigidbody_world
     if world is None or _is_internal(scene):
         return
     frame, start = scene.frame_current, first_frame(scene)
     last, _last[uid] = _last.get(uid), frame
-    simulated = list(simulated_in(scene))
     if world.enabled:
         note_switched_on(scene)
     elif not (frame == start and wake_world(scene)):
-        runs.come_to(simulated, frame, start)
+        runs.come_to(rigs_at_frames(scene, simulated_in), frame, start)
         return
+    simulated = list(simulated_in(scene))
     _look_after(scene)
     if world.point_cache.is_baked:
         return

@@ -1,0 +1,133 @@
+"""What closed loops were found to be at frames, kept until something changes.
+
+The numbers of all bones of a rig's loops are one array. Before a frame that is known it is put into the rig, and into
+what Blender's dependency graphs made of that, and after it compared with what was evaluated: drivers that are where
+they were then need no solving, and Blender need not evaluate the frame once more.
+
+Note:
+    Writing a bone's property tags its rig: before a frame that costs Blender 0.15 ms (a rig of 5 bones, 0.03 ms a frame
+    without) to 0.6 ms (41 bones, 0.25 ms), and after it as much again (4.2 to 5.2). ``foreach_set`` tags nothing. Poses
+    then are right to the last digit, as all bones of an animated rig are evaluated. Graphs of renders and exporters
+    cannot be come to before the frame; that they lack the numbers is seen after it, and the rig is tagged for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import Channel
+
+Numbers = NDArray[np.float32]
+#: Properties of bones with the places of some numbers among those of all bones, and the numbers.
+Chosen = tuple[tuple[str, NDArray[np.intp], Numbers], ...]
+_SIZES = {"rotation_euler": 3, "location": 3, "rotation_quaternion": 4}
+#: Frames that are kept of a rig at most.
+MOST = 10_000
+
+
+class PoseNumbers:
+    """The numbers of some joints' bones as one array (n,), in the order of the joints and their channels."""
+
+    def __init__(self, rig: bpy.types.Object, joints: Iterable[tuple[str, Sequence[Channel]]]) -> None:
+        place = {name: number for number, name in enumerate(rig.pose.bones.keys())}
+        self.rows: dict[str, slice] = {}
+        props: list[str] = []
+        places: list[int] = []
+        for joint, channels in joints:
+            first = len(props)
+            for prop, index, bone in numbers_of(channels):
+                props.append(prop)
+                places.append(place[bone] * _SIZES[prop] + index)
+            self.rows[joint] = slice(first, len(props))
+        self.size, self._bones = len(props), len(place)
+        told, every = np.array(props), np.array(places, dtype=np.intp)
+        of_props = {prop: np.flatnonzero(told == prop) for prop in dict.fromkeys(props)}
+        self._props = [(prop, rows, every[rows]) for prop, rows in of_props.items()]
+        self._buffers = {prop: np.empty(_SIZES[prop] * len(place), dtype=np.float32) for prop in of_props}
+
+    def read(self, rig: bpy.types.Object) -> Numbers | None:
+        """The numbers of a rig, which may be an evaluated one; None where its bones are others."""
+        bones = rig.pose.bones if rig.pose is not None else ()
+        if len(bones) != self._bones:
+            return None
+        out = np.empty(self.size, dtype=np.float32)
+        for prop, rows, places in self._props:
+            buffer = self._buffers[prop]
+            bones.foreach_get(prop, buffer)
+            out[rows] = buffer[places]
+        return out
+
+    def chosen(self, numbers: Numbers, which: NDArray[np.bool_]) -> Chosen:
+        """Some of the numbers, as ``write`` takes them."""
+        every = ((prop, places[which[rows]], numbers[rows[which[rows]]]) for prop, rows, places in self._props)
+        return tuple(each for each in every if len(each[1]))
+
+    def write(self, rigs: Sequence[bpy.types.Object], chosen: Chosen) -> None:
+        """Have a rig and what is evaluated of it, which come in this order, say some numbers; nothing is tagged. What
+        is evaluated has all others as the rig has them, until it is evaluated again."""
+        poses = [rig.pose.bones for rig in rigs if rig.pose is not None and len(rig.pose.bones) == self._bones]
+        for prop, places, numbers in chosen if poses else ():
+            buffer = self._buffers[prop]
+            poses[0].foreach_get(prop, buffer)
+            buffer[places] = numbers
+            for bones in poses:
+                bones.foreach_set(prop, buffer)
+
+
+def numbers_of(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
+    """The (property, index, bone) of every number that poses a joint, in the order of its channels."""
+    out = []
+    for channel in channels:
+        if channel.is_single:
+            out.append((channel.prop, channel.index, channel.bone))
+        elif channel.index == 0:
+            out += [(prop, index, channel.bone) for prop, index in channel.numbers()]
+    return out
+
+
+@dataclass(frozen=True)
+class KnownFrame:
+    """What a rig's loops are at a frame: the numbers that are evaluated there, which of them the loops give, and the
+    states of the loops."""
+
+    numbers: Numbers
+    given: Chosen
+    states: tuple[Any, ...]
+
+    @cached_property
+    def is_held(self) -> bool:
+        """Whether drivers are held short of where they are told to be."""
+        return any(state is not None and state.is_held for state in self.states)
+
+
+class KnownFrames:
+    """The known frames of a rig, of one state of the file."""
+
+    def __init__(self, numbers: PoseNumbers) -> None:
+        self.numbers = numbers
+        self._frames: dict[tuple[int, float], KnownFrame] = {}
+
+    def get(self, scene: bpy.types.Scene, frame: float) -> KnownFrame | None:
+        """What is known of a frame."""
+        return self._frames.get((scene.session_uid, frame))
+
+    def keep(self, scene: bpy.types.Scene, frame: float, known: KnownFrame) -> None:
+        """Know a frame."""
+        if len(self._frames) >= MOST:
+            del self._frames[next(iter(self._frames))]
+        self._frames[scene.session_uid, frame] = known
+
+    def put(self, scene: bpy.types.Scene, rig: bpy.types.Object, known: KnownFrame) -> None:
+        """Have a rig and what is evaluated of it in a scene say what the loops give at a frame."""
+        rigs = [rig]
+        if not bpy.app.is_job_running("RENDER"):  # else what is shown is drawn meanwhile
+            graphs = (layer.depsgraph for layer in scene.view_layers)
+            rigs += [rig.evaluated_get(graph) for graph in graphs if graph is not None]
+        self.numbers.write(rigs, known.given)
