@@ -173,7 +173,10 @@ class Follower:
         at = system.vector(guess)
         if np.abs(system.residual(at)).max(initial=0.0) > 2.0 * CLOSED:
             return False
-        self._keep(at)
+        if self.stops.are_passed(self._kept[0], at):
+            self._last = at  # it may stay there, and is not come back to
+        else:
+            self._keep(at)
         return True
 
     def follow(self, given: Mapping[str, Array], hold: bool = False) -> Followed:
@@ -226,7 +229,7 @@ class Follower:
     def _found(self, at: Array, opening: float, held: bool = False, stop: tuple[str, bool] | None = None) -> Followed:
         values = at * self._system.scales
         positions = {name: values[columns] for name, columns in self._system.columns.items()}
-        return Followed(positions, opening, held, stop, Mark(self._last, self._held_at, self._held_way))
+        return Followed(positions, opening, held, stop, self.mark())
 
     def _together(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> list[Followed]:
         """The first of some wanted positions (n, unknowns), as many as are within a step of the last closed one, and
@@ -244,6 +247,10 @@ class Follower:
             self._held_at, self._held_way = self._last, np.zeros_like(row)
             out.append(self._found(self._last, open_by))
         return out
+
+    def mark(self) -> Mark:
+        """Where it would go on from now."""
+        return Mark(self._last, self._held_at, self._held_way)
 
     def resume(self, mark: Mark) -> None:
         """Go on from where an earlier answer left off."""

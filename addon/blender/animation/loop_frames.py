@@ -54,9 +54,9 @@ class PoseNumbers:
 
     def read(self, rig: bpy.types.Object) -> Numbers | None:
         """The numbers of a rig, which may be an evaluated one; None where its bones are others."""
-        bones = rig.pose.bones if rig.pose is not None else ()
-        if len(bones) != self._bones:
+        if rig.pose is None or len(rig.pose.bones) != self._bones:
             return None
+        bones = rig.pose.bones
         out = np.empty(self.size, dtype=np.float32)
         for prop, rows, places in self._props:
             buffer = self._buffers[prop]

@@ -64,7 +64,8 @@ class LiveLoop:
         self.state: LoopState | None = None
         now = {joint: self._read(rig, joint) for joint in self.channels}
         if self.follower.adopt(now):
-            self._seen = self._given(now)
+            self.state = LoopState(self._given(now), Followed(now, 0.0, mark=self.follower.mark()))
+            self._seen = self.state.given
         self._told = ""
 
     def states_at(self, frames: Sequence[float]) -> list[LoopState] | None:
@@ -76,9 +77,8 @@ class LiveLoop:
         if len(told) == len(self.channels):
             return [LoopState(given) for given in every]  # keys say it all
         states: list[LoopState] = []
-        new, kept = [], self.state
-        if kept is None and is_same(every[0], self._seen):
-            kept = LoopState(every[0])
+        new: list[dict[str, Array]] = []
+        kept = self.state
         for given in every:
             before = new[-1] if new else None if kept is None else kept.given
             if not is_same(given, before):
