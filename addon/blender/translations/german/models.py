@@ -104,8 +104,6 @@ WORDS: dict[str, str] = {
     "Make an Action of the gait that the file carries": "Eine Action aus dem Gang machen, den die Datei mitbringt",
     "Seconds": "Sekunden",
     "Sine without Motion Type": "Sinus ohne Bewegungsart",
-    "Motors whose file states no motion type play a sine": "Motoren, deren Datei keine Bewegungsart nennt, spielen einen "
-    "Sinus ab",
     "Play a sine on motors whose file, older than the motion types, states none. Without, such a gait does not "
     "move": "Für Motoren, deren Datei älter als die Bewegungsarten ist und keine nennt, einen Sinus abspielen. Ohne "
     "ihn bewegt sich ein solcher Gang nicht",
