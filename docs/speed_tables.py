@@ -27,6 +27,7 @@ PARTS = {
     "long_motion": "A million keys",
     "gait": "Gaits",
     "playback": "Playback",
+    "loops": "Closed loops",
     "kinematics": "Forward kinematics",
     "servos": "Servos under physics",
     "symmetry": "Symmetrical editing",
