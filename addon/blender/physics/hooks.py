@@ -17,6 +17,7 @@ from .idle import wake_world
 _HANDLERS: Handlers = (
     ("frame_change_pre", live_input.before_frame),  # what is controlled at the frame reads these values
     ("frame_change_post", live_input.after_frame),
+    ("save_pre", live_input.before_save),
     ("undo_pre", live_input.end_all),
     ("redo_pre", live_input.end_all),
     ("load_pre", live_input.end_all),

@@ -182,6 +182,11 @@ class LiveSession:
         if self._loops:
             bpy.context.view_layer.update()
 
+    def unpose(self) -> None:
+        """Pose bones as they were at the beginning, until the next frame."""
+        if self._posed:
+            put_bone_numbers(self.rig, self._base)
+
     def end(self, restore: bool = True) -> None:
         """Override nothing any more; does nothing the second time. What was recorded is kept.
 
@@ -197,7 +202,7 @@ class LiveSession:
             return
         runs.drop(self.rig)  # what controls it aims at what is set again
         if restore and self._posed:
-            put_bone_numbers(self.rig, self._base)
+            self.unpose()
             self.scene.frame_set(self.scene.frame_current)
 
     def write(self) -> Written | None:
@@ -269,6 +274,14 @@ def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     if _sessions and not scene.frame_subframe:
         for session in _of_scene(scene):
             session.came_to(scene.frame_current)
+
+
+@persistent
+def before_save(*_args: Any) -> None:
+    """A file has no pose in it that only keys led to."""
+    for session in sessions():
+        if session.is_there:
+            session.unpose()
 
 
 @persistent

@@ -320,3 +320,49 @@ def test_a_jump_moves_nothing(blank: Any) -> None:
     bpy.context.scene.frame_set(30)
     assert live.live.input_values["joystick 1 y"] == 0.0
     assert live.recording.frames == [1]
+
+
+def test_a_file_saved_meanwhile_has_nothing_of_it(blank: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.channels import servo_channels
+
+    rig = imported(LAMP, "KEYS")
+    joint, (channel,) = next((joint, own) for joint, own in servo_channels(rig).items() if len(own) == 1)
+    row = rig.data.knuckle_live.servos.add()
+    row.joint, row.axis = joint, "UP_DOWN"
+    before = pose(rig)
+    live = session(rig, records=False)
+    played(rig, live, last=40)
+    assert np.abs(pose(rig) - before).max() > 0.1
+    path = str(tmp_path / "meanwhile.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+    live.end()
+    bpy.ops.wm.open_mainfile(filepath=path)
+    rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+    assert np.abs(pose(rig) - before).max() == 0.0
+    assert channel.bone in rig.pose.bones
+
+
+def test_views_go_along_with_the_root_body(blank: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.view_following import ViewFollower
+
+    cube = bpy.data.objects.new("Cube", None)
+    bpy.context.scene.collection.objects.link(cube)
+    screen = bpy.data.screens["Layout"] if "Layout" in bpy.data.screens else bpy.data.screens[0]
+    views = [area.spaces.active.region_3d for area in screen.areas if area.type == "VIEW_3D"]
+    assert views
+    begun = [np.array(view.view_location) for view in views]
+    follower = ViewFollower(cube, jump=1.0)
+    for step in range(1, 101):
+        cube.location.x = 0.05 * step
+        bpy.context.view_layer.update()
+        follower.update(screen)
+    moved = np.array(views[0].view_location) - begun[0]
+    assert 4.0 < moved[0] < 5.0 and moved[1:] == pytest.approx((0.0, 0.0)), "smoothly behind it"
+    cube.location.x = 0.0
+    bpy.context.view_layer.update()
+    follower.update(screen)
+    assert np.array(views[0].view_location) == pytest.approx(begun[0], abs=1e-5), "and at once where it jumps"
