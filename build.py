@@ -461,11 +461,18 @@ def write_zip(target: Path, content: Mapping[str, bytes], timestamp: int) -> Non
     partial.replace(target)
 
 
-def platform_zip(target: Path, root: Path, platform: str, wheels: Sequence[Path], timestamp: int) -> None:
+def platform_zip(
+    target: Path, root: Path, platform: str, wheels: Sequence[Path], timestamp: int, manual: Optional[Path] = None
+) -> None:
+    """Pack Knuckle for a platform, with the pages of the manual in the folder ``manual``."""
     manifest = (root / "blender_manifest.toml").read_text(encoding="utf-8")
     names = sorted(wheel.name for wheel in wheels)
     content = {name: path.read_bytes() for name, path in packaged_files(root).items()}
     content.update({f"wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels})
+    for path in filter(Path.is_file, manual.rglob("*") if manual is not None else ()):
+        page = path.relative_to(manual or path)
+        if not any(map(LEFT_LYING.fullmatch, page.parts)):
+            content[f"manual/{page.as_posix()}"] = path.read_bytes()
     content["blender_manifest.toml"] = platform_manifest(manifest, platform, names).encode()
     write_zip(target, content, timestamp)
 
@@ -771,16 +778,27 @@ def make_zips(options: argparse.Namespace) -> int:
     if options.pin:
         pin_wheels(python, ROOT)
     pinned = pinned_wheels(ROOT)
-    for platform in options.platform or PLATFORMS:
-        wheels = [wheel for _requirement, wheel in fetch_wheels(python, platform, pinned)]
-        check_licences(wheels, third_party(ROOT))
-        target = out / f"{name}-{platform}.zip"
-        with step(f"{target} made and validated"):
-            platform_zip(target, ROOT, platform, wheels, timestamp)
-            validate_zip(python, target)
-        say(f"  {target.stat().st_size / 1e6:.1f} MB, with {', '.join(wheel.name for wheel in wheels)}")
+    with tempfile.TemporaryDirectory() as folder:
+        manual = Path(folder) / "manual"
+        with step("the manual"):
+            run_quietly(manual_words(manual), "The manual has findings:")
+        make_platform_zips(options.platform or PLATFORMS, python, out / name, timestamp, pinned, manual)
     write_sums(out, f"{name}-*.zip")
     return 0
+
+
+def make_platform_zips(
+    platforms: Sequence[str], python: Path, start: Path, timestamp: int, pinned: Optional[Hashes], manual: Path
+) -> None:
+    """Make a zip for each platform and have Blender validate it; ``start`` is how the paths of all begin."""
+    for platform in platforms:
+        wheels = [wheel for _requirement, wheel in fetch_wheels(python, platform, pinned)]
+        check_licences(wheels, third_party(ROOT))
+        target = start.with_name(f"{start.name}-{platform}.zip")
+        with step(f"{target} made and validated"):
+            platform_zip(target, ROOT, platform, wheels, timestamp, manual)
+            validate_zip(python, target)
+        say(f"  {target.stat().st_size / 1e6:.1f} MB, with {', '.join(wheel.name for wheel in wheels)}")
 
 
 def docs(options: argparse.Namespace) -> int:

@@ -395,6 +395,17 @@ def pack(build: ModuleType, tree: Path, target: Path, timestamp: int = 0) -> byt
     return target.read_bytes()
 
 
+def test_the_zip_holds_the_pages_of_the_manual(build: ModuleType, tree: Path, tmp_path: Path) -> None:
+    for name in ("index.html", "_images/walk.webp", ".buildinfo"):
+        (tmp_path / "pages" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "pages" / name).write_text(name)
+    build.platform_zip(tmp_path / "k.zip", tree, "linux-x64", [], 0, tmp_path / "pages")
+    with zipfile.ZipFile(tmp_path / "k.zip") as archive:
+        pages = [name for name in archive.namelist() if name.startswith("manual/")]
+        assert pages == ["manual/_images/walk.webp", "manual/index.html"]
+        assert archive.read("manual/index.html") == b"index.html"
+
+
 def test_the_zip_holds_the_package_and_nothing_else(build: ModuleType, tree: Path, tmp_path: Path) -> None:
     pack(build, tree, tmp_path / "k.zip")
     with zipfile.ZipFile(tmp_path / "k.zip") as archive:

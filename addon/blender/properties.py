@@ -32,6 +32,7 @@ from .motion_properties import CLASSES as MOTION_CLASSES
 from .motion_properties import KnuckleAction, KnuckleServoName
 from .restraint_properties import CLASSES as RESTRAINT_CLASSES
 from .restraint_properties import KnuckleRestraint
+from .translations import CONTEXT
 from .truth_properties import CLASSES as TRUTH_CLASSES
 from .truth_properties import KnuckleTruth
 
@@ -209,6 +210,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         description="Source of the bodies' motion",
         items=DRIVE_ITEMS,
         default="KEYS",
+        translation_context=CONTEXT,
         update=drive_changed,
     )
     target: EnumProperty(
@@ -219,6 +221,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
             ("GAIT", "Gait", "The mechanism's gait, live, with its inputs and the feedback of its bodies"),
             ("KEYS", "Keyframes", "Values of the bones"),
         ],
+        translation_context=CONTEXT,
     )
     law: EnumProperty(
         name="Control Law",

@@ -34,7 +34,7 @@ def last_key():
 @step()
 def dropped():
     away_with_the_usual()
-    alone("motion")  # so that all of it fits in the window
+    alone("motion", "servos")  # so that all of it fits in the window
     drop(MODEL)
     key("RET")
     open_sidebar("Knuckle")  # its panels show with a model
@@ -54,12 +54,13 @@ def panels():
     yield
     shot("01_motions")
     yield
-    bpy.context.window_manager.knuckle_every_servo = True
-    region("UI").tag_redraw()
-    yield
-    shot("01_every_servo")
-    yield
-    bpy.context.window_manager.knuckle_every_servo = False
+    for columns in ("RANGE", "SPEED"):
+        bpy.context.window_manager.knuckle_joint_list.columns = columns
+        region("UI").tag_redraw()
+        yield
+        shot(f"01_{columns.lower()}")
+        yield
+    bpy.context.window_manager.knuckle_joint_list.columns = "RANGE"
 
 
 @step()

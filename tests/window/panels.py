@@ -24,7 +24,7 @@ FILES = (
 SIZE = "1000x1100"
 
 WALKER, LOOP, HUMAN = "hexapod.jm", "pumpjack.json", "humanoid.skel"
-PANELS = ("model", "sliders", "servos", "twins", "motion", "drive", "film", "report")  # in the order of work
+PANELS = ("model", "drive", "motion", "servos", "twins", "parts", "film", "report")  # in their order
 KNEE = "Left Front Knee"
 
 
@@ -84,14 +84,14 @@ def worked_on():
         bpy.ops.knuckle.find_twins()
         rig().data.knuckle.report_index = rig().data.knuckle.finding_index = 0
         pick(part(KNEE))
-    yield from tour("02_worked_on", "sliders", "servos", "twins", "motion", "report")
+    yield from tour("02_worked_on", "servos", "twins", "motion", "report")
     with view3d():
         rig().data.knuckle.drive = "SERVO"
         bpy.ops.knuckle.bake_physics(frame_end=30)
         rig().data.knuckle.drive = "SERVO"
     yield from tour("03_physics", "drive", "model")
     rig().data.knuckle.drive = "LIMP"
-    yield from tour("04_limp", "drive", "sliders")
+    yield from tour("04_ragdoll", "drive")
     rig().data.knuckle.drive = "KEYS"
 
 
@@ -153,7 +153,7 @@ def loop():
     yield 1
     loops = [obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT"]
     pick(next(obj for obj in loops if obj.knuckle.joint.follows))
-    yield from tour("08_loop", "model", "sliders", "servos", "report")
+    yield from tour("08_loop", "model", "servos", "report")
 
 
 @step()
@@ -164,7 +164,7 @@ def human():
     yield
     yield 1
     pick(next(obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT" and obj.knuckle.joint.dofs))
-    yield from tour("09_human", "model", "sliders", "servos", "motion")
+    yield from tour("09_human", "model", "servos", "motion")
     every()
     area().tag_redraw()
     done()

@@ -45,7 +45,7 @@ def knee():
 @step()
 def dropped():
     away_with_the_usual()
-    alone("sliders", "servos")
+    alone("servos")
     drop(MODEL)
     key("RET")
     open_sidebar("Knuckle")  # its panels show with a model

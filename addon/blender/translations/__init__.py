@@ -17,8 +17,10 @@ from .german import WORDS as GERMAN
 #: Languages by the beginning of the name that Blender has for them, with all names that it may have.
 LANGUAGES: dict[str, tuple[tuple[str, ...], Mapping[str, str]]] = {"de": (("de", "de_DE"), GERMAN)}
 _OWN = __package__ or __name__
+#: The context of labels that Blender translates otherwise where it uses them itself, such as *Keyframes*.
+CONTEXT = "Knuckle"
 #: Blender looks labels of operators up in a context of their own.
-_CONTEXTS = ("*", "Operator")
+_CONTEXTS = ("*", "Operator", CONTEXT)
 #: A name in quotes, and a part of a sentence, which does not end within one.
 _NAME = re.compile(r"'[^']*'|\"[^\"]*\"")
 _ENOUGH = 3  # letters

@@ -31,6 +31,7 @@ from . import (
     keying_set,
     live_input,
     live_properties,
+    manual_pages,
     mechanism_menu,
     motion_panel,
     motion_rows,
@@ -117,6 +118,7 @@ def register() -> None:
     overlay.register()
     motion_panel.register()
     joint_list.register()
+    manual_pages.register()
     poses.register()
     checks.register()
     report_panel.register()
@@ -141,6 +143,7 @@ def unregister() -> None:
     report_panel.unregister()
     checks.unregister()
     poses.unregister()
+    manual_pages.unregister()
     joint_list.unregister()
     sliders.unregister()
     motion_panel.unregister()

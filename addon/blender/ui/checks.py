@@ -14,7 +14,7 @@ from ..edit.mends import fix
 from ..edit.twins import by_id
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
-from .report_panel import draw_counts, draw_message, filtered
+from .report_panel import draw_counts, draw_message, filtered, is_cut
 from .selection import select_part
 from .sidebar import ModelPanel, paragraph
 
@@ -130,6 +130,7 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
     bl_label = "Checks"
+    help_page = "authoring"
     bl_parent_id = "VIEW3D_PT_knuckle_report"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -148,7 +149,8 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
             return
         row = model.findings[model.finding_index]
         box = layout.box().column(align=True)
-        paragraph(context, box, row.message)
+        if is_cut(context, row):
+            paragraph(context, box, row.message)
         for name in filter(None, row.parts.split("\n")):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
         for other, way in enumerate((row.fix, row.or_fix)):

@@ -177,6 +177,7 @@ class KNUCKLE_OT_refit(NeedsModel):
 class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
     bl_label = "Edit"
     bl_order = ORDER["edit"]
+    help_page = "authoring"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

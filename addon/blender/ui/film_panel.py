@@ -19,6 +19,7 @@ from .sidebar import ORDER, ModelPanel, paragraph, split
 class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
     bl_label = "Video"
     bl_order = ORDER["video"]
+    help_page = "film"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -18,7 +18,7 @@ from ..animation.posed import key_state
 from ..edit.stops import block_parts
 from ..model_parts import bones_of, file_name
 from ..records import is_angle
-from ..translations import told
+from ..translations import CONTEXT, told
 from .common import model_in
 from .edit_stops import chosen_joints
 from .selection import is_joint
@@ -60,7 +60,9 @@ _KEY_ICONS: dict[str, Any] = {"none": "DECORATE", "elsewhere": "DECORATE_ANIMATE
 class KnuckleJointList(bpy.types.PropertyGroup):
     """What the list of joints shows. Lives on the window manager, ``WindowManager.knuckle_joint_list``."""
 
-    columns: EnumProperty(name="Columns", description="Columns of the list of joints", items=_COLUMN_ITEMS)
+    columns: EnumProperty(
+        name="Columns", description="Columns of the list of joints", items=_COLUMN_ITEMS, translation_context=CONTEXT
+    )
     kind: EnumProperty(name="Show", description="Joints that are listed", items=KIND_ITEMS)
     order: EnumProperty(name="Order", description="Order of the list of joints", items=_ORDER_ITEMS)
 

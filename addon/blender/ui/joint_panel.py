@@ -26,6 +26,7 @@ _MOST_EXCESSES = 6
 class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
     bl_label = "Joints and Stops"
     bl_order = ORDER["joints"]
+    help_page = "stops"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -49,6 +49,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
 class VIEW3D_PT_knuckle_motion(ModelPanel, bpy.types.Panel):
     bl_label = "Motion"
     bl_order = ORDER["motion"]
+    help_page = "gait"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

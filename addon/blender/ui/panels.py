@@ -43,6 +43,7 @@ def _look(rig: bpy.types.Object) -> _Seen:
 class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
     bl_label = "Mechanism"
     bl_order = ORDER["mechanism"]
+    help_page = "import"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

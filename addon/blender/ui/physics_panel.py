@@ -28,6 +28,7 @@ _LEAST_RATE = 50.0  # frames per second below which servos visibly lag
 class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
     bl_label = "Simulation"
     bl_order = ORDER["simulation"]
+    help_page = "walk"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -104,6 +105,7 @@ def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: 
 
 class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
     bl_label = "Simulation Accuracy"
+    help_page = "physics#ask-how-true-a-run-was"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -157,6 +159,7 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
 
 class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
     bl_label = "Settings"
+    help_page = "physics#the-world"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -38,6 +38,7 @@ class KNUCKLE_UL_poses(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
     bl_label = "Poses"
+    help_page = "pose#keep-a-pose"
     bl_parent_id = "VIEW3D_PT_knuckle_servos"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -10,14 +10,14 @@ from bpy.props import BoolProperty, PointerProperty
 
 from ..access import settings
 from ..translations import told
-from .common import counted, model_in
+from .common import model_in
 from .sidebar import ORDER, ModelPanel, paragraph, wrapped
 
 SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
 #: The severities, the worst first.
 _SEVERITIES = tuple(SEVERITY_ICONS)
 #: So many lines of a message are shown in a list; what is longer is shown in full below it.
-_MOST_LINES = 4
+_MOST_LINES = 5
 
 
 class KnuckleSeverities(bpy.types.PropertyGroup):
@@ -38,20 +38,26 @@ def severity_of(row: Any) -> str:
 
 
 def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) -> None:
-    """How many rows there are of each severity, as switches that show them."""
+    """The number of rows of each severity, on switches that show them."""
     severities = [severity_of(row) for row in rows]
     line = layout.row(align=True)
     for severity in _SEVERITIES:
         count = severities.count(severity)
         cell = line.row(align=True)
         cell.enabled = count > 0
-        text = told(counted(count, severity, "info" if severity == "info" else ""))
-        cell.prop(_shown(context), severity, text=text, icon=SEVERITY_ICONS[severity], toggle=True, translate=False)
+        cell.prop(
+            _shown(context), severity, text=str(count), icon=SEVERITY_ICONS[severity], toggle=True, translate=False
+        )
+
+
+def is_cut(context: bpy.types.Context, row: Any) -> bool:
+    """Whether a message is longer than a list shows."""
+    return len(wrapped(context, told(row.message), room=64)) > _MOST_LINES
 
 
 def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
     """A row of a list: the whole message, in as many lines as it takes."""
-    lines = wrapped(context, told(row.message) + place, room=90)
+    lines = wrapped(context, told(row.message) + place, room=64)
     column = layout.column(align=True)
     column.scale_y = 0.8
     if len(lines) > _MOST_LINES:
@@ -90,6 +96,7 @@ class KNUCKLE_UL_report(bpy.types.UIList):
 class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
     bl_label = "Report"
     bl_order = ORDER["report"]
+    help_page = "import#what-the-report-says"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
@@ -108,7 +115,7 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
         layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
         if 0 <= model.report_index < len(model.report):
             line = model.report[model.report_index]
-            if line.where or len(wrapped(context, told(line.message), room=90)) > _MOST_LINES:
+            if line.where or is_cut(context, line):
                 place = told(f"line {line.line}") + ": " if line.line else ""
                 where = f" [{line.where}]" if line.where else ""
                 paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)

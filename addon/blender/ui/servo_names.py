@@ -124,6 +124,7 @@ class KNUCKLE_OT_key_left_over(_NeedsFile):
 class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
     bl_parent_id = "VIEW3D_PT_knuckle_motion"
     bl_label = "Servo Names"
+    help_page = "motion"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import bpy
 
-from ..translations import told
+from ...about.manual import address_of
+from ..translations import CONTEXT, told
 from .common import model_in, why_linked_copy, why_newer
 
 CATEGORY = "Knuckle"
@@ -26,6 +27,17 @@ class Panel:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY
+    bl_translation_context = CONTEXT
+    #: The page of the manual that tells of it; empty where that of the panel around it does.
+    help_page = ""
+
+    def draw_header_preset(self, _context: bpy.types.Context) -> None:
+        """The button that opens the manual."""
+        address = address_of(self.help_page) if self.help_page else ""
+        if address:
+            layout: Any = self.layout  # type: ignore[attr-defined]
+            layout.operator("wm.url_open", text="", icon="HELP", emboss=False).url = address
+            layout.separator()
 
 
 class ModelPanel(Panel):
@@ -54,7 +66,7 @@ def labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     row = layout.split(factor=0.4)
     label = row.row()
     label.alignment = "RIGHT"
-    label.label(text=name)
+    label.label(text=told(name), translate=False)  # Blender has other words of its own for some
     return row
 
 

@@ -32,6 +32,7 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
 class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
     bl_label = "Twins"
     bl_order = ORDER["twins"]
+    help_page = "twins"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:

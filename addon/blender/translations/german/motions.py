@@ -7,11 +7,11 @@ WORDS: dict[str, str] = {
     "Write the gait as keyframes in a new Action, for the inputs as they are set or keyed": (
         "Den Gang als Keyframes in eine neue Action schreiben, mit den Eingaben, wie sie eingestellt oder animiert sind"
     ),
-    "Bake Simulation": ("Simulation backen"),
+    "Bake Simulation": "Simulation backen",
     "Simulate from the first frame and write the result as keyframes in a new Action": (
         "Vom ersten Frame an simulieren und das Ergebnis als Keyframes in eine neue Action schreiben"
     ),
-    "Remove Body Keyframes": ("Körper-Keyframes entfernen"),
+    "Remove Body Keyframes": "Körper-Keyframes entfernen",
     "Let the bodies follow the bones again. Keyframes of the servos stay": (
         "Die Körper wieder den Knochen folgen lassen. Keyframes der Servos bleiben"
     ),
@@ -19,7 +19,7 @@ WORDS: dict[str, str] = {
     "The bodies follow their keyframes: set Drive to Servos or Ragdoll first": (
         "Die Körper folgen ihren Keyframes: zuerst den Antrieb auf Servos oder Ragdoll stellen"
     ),
-    "The bodies have no keyframes of their own": ("Die Körper haben keine eigenen Keyframes"),
+    "The bodies have no keyframes of their own": "Die Körper haben keine eigenen Keyframes",
     "Start Frame": "Erster Frame",
     "First frame of the Action; by default the scene's": "Erster Frame der Action; sonst der der Szene",
     "End Frame": "Letzter Frame",

@@ -67,7 +67,7 @@ WORDS: dict[str, str] = {
     ),
     ", this one by {} per cent": ", dieses um {} Prozent",
     ". More frames per second make that less": ". Mehr Frames je Sekunde machen das kleiner",
-    "Joint separation of {}": ("Gelenkabstand von {}"),
+    "Joint separation of {}": "Gelenkabstand von {}",
     "Blender's physics knows no frames below 0: the scene begins at {}, physics at {}": (
         "Blenders Physik kennt keine Frames unter 0: die Szene beginnt bei {}, die Physik bei {}"
     ),
@@ -85,7 +85,7 @@ WORDS: dict[str, str] = {
     "the bones, as they are set": "den Knochen, wie sie gestellt sind",
     "the gait": "dem Gang",
     "the bones, as strips have them": "den Knochen, wie die Streifen sie haben",
-    "Ragdoll: the servos are off": ("Ragdoll: die Servos sind aus"),
+    "Ragdoll: the servos are off": "Ragdoll: die Servos sind aus",
     "The servos track {}. Set Target to Gait to use the inputs": (
         "Die Servos folgen {}. Ziel auf Gang stellen, um die Eingaben zu benutzen"
     ),
@@ -107,7 +107,7 @@ WORDS: dict[str, str] = {
     "below": "darunter",
     "{}, frames {} to {}": "{}, Frames {} bis {}",
     "Frames {} to {}: {} {}": "Frames {} bis {}: {} {}",
-    "Joint separation": ("Gelenkabstand"),
+    "Joint separation": "Gelenkabstand",
     "of a link's length": "der Länge eines Glieds",
     "Energy gained": "Energiegewinn",
     "of the largest kinetic energy": "der größten Bewegungsenergie",
@@ -115,8 +115,8 @@ WORDS: dict[str, str] = {
     "Penetration": "Durchdringung",
     "{} in {}": "{} in {}",
     "{} in the ground": "{} im Boden",
-    "Tracking error": ("Folgefehler"),
-    "Tracking error (linear)": ("Folgefehler (linear)"),
+    "Tracking error": "Folgefehler",
+    "Tracking error (linear)": "Folgefehler (linear)",
     # why physics does not run, or not truly
     "The physics of {} is in scene {}: go there, or clear it there first": (
         "Die Physik von {} ist in Szene {}: dorthin gehen oder sie dort zuerst entfernen"
@@ -192,17 +192,16 @@ WORDS: dict[str, str] = {
     "The scene's rigid-body world has its objects in collection {}, which is linked from another file and takes no more: choose another there (Scene properties, Rigid Body World), or do without physics": (
         "Die Starrkörperwelt der Szene hat ihre Objekte in der Sammlung {}, die aus einer anderen Datei verknüpft ist und nichts mehr aufnimmt: dort eine andere wählen (Szeneneigenschaften, Starrkörperwelt) oder auf Physik verzichten"
     ),
-    "{} attention": ("{} Aufmerksamkeit"),
-    "All figures are good": ("Alle Werte sind gut"),
-    "figure needs": ("Wert braucht"),
-    "figures need": ("Werte brauchen"),
-    "Good up to {}": ("Gut bis {}"),
-    "Good up to {} of a link's length": ("Gut bis {} einer Gliedlänge"),
-    "Errors": ("Fehler"),
-    "Show errors": ("Fehler zeigen"),
-    "Warnings": ("Warnungen"),
-    "Show warnings": ("Warnungen zeigen"),
-    "Info": ("Hinweise"),
-    "Show information": ("Hinweise zeigen"),
-    "info": ("Hinweise"),
+    "{} attention": "{} Aufmerksamkeit",
+    "All figures are good": "Alle Werte sind gut",
+    "figure needs": "Wert braucht",
+    "figures need": "Werte brauchen",
+    "Good up to {}": "Gut bis {}",
+    "Good up to {} of a link's length": "Gut bis {} einer Gliedlänge",
+    "Errors": "Fehler",
+    "Show errors": "Fehler zeigen",
+    "Warnings": "Warnungen",
+    "Show warnings": "Warnungen zeigen",
+    "Info": "Hinweise",
+    "Show information": "Hinweise zeigen",
 }

@@ -8,11 +8,11 @@ WORDS: dict[str, str] = {
         "Wählen, woher die Bewegung der Körper kommt: Keyframes, Servos oder allein die Schwerkraft"
     ),
     "Velocity": "Geschwindigkeit",
-    "Add Rigid Bodies": ("Starrkörper hinzufügen"),
+    "Add Rigid Bodies": "Starrkörper hinzufügen",
     "Add the rigid bodies and constraints of the mechanism, and those that an edit left missing": (
         "Die Starrkörper und Constraints des Mechanismus anlegen, auch die, die nach einer Änderung fehlen"
     ),
-    "Remove Rigid Bodies": ("Starrkörper entfernen"),
+    "Remove Rigid Bodies": "Starrkörper entfernen",
     "Remove the rigid bodies and constraints of the mechanism. Its joints keep their settings": (
         "Starrkörper und Constraints des Mechanismus entfernen. Seine Gelenke behalten ihre Einstellungen"
     ),
@@ -24,11 +24,11 @@ WORDS: dict[str, str] = {
     "Select the joints with the largest separation in the last baked simulation": (
         "Die Gelenke mit dem größten Abstand in der zuletzt gebackenen Simulation auswählen"
     ),
-    "Make Input Joint": ("Zum Eingangsgelenk machen"),
+    "Make Input Joint": "Zum Eingangsgelenk machen",
     "Make this joint an input of its closed loop; another input joint becomes dependent": (
         "Dieses Gelenk zum Eingang seiner geschlossenen Schleife machen; ein anderes Eingangsgelenk wird abhängig"
     ),
-    "Fit to Mechanism": ("An Mechanismus anpassen"),
+    "Fit to Mechanism": "An Mechanismus anpassen",
     "Set substeps and iterations of the scene to what its mechanisms need to stay together": (
         "Teilschritte und Iterationen der Szene so einstellen, dass ihre Mechanismen zusammenhalten"
     ),
@@ -37,32 +37,32 @@ WORDS: dict[str, str] = {
         "Boden, Motoren und Starrkörperwelt entfernen, die gelöschte Mechanismen hinterlassen haben"
     ),
     "The mechanism has no bodies": "Der Mechanismus hat keine Körper",
-    "The mechanism has no rigid bodies to remove": ("Der Mechanismus hat keine Starrkörper, die man entfernen könnte"),
+    "The mechanism has no rigid bodies to remove": "Der Mechanismus hat keine Starrkörper, die man entfernen könnte",
     "Go to object mode or pose mode to select parts": (
         "Zum Auswählen von Teilen in den Objekt- oder Posenmodus wechseln"
     ),
-    "Bake a simulation of the mechanism first": ("Zuerst eine Simulation des Mechanismus backen"),
-    "Use Add Rigid Bodies first": ("Zuerst Starrkörper hinzufügen benutzen"),
+    "Bake a simulation of the mechanism first": "Zuerst eine Simulation des Mechanismus backen",
+    "Use Add Rigid Bodies first": "Zuerst Starrkörper hinzufügen benutzen",
     "Drive": "Antrieb",
-    "Bodies follow the bones exactly": ("Die Körper folgen den Knochen genau"),
+    "Bodies follow the bones exactly": "Die Körper folgen den Knochen genau",
     "Servo": "Servo",
     "Physics moves the bodies; each servo tracks its target within its force": (
         "Die Physik bewegt die Körper; jeder Servo folgt seinem Ziel mit seiner Kraft"
     ),
-    "Ragdoll": ("Ragdoll"),
-    "Physics moves the bodies, with the servos off": ("Die Physik bewegt die Körper, die Servos sind aus"),
+    "Ragdoll": "Ragdoll",
+    "Physics moves the bodies, with the servos off": "Die Physik bewegt die Körper, die Servos sind aus",
     "Part": "Teil",
     "Name of the object of the joint or body": "Name des Objekts des Gelenks oder Körpers",
     "Extend": "Erweitern",
     "Keep what is selected": "Die bisherige Auswahl behalten",
     "Name of the joint's object; the active joint if empty": "Name des Gelenkobjekts; leer: das aktive Gelenk",
-    "Rigid bodies added: {}": ("Starrkörper hinzugefügt: {}"),
-    "Rigid bodies removed": ("Starrkörper entfernt"),
+    "Rigid bodies added: {}": "Starrkörper hinzugefügt: {}",
+    "Rigid bodies removed": "Starrkörper entfernt",
     "Rigid bodies removed, and the world's baked cache freed": (
         "Starrkörper entfernt und der gebackene Zwischenspeicher der Welt freigegeben"
     ),
     "{} selected": "{} ausgewählt",
-    "Input joints of the loop: {}": ("Eingangsgelenke der Schleife: {}"),
+    "Input joints of the loop: {}": "Eingangsgelenke der Schleife: {}",
     "{} removed": "{} entfernt",
     "{} has no joint or body called {}": "{} hat kein Gelenk und keinen Körper namens {}",
     "{} cannot be selected: it is hidden, or has no bone": (
@@ -78,8 +78,8 @@ WORDS: dict[str, str] = {
     "rigid bodies": "Starrkörper",
     "constraint": "Constraint",
     "object": "Objekt",
-    "Settings": ("Einstellungen"),
-    "Simulation Accuracy": ("Simulationsgenauigkeit"),
+    "Settings": "Einstellungen",
+    "Simulation Accuracy": "Simulationsgenauigkeit",
     "Joints and Stops": "Gelenke und Anschläge",
     "Report": "Bericht",
     "Assemblies": "Baugruppen",
@@ -87,19 +87,19 @@ WORDS: dict[str, str] = {
     "Substeps": "Teilschritte",
     "Iterations": "Iterationen",
     "Time Step": "Zeitschritt",
-    "Simulation Step": ("Simulationsschritt"),
-    "The simulation uses the scene's gravity, below": ("Für die Simulation gilt die Schwerkraft der Szene, unten"),
-    "Tracks": ("Folgt"),
+    "Simulation Step": "Simulationsschritt",
+    "The simulation uses the scene's gravity, below": "Für die Simulation gilt die Schwerkraft der Szene, unten",
+    "Tracks": "Folgt",
     "0 = no force": "0 = keine Kraft",
     "0 = no limit": "0 = unbegrenzt",
     "Pause": "Pause",
     "Play": "Abspielen",
-    "Largest joint separation, of the link's length": ("Größter Gelenkabstand, in Gliedlängen"),
+    "Largest joint separation, of the link's length": "Größter Gelenkabstand, in Gliedlängen",
     "Drop a model file into the view, or import one": "Eine Modelldatei in die Ansicht ziehen oder eine importieren",
     "Bodies": "Körper",
     "Joints": "Gelenke",
-    "Import Motion…": ("Bewegung importieren…"),
-    "Export Motion…": ("Bewegung exportieren…"),
+    "Import Motion…": "Bewegung importieren…",
+    "Export Motion…": "Bewegung exportieren…",
     "joint was moved": "Gelenk wurde bewegt",
     "joints were moved": "Gelenke wurden bewegt",
     "{}: the bones still turn where they were": "{}: die Knochen drehen noch, wo sie waren",
@@ -112,8 +112,8 @@ WORDS: dict[str, str] = {
     ),
     "Make Film": "Film machen",
     "Import Mechanism…": "Mechanismus importieren…",
-    "Bake Simulation measures how accurate it is": ("Simulation backen misst, wie genau sie ist"),
-    "The mechanism has lost its joints": ("Der Mechanismus hat seine Gelenke verloren"),
+    "Bake Simulation measures how accurate it is": "Simulation backen misst, wie genau sie ist",
+    "The mechanism has lost its joints": "Der Mechanismus hat seine Gelenke verloren",
     "Closes a loop: it has no bone, its value follows from the others": (
         "Schließt eine Schleife: es hat keinen Knochen, sein Wert folgt aus den anderen"
     ),
@@ -140,7 +140,7 @@ WORDS: dict[str, str] = {
     "Largest servo value": "Größter Servowert",
     "Smallest servo angle": "Kleinster Servowinkel",
     "Largest servo angle": "Größter Servowinkel",
-    "Initial Value": ("Anfangswert"),
+    "Initial Value": "Anfangswert",
     "Joint value (rad or m) with which the mechanism begins": (
         "Gelenkwert (rad oder m), mit dem der Mechanismus beginnt"
     ),
@@ -163,7 +163,7 @@ WORDS: dict[str, str] = {
     "Friction": "Reibung",
     "Stiffness": "Steifigkeit",
     "Spring Rest": "Ruhelage der Feder",
-    "Rotor Inertia": ("Rotorträgheit"),
+    "Rotor Inertia": "Rotorträgheit",
     "Gain": "Verstärkung",
     "How hard the servo corrects its error (Juice's law)": (
         "Wie stark der Servo seinen Fehler ausgleicht (Gesetz von Juice)"
@@ -225,19 +225,19 @@ WORDS: dict[str, str] = {
     "Make these two twins": "Diese beiden zu Zwillingen machen",
     "Document": "Dokument",
     "The imported text": "Der importierte Text",
-    "Source of the bodies' motion": ("Woher die Bewegung der Körper kommt"),
+    "Source of the bodies' motion": "Woher die Bewegung der Körper kommt",
     "Target": "Ziel",
-    "Value that each servo tries to reach": ("Wert, den jeder Servo zu erreichen sucht"),
+    "Value that each servo tries to reach": "Wert, den jeder Servo zu erreichen sucht",
     "The gait while its own Action plays, else the keyframes of the bones": (
         "Der Gang, solange seine eigene Action spielt, sonst die Keyframes der Knochen"
     ),
     "The mechanism's gait, live, with its inputs and the feedback of its bodies": (
         "Der Gang des Mechanismus, live, mit seinen Eingaben und der Rückmeldung seiner Körper"
     ),
-    "Values of the bones": ("Werte der Knochen"),
-    "Control Law": ("Regelgesetz"),
-    "Rule from a servo's error to its motor command": ("Regel vom Fehler eines Servos zur Vorgabe für seinen Motor"),
-    "Juice's law for a gait, Track for keyframes": ("Für einen Gang das Gesetz von Juice, für Keyframes Verfolgen"),
+    "Values of the bones": "Werte der Knochen",
+    "Control Law": "Regelgesetz",
+    "Rule from a servo's error to its motor command": "Regel vom Fehler eines Servos zur Vorgabe für seinen Motor",
+    "Juice's law for a gait, Track for keyframes": "Für einen Gang das Gesetz von Juice, für Keyframes Verfolgen",
     "Juice": "Juice",
     "Velocity in proportion to the error times the servo's Gain, as in Juice": (
         "Geschwindigkeit im Verhältnis zum Fehler mal der Verstärkung des Servos, wie bei Juice"
@@ -295,10 +295,10 @@ WORDS: dict[str, str] = {
         "Neben den Servos Keyframes für jeden Körper schreiben, die dann genau wie simuliert abspielen"
     ),
     "What motions call servos of this model": "Wie Bewegungen Servos dieses Modells nennen",
-    "Keyframes": ("Keyframes"),
-    "Gait Speed": ("Gangtempo"),
-    "Bake All Bodies": ("Alle Körper backen"),
-    "Keys": ("Keyframes"),
-    "Rotation": ("Rotation"),
-    "Location": ("Position"),
+    "Keyframes": "Keyframes",
+    "Gait Speed": "Gangtempo",
+    "Bake All Bodies": "Alle Körper backen",
+    "Keys": "Keyframes",
+    "Rotation": "Rotation",
+    "Location": "Position",
 }

@@ -364,7 +364,7 @@ WORDS: dict[str, str] = {
     "Body {} is sheared, which no file can hold: apply the scale of what it hangs on": (
         "Der Körper {} ist geschert, was keine Datei halten kann: die Skalierung dessen anwenden, woran er hängt"
     ),
-    "It is in the model's collection again": ("Es ist wieder in der Sammlung des Modells"),
+    "It is in the model's collection again": "Es ist wieder in der Sammlung des Modells",
     "The constraints of {} put it elsewhere than files have it ({}): Object > Apply > Visual Transform takes what is seen": (
         "Die Constraints von {} setzen es anderswohin, als Dateien es haben ({}): Objekt > Anwenden > Visuelle Transformation übernimmt, was zu sehen ist"
     ),

@@ -20,10 +20,10 @@ WORDS: dict[str, str] = {
     ),
     "Zero": "Null",
     "Zero All": "Auf null",
-    "Pose servos at 0, as far as their stops let them": ("Servos auf 0 stellen, so weit ihre Anschläge es zulassen"),
-    "Pose all servos at their initial values": ("Alle Servos auf ihre Anfangswerte stellen"),
+    "Pose servos at 0, as far as their stops let them": "Servos auf 0 stellen, so weit ihre Anschläge es zulassen",
+    "Pose all servos at their initial values": "Alle Servos auf ihre Anfangswerte stellen",
     "{} at 0": "{} auf 0 gestellt",
-    "{} in the initial pose": ("{} in der Anfangspose"),
+    "{} in the initial pose": "{} in der Anfangspose",
     "{} keyed at frame {}": "{} in Frame {} gekeyt",
     "{} no longer keyed at frame {}": "{} in Frame {} nicht mehr gekeyt",
     "Key All": "Alle keyen",
@@ -57,7 +57,7 @@ WORDS: dict[str, str] = {
     "Insert a keyframe on each servo of the selected bones, and on the transform of other objects": (
         "Einen Keyframe für jeden Servo der ausgewählten Knochen setzen und für die Transformation anderer Objekte"
     ),
-    "Zero Selected": ("Auswahl auf null"),
-    "Initial Pose": ("Anfangspose"),
-    "Key Selected": ("Auswahl keyen"),
+    "Zero Selected": "Auswahl auf null",
+    "Initial Pose": "Anfangspose",
+    "Key Selected": "Auswahl keyen",
 }

@@ -55,13 +55,13 @@ WORDS: dict[str, str] = {
     ": a joint that closes a loop has no pose": ": ein Gelenk, das eine Schleife schließt, hat keine Pose",
     # the table of joints
     "All Joints": "Alle Gelenke",
-    "Joints of every type": ("Gelenke jeder Art"),
-    "Joints with one rotation": ("Gelenke mit einer Drehung"),
-    "Joints with one translation": ("Gelenke mit einer Verschiebung"),
-    "Several DOFs": ("Mehrere Freiheitsgrade"),
-    "Joints with several degrees of freedom": ("Gelenke mit mehreren Freiheitsgraden"),
-    "Joints that rotate about every axis": ("Gelenke, die um jede Achse drehen"),
-    "Closed Loops": ("Geschlossene Schleifen"),
+    "Joints of every type": "Gelenke jeder Art",
+    "Joints with one rotation": "Gelenke mit einer Drehung",
+    "Joints with one translation": "Gelenke mit einer Verschiebung",
+    "Several DOFs": "Mehrere Freiheitsgrade",
+    "Joints with several degrees of freedom": "Gelenke mit mehreren Freiheitsgraden",
+    "Joints that rotate about every axis": "Gelenke, die um jede Achse drehen",
+    "Closed Loops": "Geschlossene Schleifen",
     "Joints that close a loop, and joints that depend on one": (
         "Gelenke, die eine Schleife schließen oder von einer abhängen"
     ),
@@ -172,38 +172,38 @@ WORDS: dict[str, str] = {
     "The joint's own spring. Of all ticked joints, if this one is": (
         "Die eigene Feder des Gelenks. Bei allen angekreuzten Gelenken, wenn dieses es ist"
     ),
-    "Rigid Bodies": ("Starrkörper"),
-    "Values": ("Werte"),
+    "Rigid Bodies": "Starrkörper",
+    "Values": "Werte",
     "Value of each servo between its stops, with a button for its keyframe": (
         "Wert jedes Servos zwischen seinen Anschlägen, mit einem Knopf für seinen Keyframe"
     ),
-    "Lower and upper stop (joint limits) of each joint": ("Unterer und oberer Anschlag (Gelenkgrenzen) jedes Gelenks"),
+    "Lower and upper stop (joint limits) of each joint": "Unterer und oberer Anschlag (Gelenkgrenzen) jedes Gelenks",
     "Range that the motion asks of each servo, beside its stops": (
         "Bereich, den die Bewegung von jedem Servo verlangt, neben seinen Anschlägen"
     ),
     "Largest velocity and acceleration of each servo in the motion": (
         "Größte Geschwindigkeit und Beschleunigung jedes Servos in der Bewegung"
     ),
-    "File Order": ("Wie in der Datei"),
-    "Joints as their file lists them": ("Gelenke in der Reihenfolge ihrer Datei"),
-    "By Name": ("Nach Name"),
-    "Joints in alphabetical order": ("Gelenke in alphabetischer Reihenfolge"),
-    "Critical First": ("Kritische zuerst"),
+    "File Order": "Wie in der Datei",
+    "Joints as their file lists them": "Gelenke in der Reihenfolge ihrer Datei",
+    "By Name": "Nach Name",
+    "Joints in alphabetical order": "Gelenke in alphabetischer Reihenfolge",
+    "Critical First": "Kritische zuerst",
     "Servos nearest to a stop or beyond it first, or the fastest where speeds are shown": (
         "Zuerst Servos, die einem Anschlag am nächsten oder jenseits davon sind, bei Geschwindigkeiten die schnellsten"
     ),
-    "Columns": ("Spalten"),
-    "Columns of the list of joints": ("Spalten der Gelenkliste"),
-    "Show": ("Zeigen"),
-    "Joints that are listed": ("Aufgelistete Gelenke"),
-    "Order": ("Reihenfolge"),
-    "Order of the list of joints": ("Reihenfolge der Gelenkliste"),
-    "not keyed": ("ohne Keyframes"),
-    "Active Joint": ("Aktives Gelenk"),
-    "Spring, Damping, Friction": ("Feder, Dämpfung, Reibung"),
-    "Initial State": ("Anfangszustand"),
-    "Initial Velocity": ("Anfangsgeschwindigkeit"),
-    "Joint angle with which the mechanism begins": ("Gelenkwinkel, mit dem der Mechanismus beginnt"),
+    "Columns": "Spalten",
+    "Columns of the list of joints": "Spalten der Gelenkliste",
+    "Show": "Zeigen",
+    "Joints that are listed": "Aufgelistete Gelenke",
+    "Order": "Reihenfolge",
+    "Order of the list of joints": "Reihenfolge der Gelenkliste",
+    "not keyed": "ohne Keyframes",
+    "Active Joint": "Aktives Gelenk",
+    "Spring, Damping, Friction": "Feder, Dämpfung, Reibung",
+    "Initial State": "Anfangszustand",
+    "Initial Velocity": "Anfangsgeschwindigkeit",
+    "Joint angle with which the mechanism begins": "Gelenkwinkel, mit dem der Mechanismus beginnt",
     "Joint velocity with which a simulation begins, per second": (
         "Gelenkgeschwindigkeit, mit der eine Simulation beginnt, je Sekunde"
     ),
