@@ -133,7 +133,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
 
 def _figure(layout: bpy.types.UILayout, line: Line, names: bool = True) -> bpy.types.UILayout:
     """A row of what was found, with its mark; returns the place of its name."""
-    row = layout.split(factor=0.62 if line.mean else 0.5)
+    row = layout.split(factor=0.62 if line.mean else 0.58)
     name = row.row(align=True)
     mark: Any = _MARKS[line.good]
     name.label(text=told(line.what) if names else "", icon=mark, translate=False)

@@ -52,12 +52,12 @@ def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) ->
 
 def is_cut(context: bpy.types.Context, row: Any) -> bool:
     """Whether a message is longer than a list shows."""
-    return len(wrapped(context, told(row.message), room=64)) > _MOST_LINES
+    return len(wrapped(context, told(row.message), room=74)) > _MOST_LINES
 
 
 def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
     """A row of a list: the whole message, in as many lines as it takes."""
-    lines = wrapped(context, told(row.message) + place, room=64)
+    lines = wrapped(context, told(row.message) + place, room=74)
     column = layout.column(align=True)
     column.scale_y = 0.8
     if len(lines) > _MOST_LINES:

@@ -493,7 +493,7 @@ CASES: dict[str, Case] = {
     "knuckle.swap_joint": Case(picked("Left Hip"), (_NO_JOINT,)),
     "knuckle.sweep": Case(
         with_options(picked("Left Hip"), seconds=0.2),
-        (_NO_JOINTS, (with_options(picked("Left Hip"), drive("LIMP")), "set the Drive to Keys to see a sweep")),
+        (_NO_JOINTS, (with_options(picked("Left Hip"), drive("LIMP")), "set Drive to Keyframes to see a sweep")),
         no_step="shows the range, and leaves pose, keys and frame as they were",
         window="servos.py: ended by Esc and by a click",
     ),

@@ -83,7 +83,7 @@ def test_a_row_reads_without_a_click(reported: Any, list_of: str) -> None:
     kind.draw_item(None, bpy.context, Texts(drawn), reported, row, 0, reported)
     texts = [text for what, text in drawn if what == "label"]
     assert " ".join(texts) == LONG and 1 < len(texts) <= 5
-    assert max(map(len, texts)) <= 37, "no line is cut at the default width"
+    assert max(map(len, texts)) <= 35, "no line is cut at the default width"
 
 
 def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:

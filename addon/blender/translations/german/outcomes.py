@@ -101,8 +101,8 @@ WORDS: dict[str, str] = {
     "place": "Ort",
     "orientation": "Ausrichtung",
     # how true a run was
-    "Worst": "Höchstens",
-    "Mean": "Im Mittel",
+    "Worst": "Max.",
+    "Mean": "Mittel",
     "above": "darüber",
     "below": "darunter",
     "{}, frames {} to {}": "{}, Frames {} bis {}",
