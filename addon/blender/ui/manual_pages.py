@@ -32,6 +32,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "knuckle.remove_body_keys",
         "KnuckleModel.key_bodies",
     ),
+    "walk#steer-it-with-keys": ("knuckle.live_", "knuckle.map_", "knuckle.unmap_", "KnuckleLive"),
     "walk#what-the-servos-track": ("KnuckleModel.target", "KnuckleModel.law"),
     "walk": ("knuckle.set_drive", "KnuckleModel.drive"),
     "physics#ask-how-true-a-run-was": ("knuckle.select_worst", "KnuckleTruth", "KnuckleJointTruth"),
