@@ -57,16 +57,13 @@ def rigs_at_frames(
     data = bpy.data
     state = _now["number"], len(data.objects), len(data.armatures), len(scene.collection.children)
     kept = _rigs.get((ask, scene.session_uid))
-    if kept is None or kept[0] != state or not all(map(_is_there, kept[1])):
-        kept = _rigs[ask, scene.session_uid] = state, list(ask(scene))
-    return kept[1]
-
-
-def _is_there(rig: bpy.types.Object) -> bool:
     try:
-        return bool(rig.session_uid)
-    except ReferenceError:
-        return False
+        if kept is not None and kept[0] == state and all(rig.session_uid for rig in kept[1]):
+            return kept[1]
+    except ReferenceError:  # one is gone, and another came
+        pass
+    kept = _rigs[ask, scene.session_uid] = state, list(ask(scene))
+    return kept[1]
 
 
 def names_of(rig: bpy.types.Object) -> Names:

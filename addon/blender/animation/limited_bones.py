@@ -241,7 +241,8 @@ def _shown(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 def _is_near(rig: bpy.types.Object) -> bool:
     """Whether no bone is turned so far that its limit may not tell."""
-    return bool((np.abs(channel_values(rig, "rotation_euler")) <= _SURE_OF_SEVERAL).all())
+    values = channel_values(rig, "rotation_euler")
+    return not len(values) or bool(values.min() >= -_SURE_OF_SEVERAL and values.max() <= _SURE_OF_SEVERAL)
 
 
 @persistent

@@ -154,7 +154,7 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
         if uid != scene.session_uid:
             known, at = _known_frames(rig), None
         now = known.numbers.read(evaluated)
-        if at is None or now is None or not np.array_equal(now, at.numbers):
+        if at is None or now is None or not (now == at.numbers).all():
             _follow_anew(scene, rig, evaluated, known)
         elif at.is_held:
             for loop in live_loops(rig):
