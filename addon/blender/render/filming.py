@@ -13,6 +13,7 @@ import bpy
 from ...formats.files import must_be_writable
 from ...model.report import Report
 from ..access import record_of
+from ..progress import Step
 from ..properties import registered
 from .delivery import deliver, ending_of, wants_poster
 from .folder import FrameFolder
@@ -25,7 +26,7 @@ from .shooting import shoot, shoot_poster
 from .take import Schedule, schedule
 from .video import encode, pictures_in
 
-Steps = Generator[tuple[int, int], None, Report]
+Steps = Generator[Step, None, Report]
 
 
 def film(
@@ -40,7 +41,7 @@ def film(
     filming = film_steps(context, objects, path, options)
     while True:
         try:
-            done, total = next(filming)
+            done, total = next(filming)[:2]
         except StopIteration as end:
             return end.value
         if options.progress is None:
@@ -55,9 +56,10 @@ def film(
 def film_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
 ) -> Steps:
-    """The same as a generator that pauses after every step with (done, total), for callers that want to
-    look after the user meanwhile. ``close()`` cancels it and leaves everything as it was, save the frames of a video
-    that are done: they stay beside it in a folder, and the same film with ``resume`` goes on with them."""
+    """The same as a generator that pauses after every step, for callers that want to look after the user meanwhile.
+
+    ``close()`` cancels it and leaves everything as it was, save the frames of a video that are done: they stay beside
+    it in a folder, and the same film with ``resume`` goes on with them."""
     options.check()
     poster = wants_poster(path)
     for each in filter(None, (path, options.sheet, options.poster)):
@@ -79,7 +81,7 @@ def film_steps(
         if poster:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
             deliver(next(shoot(scene, range(1, 2), folder)), path)
-            yield total, total
+            yield Step(total, total)
         else:
             frames = FrameFolder(path)
             there = frames.begin(print_of(stages_of(scene)), reel.frames, size, reel.fps, options.resume)
@@ -91,10 +93,10 @@ def film_steps(
                     with closing(shoot(scene, range(frame, frame + 1), str(frames.path))) as shots:
                         next(shots)
                     done += 1
-                    yield done, total
+                    yield Step(done, total, "", frame, reel.frames, (done - played) / (total - played))
             for step in finish(scene, frames, path, reel, options):
                 done += step
-                yield done, total
+                yield Step(done, total, "", reel.frames, reel.frames, (done - played) / (total - played))
     tell(report, path, size, plan, options, time.perf_counter() - began)
     return report
 

@@ -15,11 +15,14 @@ from ..datablocks import is_there
 from ..physics.homes import is_simulated
 from ..physics.shedding import motors_in, shed_motors
 from ..physics.simulation import clear_physics
+from ..progress import Step
 from ..properties import registered
 from .options import FilmOptions
 from .take import Schedule, Take, record
 
 T = TypeVar("T")
+#: The phase of the work, for who waits.
+PLAYING = "playing the motion"
 #: A take and what is written over it.
 Labelled = tuple[str, Take]
 #: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
@@ -33,9 +36,11 @@ def play(
     options: FilmOptions,
     report: Report,
     total: int = 0,
-) -> Generator[tuple[int, int], None, list[Labelled]]:
-    """Play the scene for each take that is wanted and return the takes, pausing with (frames played, ``total``)."""
+) -> Generator[Step, None, list[Labelled]]:
+    """Play the scene for each take that is wanted and return the takes, pausing after each frame of ``total`` steps:
+    nothing of what is to be rendered is done by then."""
     done, takes = 0, []
+    played = plan.played * len(takes_wanted(options))
     rigs = models_of(objects)
     noted = rigs if options.burn else []
     for label, physics in takes_wanted(options):
@@ -46,7 +51,7 @@ def play(
         ):
             for _ in frames:
                 done += 1
-                yield done, total
+                yield Step(done, total, PLAYING, done, played, 0.0)
         takes.append((label, take))
     return takes
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 import bpy
 
 from ...model.report import Report
+from ..progress import Step
 from .delivery import deliver
 from .filming import reel_for, set_aside
 from .options import FilmOptions
@@ -20,9 +21,10 @@ from .take import schedule
 
 def preview_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
-) -> Generator[tuple[int, int], None, Report]:
-    """Render the frame of a film that is nearest to the scene's present one to the .png ``path``, pausing with (done,
-    total). The whole film is played for it, since the camera is to see all of that."""
+) -> Generator[Step, None, Report]:
+    """Render the frame of a film that is nearest to the scene's present one to the .png ``path``, pausing at each step.
+
+    The whole film is played for it, since the camera is to see all of that."""
     options.check()
     report = Report()
     objects, options = set_aside(objects, options)
@@ -36,7 +38,7 @@ def preview_steps(
         frame = 1 + min(range(reel.frames), key=lambda index: abs(plan.filmed[index] - now))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
         deliver(next(shoot(scene, range(frame, frame + 1), folder)), path)
-    yield total, total
+    yield Step(total, total)
     return report
 
 

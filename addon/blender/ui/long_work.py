@@ -8,11 +8,13 @@ from typing import Any
 
 import bpy
 
+from ..progress import Pace, Step
 from ..translations import told
 from .common import ERRORS, NeedsModel, Result, model_in, refuse, say
 from .under_way import UnderWay
 
-Steps = Generator[tuple[int, int], None, Any]
+#: Each step is a ``Step``, or its first two values.
+Steps = Generator[tuple[Any, ...], None, Any]
 
 _SLICE = 0.05  # seconds of work between two looks at the user
 _TICK = 0.01
@@ -29,6 +31,7 @@ class LongWork(NeedsModel):
 
     _steps: Steps | None = None
     _under_way: UnderWay | None = None
+    _pace: Pace | None = None
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
         """The work."""
@@ -72,7 +75,7 @@ class LongWork(NeedsModel):
             finally:
                 manager.progress_end()
 
-        self._under_way = UnderWay(context, _TICK, close)
+        self._under_way, self._pace = UnderWay(context, _TICK, close, self.bl_idname), Pace()
         manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
@@ -106,14 +109,14 @@ class LongWork(NeedsModel):
         self._leave()
 
     def _slice(self, context: bpy.types.Context) -> None:
-        assert self._steps is not None and self._under_way is not None
+        assert self._steps is not None and self._under_way is not None and self._pace is not None
         until = time.perf_counter() + _SLICE
-        done, total = next(self._steps)
+        step = Step(*next(self._steps))
         while time.perf_counter() < until:
-            done, total = next(self._steps)
-        percent = 100 * done // max(total, 1)
-        context.window_manager.progress_update(percent)
-        self._under_way.tell(told(f"{self.bl_label}: {done} of {total} ({percent} %).  Esc stops it"))
+            step = Step(*next(self._steps))
+        text = step.text(self._pace.left(step.portion, time.perf_counter()))
+        name = f"{self.bl_label}, {step.phase}" if step.phase else self.bl_label
+        self._under_way.show(told(f"{name}: {text}.  Esc stops it"), told(text), step.portion)
 
     def _leave(self) -> None:
         if self._under_way is not None:
