@@ -61,7 +61,7 @@ def letter(reel: Reel, title: str, halves: Sequence[Half], frame: int, step: int
     """All words of a frame as a transparent layer."""
     page = Lettering(*reel.size)
     most = halves[-1].readings  # both halves tell of the same servos
-    name = " – ".join(filter(None, [title, reel.name if "NAME" in reel.burn else ""]))
+    name = heading(title, reel.name if "NAME" in reel.burn else "")
     if name:
         page.write(name, "top left", 1.25 if len(halves) == 1 else 1.0)
     if "TIME" in reel.burn:
@@ -76,6 +76,11 @@ def letter(reel: Reel, title: str, halves: Sequence[Half], frame: int, step: int
         if "SERVOS" in reel.burn and half.readings is not None:
             page.tabulate(half.readings, half.readings.at(frame - 1), half.left, half.left + step, most)
     return page.layer
+
+
+def heading(title: str, name: str) -> str:
+    """The title and the mechanism's name, which is not repeated where the title has it."""
+    return " – ".join(filter(None, [title, "" if name.casefold() in title.casefold() else name]))
 
 
 def draw_marks(seen: Any, half: Half, frame: int) -> Any:

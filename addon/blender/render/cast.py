@@ -136,11 +136,11 @@ def paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
 
 
 def coat(studio: Studio, name: str, color: Sequence[float]) -> bpy.types.Material:
-    """Matt paint of a colour (linear), for every engine."""
+    """Satin paint of a colour (linear), for every engine."""
     material = studio.own(bpy.data.materials.new(name))
     material.diffuse_color = (*color, 1.0)
     shader: Any = next(node for node in give_nodes(material).nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = (*color, 1.0)
-    shader.inputs["Roughness"].default_value = 0.45
-    shader.inputs["Specular IOR Level"].default_value = 0.3
+    shader.inputs["Roughness"].default_value = 0.32
+    shader.inputs["Specular IOR Level"].default_value = 0.5
     return material

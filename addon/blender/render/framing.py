@@ -14,10 +14,12 @@ Array = NDArray[np.float64]
 
 LENS = 50.0  # mm
 SENSOR = 36.0  # mm, along the longer side of the picture
-FILL_WIDTH = 0.74  # of the picture's width that the model may take
-FILL_HEIGHT = 0.62  # of its height
+FILL_WIDTH = 0.78  # of the picture's width that the model may take
+FILL_HEIGHT = 0.68  # of its height, over the whole take
+TALLEST = 0.5  # of its height in any one frame
 CLEARANCE = 1.5  # times as far away as the nearest that the model comes to the camera from where that looks
-STEADINESS = 0.5  # s, standard deviation of the camera's smoothing
+STEADINESS = 1.2  # s, standard deviation of the camera's smoothing: longer than a step of a walker
+ROUNDS = 5  # of centering and measuring, which depend on each other: the last changes less than a pixel
 TRAVELS = 1.0  # a model that gets further than so many times its size is gone along with
 
 
@@ -108,12 +110,22 @@ def slopes(size: tuple[int, int]) -> tuple[float, float]:
 
 
 def distance_for(offsets: Array, rotations: Array, size: tuple[int, int], room: Room = NO_ROOM) -> float:
-    """The least distance from which every point of ``offsets`` (n, m, 3; relative to the aim) falls within
-    the shares of the picture that a model may take, for a camera that looks in ``rotations`` (n, 3, 3)."""
+    """Least distance from which a model takes no more than its shares of the picture.
+
+    Args:
+        offsets: its points relative to the aim, (n, m, 3).
+        rotations: how the camera looks, (n, 3, 3).
+        size: of the picture, in pixels.
+        room: what of the picture is kept free.
+    """
     right, up, back = np.moveaxis(offsets @ rotations, -1, 0)
     wide, high = (slope * (1.0 - share) for slope, share in zip(slopes(size), room, strict=True))
     needed = np.maximum(np.abs(right) / (wide * FILL_WIDTH), np.abs(up) / (high * FILL_HEIGHT)) + back
-    return max(float(needed.max()), CLEARANCE * float(back.max()))
+    least = distance = max(float(needed.max()), CLEARANCE * float(back.max()), 1e-3)
+    for _ in range(ROUNDS):  # heights are about inverse to the distance
+        height = 0.5 * float(np.ptp(up / (distance - back), axis=1).max()) / high
+        distance = max(least, distance * height / TALLEST)
+    return distance
 
 
 def plan_shot(
@@ -139,8 +151,10 @@ def plan_shot(
         aims = smooth(centres, STEADINESS * fps)
     else:
         aims = np.repeat(0.5 * (lows.min(axis=0) + highs.max(axis=0))[None], count, axis=0)
-    aims = balance(aims, corners, rotations)
-    distance = max(distance_for(corners - aims[:, None], rotations, size, room), 1e-3)
+    distance = np.inf
+    for _ in range(ROUNDS):
+        aims = balance(aims, corners, rotations, distance)
+        distance = distance_for(corners - aims[:, None], rotations, size, room)
     shift = 0.5 * room.right * size[0] / max(size), -0.5 * room.foot * size[1] / max(size)
     return shot_from(rotations, aims, distance, shift)
 
@@ -157,11 +171,12 @@ def goes_along(camera: Camera, centres: Array, extent: float) -> bool:
     return bool(np.ptp(centres, axis=0).max() > TRAVELS * extent)
 
 
-def balance(aims: Array, corners: Array, rotations: Array) -> Array:
-    """``aims`` moved by one constant offset so that what is seen over the whole take has equal room above and below
-    and, for a camera that looks in one direction, left and right."""
-    seen = ((corners - aims[:, None]) @ rotations).reshape(-1, 3)
-    offset = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+def balance(aims: Array, corners: Array, rotations: Array, distance: float) -> Array:
+    """``aims`` moved by one constant offset so that what is seen from ``distance`` over the whole take has equal room
+    above and below and, for a camera that looks in one direction, left and right."""
+    seen = (corners - aims[:, None]) @ rotations
+    seen /= 1.0 - seen[..., 2:] / distance  # what is near is seen larger
+    offset = 0.5 * (seen.min(axis=(0, 1)) + seen.max(axis=(0, 1)))
     if not np.allclose(rotations, rotations[:1]):
         return aims + np.array([0.0, 0.0, offset[1] / rotations[0, 2, 1]])
     offset[2] = 0.0

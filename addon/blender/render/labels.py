@@ -10,18 +10,25 @@ import numpy as np
 from mathutils import Matrix
 
 from .cast import coat
-from .framing import Array, Shot
-from .looks import Look
+from .framing import Array, Shot, slopes
+from .looks import Look, linear
 from .studio import Studio
 
 _MOST = 60  # numbers along a side
-_HEIGHT = 0.26  # of a letter, in tiles
+_HEIGHT = 0.042  # of a letter, in shares of the picture's height where the camera aims
+_WIDEST = 5.0  # letters that a number with its space is wide
+_BOLD, _HALO = 0.018, 0.085  # letters by which strokes are thickened, and those of the halo behind them
 _LIFT = 2e-3  # above the floor, in camera distances: as far as the floor itself lies above the far one
 
 
 def add_labels(studio: Studio, look: Look, shot: Shot, size: float, tile: float, ground: float) -> None:
-    """Write along the lines of a grid of ``tile`` what they are at, in the scene's unit."""
-    material = coat(studio, "Film ink", look.ink)
+    """Write along the lines of a grid of ``tile`` what they are at, in the scene's unit.
+
+    The numbers face the camera, as high in pictures of every size, with a halo that no line of the grid crosses. Those
+    of a camera that goes round lie on the floor."""
+    ink, halo = coat(studio, "Film ink", look.ink), coat(studio, "Film halo", [linear(part) for part in look.shades[0]])
+    stands = bool(np.allclose(shot.rotations, shot.rotations[:1]))
+    letter = letter_height(studio.scene, shot)
     across, towards = snapped(shot.rotation[:2, 0]), snapped(shot.rotation[:2, 2])
     low, high = edges(shot, size, tile)
     for axis in (0, 1):
@@ -30,17 +37,31 @@ def add_labels(studio: Studio, look: Look, shot: Shot, size: float, tile: float,
         side = towards if runs_across else across
         other = 1 - axis
         edge = high[other] if side[other] > 0.0 else low[other]
-        for step in steps(int(low[axis]), int(high[axis])):
+        apart = _WIDEST * letter if runs_across else 1.6 * letter / max(float(shot.rotation[2, 2]), 0.1)
+        for step in steps(int(low[axis]), int(high[axis]), apart / tile):
             place = np.zeros(2)
             place[axis], place[other] = step * tile, (edge + 0.15 * side[other]) * tile
-            text = add_text(studio, number(step * tile, tile), material)
-            text.data.size = _HEIGHT * tile
-            text.data.align_x = "CENTER" if runs_across else "LEFT"
-            text.data.align_y = "TOP" if runs_across else "CENTER"
             turn = np.eye(4)
-            turn[:2, 0], turn[:2, 1] = across, (-across[1], across[0])
-            turn[:3, 3] = *place, ground + _LIFT * 0.5 * shot.distance
-            text.matrix_world = Matrix(turn.tolist())
+            if stands:
+                turn[:3, :3] = shot.rotation
+                rise = letter * (0.3 + float(shot.rotation[2, 1]))
+            else:
+                turn[:2, 0], turn[:2, 1] = across, (-across[1], across[0])
+                rise = _LIFT * 0.5 * shot.distance
+            turn[:3, 3] = *place, ground + rise
+            for material, offset, behind in ((ink, _BOLD, 0.0), (halo, _HALO, 0.02)):
+                text = add_text(studio, number(step * tile, tile), material)
+                text.data.size, text.data.offset = letter, offset * letter
+                text.data.align_x = "CENTER" if runs_across else "LEFT"
+                text.data.align_y = "TOP" if runs_across else "CENTER"
+                text.matrix_world = Matrix(turn.tolist()) @ Matrix.Translation((0.0, 0.0, -behind * letter))
+                text.display.show_shadows = text.visible_shadow = False
+
+
+def letter_height(scene: bpy.types.Scene, shot: Shot) -> float:
+    """Height of a letter, in the scene's unit."""
+    size = scene.render.resolution_x, scene.render.resolution_y
+    return _HEIGHT * 2.0 * slopes(size)[1] * shot.distance * max(1.0, size[0] / size[1] / 2.0)
 
 
 def edges(shot: Shot, size: float, tile: float) -> tuple[Array, Array]:
@@ -50,9 +71,11 @@ def edges(shot: Shot, size: float, tile: float) -> tuple[Array, Array]:
     return low, np.ceil((shot.aims[:, :2].max(axis=0) + room) / tile)
 
 
-def steps(low: int, high: int) -> range:
-    """Which lines from ``low`` to ``high`` have numbers: every one, or every fifth, tenth and so on of many."""
-    stride = next(stride for stride in (1, 5, 10, 50, 100, 10**9) if (high - low) / stride <= _MOST)
+def steps(low: int, high: int, apart: float = 0.0) -> range:
+    """Which lines from ``low`` to ``high`` have numbers: every one, or every fifth, tenth and so on where they are many
+    or would be fewer than ``apart`` lines from each other."""
+    strides = (1, 2, 5, 10, 20, 50, 100, 10**9)
+    stride = next(stride for stride in strides if (high - low) / stride <= _MOST and stride >= apart)
     return range(-(-low // stride) * stride, high + 1, stride)
 
 

@@ -96,7 +96,7 @@ class Lettering:
                 self._bar(end + gap, middle, table.bar, 0.22 * letter, now, row, bool(beyond[row]))
         if left_out:
             middle = y + (len(table.rows) + 0.5) * line
-            self._draw.text((x, middle), f"+ {left_out}", font=font, fill=PALE, anchor="lm")
+            self._draw.text((x, middle), f"and {left_out} more", font=font, fill=PALE, anchor="lm")
 
     def _plan(self, readings: Readings, now: Degrees, room: float, high: float) -> _Table:
         """A table for so much room in pixels: smaller letters first, then no bars, then shorter names."""

@@ -22,11 +22,11 @@ class Look:
     shades: tuple[Color, ...]
     horizon: Color
     zenith: Color
-    key: float = 3.0
+    key: float = 4.1
     fill: float = 0.25
-    sky: float = 0.55
+    sky: float = 0.34
     warmth: Color = (1.0, 0.95, 0.89)
-    softness: float = 7.0
+    softness: float = 2.6
     shadow: float = 0.45
     tile: float = 0.22
     labels: bool = False
@@ -45,8 +45,8 @@ LOOKS: dict[Stage, Look] = {
         shades=((0.50, 0.58, 0.36), (0.52, 0.60, 0.38), (0.54, 0.61, 0.39), (0.51, 0.58, 0.38)),
         horizon=(0.80, 0.87, 0.92),
         zenith=(0.33, 0.56, 0.86),
-        key=4.0,
-        sky=0.6,
+        key=5.0,
+        sky=0.42,
         warmth=(1.0, 0.91, 0.76),
         softness=1.0,
         shadow=0.55,
@@ -68,11 +68,11 @@ LOOKS: dict[Stage, Look] = {
         shades=((0.96, 0.96, 0.96), (0.74, 0.76, 0.79), (0.45, 0.48, 0.53)),
         horizon=(0.98, 0.98, 0.98),
         zenith=(0.98, 0.98, 0.98),
-        key=2.0,
+        key=2.6,
         fill=0.4,
-        sky=0.7,
+        sky=0.55,
         warmth=(1.0, 1.0, 1.0),
-        softness=12.0,
+        softness=4.0,
         shadow=0.3,
         labels=True,
     ),

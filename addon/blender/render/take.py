@@ -20,32 +20,37 @@ from .readings import Reader, Readings
 
 Array = NDArray[np.float64]
 SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "FONT"}
+#: Towards the faces, edges and corners of a cube: in each of them a surface has an outermost point.
+DIRECTIONS = np.array([step for step in np.ndindex(3, 3, 3) if step != (1, 1, 1)], dtype=np.float32) - 1.0
+#: Of more objects than this the bounds do: their outlines in every frame would take too much memory.
+OUTLINED = 200
 
 
 @dataclass
 class Take:
     """``frames`` are the n filmed frames of the scene, ``poses`` (n, k, 4, 4) the world matrices of the k
-    ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``cast`` how many of the objects (the first) are
-    the model; the others are scenery. ``fps`` is the rate of the filmed frames, ``readings`` what the joints
-    were at where that is noted, ``front`` (rad about Z) where the model looks while it does not travel, ``bending``
-    the objects whose shape changes."""
+    ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``outlines`` (k, m, 3) points of their surfaces, ``cast`` how
+    many of the objects (the first) are the model; the others are scenery. ``fps`` is the rate of the filmed frames,
+    ``readings`` what the joints were at where that is noted, ``front`` (rad about Z) where the model looks while it
+    does not travel, ``bending`` the objects whose shape changes."""
 
     frames: list[int] = field(default_factory=list)
     objects: list[bpy.types.Object] = field(default_factory=list)
     cast: int = 0
     poses: Array = field(default_factory=lambda: np.empty((0, 0, 4, 4)))
     boxes: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
+    outlines: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
     fps: float = 0.0
     readings: Readings | None = None
     front: float = -0.5 * np.pi
     bending: list[bpy.types.Object] = field(default_factory=list)
 
     def corners(self, scenery: bool = False) -> Array:
-        """World points (n, 8 x cast, 3) that enclose the model, or the ``scenery``, in each frame."""
+        """World points (n, m x cast, 3) of the outlines of the model, or of the ``scenery``, in each frame."""
         which = slice(self.cast, None) if scenery else slice(self.cast)
-        poses, boxes = self.poses[:, which], self.boxes[which]
-        points = np.einsum("nkij,kcj->nkci", poses[..., :3, :3], boxes) + poses[:, :, None, :3, 3]
-        return points.reshape(len(self.frames), 8 * len(boxes), 3)
+        poses, outlines = self.poses[:, which], self.outlines[which]
+        points = np.einsum("nkij,kcj->nkci", poses[..., :3, :3], outlines) + poses[:, :, None, :3, 3]
+        return points.reshape(len(self.frames), outlines.shape[1] * len(outlines), 3)
 
 
 @dataclass(frozen=True)
@@ -183,12 +188,25 @@ def look(context: bpy.types.Context, take: Take, index: int) -> None:
     take.poses[index] = [item.matrix_world for item in evaluated]
     if index == 0:
         take.boxes = np.array([[tuple(corner) for corner in item.bound_box] for item in evaluated])
+        few = len(evaluated) <= OUTLINED
+        take.outlines = np.array([outline(item) for item in evaluated]) if few else take.boxes
         return
     for number, (source, item) in enumerate(zip(take.objects, evaluated, strict=True)):
         if source not in take.bending and is_deformed(source):
             box = np.array([tuple(corner) for corner in item.bound_box])
             if not np.allclose(box, take.boxes[number], atol=1e-4 * max(float(np.ptp(box)), 1e-9)):
                 take.bending.append(source)
+
+
+def outline(item: bpy.types.Object) -> Array:
+    """The outermost points, (26, 3), of an evaluated object's surface; those of its bounds where it is no mesh."""
+    data: Any = item.data
+    points = np.array([tuple(corner) for corner in item.bound_box], dtype=np.float32)
+    if isinstance(data, bpy.types.Mesh) and len(data.vertices):
+        points = np.empty(3 * len(data.vertices), dtype=np.float32)
+        data.vertices.foreach_get("co", points)
+        points = points.reshape(-1, 3)
+    return np.array([points[int((points @ direction).argmax())] for direction in DIRECTIONS], dtype=np.float64)
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,36 @@ def test_the_model_is_inside_in_every_frame_and_fills_the_picture(size: tuple[in
     assert np.abs(seen).max() < 0.8
     reach = np.abs(seen).max(axis=(0, 2))
     assert reach[0] > 0.6 or reach[1] > 0.5, "the model is small in a large picture"
+
+
+def seen_from(shot: Any, corners: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Where points (n, m, 3) are in the pictures of a shot, (n, 2, m)."""
+    views = zip(corners, shot.rotations, shot.positions, strict=True)
+    return np.array([projected(points, turn, at, size) for points, turn, at in views])
+
+
+@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (0.2, 0.2, 3.0), (1.0, 1.0, 0.6)], ids=["walker", "tower", "flat"])
+def test_the_model_takes_a_third_to_half_of_the_height(scale: tuple[float, ...]) -> None:
+    from addon.blender.render.framing import plan_shot
+
+    corners = walk() * np.array(scale)
+    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (960, 540), 30.0, None, "FOLLOW")
+    heights = 0.5 * np.ptp(seen_from(shot, corners, (960, 540))[:, 1], axis=1)
+    assert heights.min() > 0.33 and heights.max() < 0.505
+
+
+def test_the_camera_does_not_sway_with_the_steps() -> None:
+    from addon.blender.render.framing import plan_shot
+
+    time = np.arange(240) / 30.0
+    box = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
+    gait = np.column_stack([1.5 * time + 0.1 * np.sin(9.0 * time), 0.1 * np.sin(4.5 * time), 0.1 * np.cos(9.0 * time)])
+    corners = box + gait[:, None]
+    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (960, 540), 30.0, None, "FOLLOW")
+    steady = shot.positions[0] + np.outer(time, (shot.positions[-1] - shot.positions[0]) / time[-1])
+    middle = slice(60, 180)
+    off = (shot.positions - steady)[middle]
+    assert np.ptp(off - np.linspace(off[0], off[-1], len(off)), axis=0).max() < 0.02, "a tenth of the walker's own sway"
 
 
 def test_the_camera_looks_down_at_the_front_from_three_quarters() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-pytest.importorskip("bpy", reason="Blender is not here")
+bpy = pytest.importorskip("bpy", reason="Blender is not here")
+
+from tests.blender.render.test_framing import projected  # noqa: E402
 
 
 def test_tiles_lie_on_the_grid() -> None:
@@ -90,3 +94,36 @@ def test_numbers_of_a_scale_say_where_their_lines_are() -> None:
     assert number(40.0, 20.0) == "40 m" and number(0.015, 0.005) == "0.015 m"
     assert list(steps(-3, 4)) == [*range(-3, 5)]
     assert list(steps(-97, 203)) == [*range(-95, 201, 5)], "of many lines every fifth"
+    assert list(steps(-3, 4, 1.7)) == [-2, 0, 2, 4], "numbers that are wider than a tile skip lines"
+
+
+def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
+    """How high the letters of the numbers are that stand where the camera aims, in shares of the picture's height."""
+    import addon
+    from addon import formats
+    from addon.blender.build import build
+    from addon.blender.render import FilmOptions, open_stage, prepare
+    from tests.blender.emptied import empty_file
+
+    empty_file()
+    if not addon.is_registered():
+        addon.register()
+    collection = build(formats.load("sample_models/desk_lamp/desk_lamp.skel"))
+    prepare(
+        collection, bpy.context, FilmOptions(size=size, stage="SCIENTIFIC", seconds=0.1), str(tmp_path / "stage.blend")
+    )
+    scene = open_stage(str(tmp_path / "stage.blend"))
+    view = np.array(scene.camera.matrix_basis)
+    seen = []
+    for label in (thing for thing in scene.objects if thing.name.startswith("Film label")):
+        ends = np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.7 * label.data.size, 0.0, 1.0]]) @ np.array(label.matrix_basis).T
+        low, high = projected(ends[:, :3], view[:3, :3], view[:3, 3], size)[1]
+        seen.append(0.5 * (high - low))
+    return seen
+
+
+@pytest.mark.parametrize("size", [(320, 180), (1920, 1080), (540, 960)])
+def test_numbers_of_a_scale_are_read_in_pictures_of_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    seen = letters_seen(tmp_path, size)
+    assert len(seen) >= 4
+    assert 0.02 < np.median(seen) < 0.06, "of the picture's height"
