@@ -76,13 +76,13 @@ def test_from_import_to_film_as_the_pages_say(blank: Any, tmp_path: Path, monkey
     way = chassis.matrix_world.translation - began
     assert way.y > 1.0 and way.y > 4.0 * abs(way.x), f"forward, which is +Y: {way}"
 
-    # film.md: choose a file, Make Film
+    # film.md: choose a file, Render Video
     film = scene.knuckle_film
     film.filepath, film.format, film.size = str(here / "out/walk.png"), "OWN", (96, 64)
     wishes = {name: getattr(film, name) for name in ("filepath", "format", "size")}
     assert bpy.ops.knuckle.render_film(**wishes) == {"FINISHED"}
     assert (here / "out/walk.png").stat().st_size > 1000
-    assert "*Make Film*" in said["film"]
+    assert "*Render Video*" in said["film"]
 
     # import.md: File > Export; what was not changed is as it was
     bpy.context.view_layer.objects.active = rig

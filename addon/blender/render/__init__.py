@@ -6,6 +6,7 @@ from .filming import film, film_steps
 from .folder import frames_left
 from .options import FilmOptions
 from .pictures import save_sheet
+from .playing import may_move
 from .presets import BURNS, CAMERAS, FORMATS, PICTURES, STAGES, VIDEOS
 from .preview import frames_of, preview_steps
 from .reel import Reel, reel_of
@@ -26,6 +27,7 @@ __all__ = [
     "film_steps",
     "frames_left",
     "frames_of",
+    "may_move",
     "open_stage",
     "prepare",
     "preview_steps",

@@ -76,6 +76,8 @@ def film_steps(
     done, total = played, played + len(plan.filmed) + (1 + extras if not poster else 0)
     with ExitStack() as stack:
         takes = yield from play(context, objects, plan, options, report, total)
+        if not poster and not any(take.moves() for _, take in takes):
+            report.warn("film-still", "Nothing moves in these frames: give the mechanism a motion, or physics")
         reel = reel_for(context, objects, plan, size, options)
         scene = set_stage(stack, context, takes, reel, options, poster)[0]
         if poster:

@@ -11,6 +11,7 @@ import bpy
 
 from ...model.report import FormatError, Report
 from ..access import record_of, settings
+from ..compat import all_curves
 from ..datablocks import is_there
 from ..physics.homes import is_simulated
 from ..physics.shedding import motors_in, shed_motors
@@ -26,6 +27,7 @@ PLAYING = "playing the motion"
 #: A take and what is written over it.
 Labelled = tuple[str, Take]
 #: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
+_STILL = 1e-6
 _FRONTS = {"juice": 0.5 * math.pi, "skel": 0.0}
 
 
@@ -68,6 +70,26 @@ def at_once(steps: Generator[Any, None, T]) -> T:
 def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
     """What is written over each take, and whether physics is to drive the models: None leaves that to them."""
     return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
+
+
+def may_move(rig: bpy.types.Object) -> bool:
+    """Whether anything could move a mechanism while its scene plays: physics, a driver, an NLA strip, a constraint, a
+    parent, or an F-curve that is not constant."""
+    if settings(rig).drive != "KEYS" or rig.parent is not None or rig.constraints:
+        return True
+    data = rig.animation_data
+    if any(getattr(held, "target", None) is not None for bone in rig.pose.bones for held in bone.constraints):
+        return True
+    if data is None:
+        return False
+    if data.drivers or any(track.strips for track in data.nla_tracks):
+        return True
+    return data.action is not None and any(map(_varies, all_curves(data.action)))
+
+
+def _varies(curve: Any) -> bool:
+    points = curve.keyframe_points
+    return bool(curve.modifiers) or any(abs(point.co[1] - points[0].co[1]) > _STILL for point in points)
 
 
 def front_of(rigs: Sequence[bpy.types.Object]) -> float:

@@ -45,6 +45,12 @@ class Take:
     front: float = -0.5 * np.pi
     bending: list[bpy.types.Object] = field(default_factory=list)
 
+    def moves(self) -> bool:
+        """Whether anything of the model is moved by more than a thousandth of its size."""
+        corners = self.corners()
+        size = float(np.ptp(corners[0], axis=0).max())
+        return bool(np.ptp(corners, axis=0).max() > 1e-3 * size)
+
     def corners(self, scenery: bool = False) -> Array:
         """World points (n, m x cast, 3) of the outlines of the model, or of the ``scenery``, in each frame."""
         which = slice(self.cast, None) if scenery else slice(self.cast)

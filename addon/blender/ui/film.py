@@ -1,9 +1,11 @@
-"""The film: its settings on the scene, the button that makes it, and the one that shows a frame of it."""
+"""The video: its settings on the scene, the button that renders it, and the one that shows a frame of it."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,35 +17,40 @@ from ..access import record_of
 from ..model_parts import parts
 from ..render import film_steps, frames_left, preview_steps
 from ..render.delivery import wants_poster
-from .common import say, tell
+from .common import counted, say, tell
 from .film_wishes import FilmWishes, ending_from, file_property, format_property, options_from
 from .long_work import LongWork, Steps
+from .under_way import under_way
 
 #: The picture that a preview leaves in the file.
-PREVIEW = "Film Preview"
+PREVIEW = "Video Preview"
+#: The operators that work while somebody waits.
+RENDERING = ("knuckle.render_film", "knuckle.preview_film")
 
 
 class KnuckleFilm(FilmWishes, bpy.types.PropertyGroup):
-    """How to film. Kept on the scene, ``Scene.knuckle_film``."""
+    """Settings of the video. Kept on the scene, ``Scene.knuckle_film``."""
 
     format: format_property("HD")
 
 
 class _Filming(FilmWishes, LongWork):
-    """Base of what films."""
+    """Base of what renders."""
 
     filepath: file_property(options={"SKIP_SAVE"})
     format: format_property("OWN")
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if parts(rig, "BODY") else "The mechanism has no bodies to film"
+        if under_way(*RENDERING) is not None:
+            return "A video is being rendered"
+        return "" if parts(rig, "BODY") else "The mechanism has no bodies to render"
 
 
 class KNUCKLE_OT_render_film(_Filming):
     bl_idname = "knuckle.render_film"
-    bl_label = "Film"
-    bl_description = "Film the mechanism over the scene's frame range, on a stage and with a camera of its own"
+    bl_label = "Render Video"
+    bl_description = "Render the mechanism over the scene's frame range, on a stage and with a camera of its own"
     bl_options = {"REGISTER"}
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
@@ -58,21 +65,21 @@ class KNUCKLE_OT_render_film(_Filming):
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         if wants_poster(self.filepath):
-            tell(self, f"Picture made: {self.filepath}", result)
+            tell(self, f"Picture rendered: {self.filepath}", result)
         else:
-            tell(self, f"Film made: {self.filepath}", result)
+            tell(self, f"Video rendered: {self.filepath}", result)
 
     def told_when_stopped(self) -> str:
         left = frames_left(self.filepath)
         if not left:
             return super().told_when_stopped()
-        return f"{self.bl_label}: stopped; made again it goes on after frame {left}"
+        return f"{self.bl_label}: stopped, {counted(left, 'frame')} kept. Render again to go on"
 
 
 class KNUCKLE_OT_preview_film(_Filming):
     bl_idname = "knuckle.preview_film"
     bl_label = "Preview"
-    bl_description = "Show the present frame as it will be in the film"
+    bl_description = "Render the current frame as it will be in the video"
     bl_options = {"REGISTER", "UNDO"}  # the picture is an image of the file
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
@@ -106,21 +113,45 @@ def keep_preview(picture: str) -> bpy.types.Image:
 
 
 def show_preview(context: bpy.types.Context) -> None:
-    """Open a window with the preview, unless one shows it."""
+    """Show the preview in an Image Editor that shows no picture of the user's, else where Blender shows renders: by
+    default a window of the picture's size."""
     image = bpy.data.images[PREVIEW]
-    manager: Any = context.window_manager
-    for area in (area for window in manager.windows for area in window.screen.areas):
-        if area.type == "IMAGE_EDITOR" and area.spaces.active.image == image:
-            area.tag_redraw()
-            return
-    bpy.ops.wm.window_new()
-    area = manager.windows[-1].screen.areas[0]
-    area.type = "IMAGE_EDITOR"
-    area.spaces.active.image = image
+    editors = image_editors(context)
+    if not any(is_free(each) for each in editors):
+        with picture_size(context.scene, image.size):
+            bpy.ops.render.view_show("INVOKE_DEFAULT")
+        editors = [each for each in image_editors(context) if is_free(each)]
+    for space in (each for each in editors if is_free(each)):
+        space.image = image
+    for area in (area for window in context.window_manager.windows for area in window.screen.areas):
+        area.tag_redraw()
+
+
+def image_editors(context: bpy.types.Context) -> list[Any]:
+    """The Image Editors of all windows."""
+    areas = (area for window in context.window_manager.windows for area in window.screen.areas)
+    return [area.spaces.active for area in areas if area.type == "IMAGE_EDITOR" and area.ui_type == "IMAGE_EDITOR"]
+
+
+def is_free(editor: Any) -> bool:
+    """Whether an Image Editor shows nothing, a render or the preview."""
+    return editor.image is None or editor.image.type == "RENDER_RESULT" or editor.image.name == PREVIEW
+
+
+@contextmanager
+def picture_size(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[None]:
+    """Have Blender's window for renders open at ``size``; the scene's own resolution is put back."""
+    render = scene.render
+    kept = render.resolution_x, render.resolution_y, render.resolution_percentage
+    render.resolution_x, render.resolution_y, render.resolution_percentage = size[0], size[1], 100
+    try:
+        yield
+    finally:
+        render.resolution_x, render.resolution_y, render.resolution_percentage = kept
 
 
 def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
-    """Where the film goes: as wished, else beside the .blend. ValueError where neither says."""
+    """Where the video goes: as wished, else beside the .blend. ValueError where neither says."""
     name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
     reason = why_no_place(wanted)
     if reason:
@@ -132,12 +163,12 @@ def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
 
 
 def why_no_place(wanted: str) -> str:
-    """Why a film cannot go where it is wished; empty where it can."""
+    """Why a video cannot go where it is wished; empty where it can."""
     if bpy.data.filepath or (wanted and not wanted.startswith("//")):
         return ""
     if not wanted:
-        return "Choose a file for the film, or save the .blend first: the film then goes beside it"
-    return "The film's file is beside the .blend, which was never saved: save it, or choose another file"
+        return "Choose a file for the video, or save the .blend first: the video then goes beside it"
+    return "The video's file is beside the .blend, which was never saved: save it, or choose another file"
 
 
 def register() -> None:

@@ -1,4 +1,4 @@
-"""Film in the sidebar."""
+"""The video in the sidebar."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import bpy
 
 from ...model.report import FormatError
-from ..render import FilmOptions, frames_left, frames_of, wants_poster
+from ..render import FilmOptions, frames_left, frames_of, may_move, wants_poster
 from ..translations import told
 from .common import counted, model_in
-from .film import film_path, why_no_place
+from .film import RENDERING, film_path, why_no_place
 from .film_wishes import copy_wishes, ending_from, film_wishes, options_from
 from .sidebar import ORDER, ModelPanel, paragraph, split
+from .under_way import under_way
 
 
 class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
@@ -25,7 +26,9 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         wishes = film_wishes(context.scene)
+        going = under_way(*RENDERING)
         column = split(layout.column())
+        column.enabled = going is None
         column.prop(wishes, "stage")
         column.prop(wishes, "camera")
         column.prop(wishes, "engine")
@@ -36,13 +39,17 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
         if wishes.length == "OWN":
             column.prop(wishes, "seconds")
         column.prop(wishes, "filepath", placeholder=told("Beside the .blend"))
+        if going is not None:
+            layout.progress(text=going.text, factor=going.share, translate=False)
+            layout.label(text="Press Esc to stop")
+            return
         reason = tell_what(context, layout, wishes)
         row = layout.row(align=True)
         row.scale_y = 1.3
         copy_wishes(wishes, row.operator("knuckle.preview_film", icon="IMAGE_DATA"))
         button = row.row(align=True)
         button.enabled = not reason
-        copy_wishes(wishes, button.operator("knuckle.render_film", text="Make Film", icon="RENDER_ANIMATION"))
+        copy_wishes(wishes, button.operator("knuckle.render_film", text="Render Video", icon="RENDER_ANIMATION"))
 
 
 class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
@@ -53,6 +60,7 @@ class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         wishes = film_wishes(context.scene)
+        layout.enabled = under_way(*RENDERING) is None
         split(layout.column()).prop(wishes, "title")
         layout.row(align=True).prop(wishes, "burn")
         column = layout.column()
@@ -67,14 +75,17 @@ def tell_what(context: bpy.types.Context, layout: bpy.types.UILayout, wishes: An
     """Say what will be made, be there a place for it yet or not; why it cannot, where it cannot."""
     reason = why_no_place(wishes.filepath)
     ending = ending_from(wishes)
-    path = f"film{ending}" if reason else film_path(model_in(context), wishes.filepath, ending)
+    path = f"video{ending}" if reason else film_path(model_in(context), wishes.filepath, ending)
     try:
         paragraph(context, layout, summary(context.scene, path, options_from(wishes)), "INFO")
     except FormatError as error:
         reason = reason or str(error)
+    rig = model_in(context)
+    if rig is not None and not may_move(rig):
+        paragraph(context, layout, "The mechanism does not move: it has no keyframes, and no physics", "ERROR")
     left = 0 if reason else frames_left(path)
     if left:
-        paragraph(context, layout, f"An interrupted film left {counted(left, 'frame')} to go on with")
+        paragraph(context, layout, f"An interrupted render left {counted(left, 'frame')} to go on with")
     if reason:
         paragraph(context, layout, reason, "ERROR")
     return reason

@@ -1,4 +1,4 @@
-"""How a film shall be, as the scene keeps it and as the operators take it."""
+"""Settings of a video, as the scene keeps them and as the operators take them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, In
 from ..render import FORMATS, FilmOptions
 
 _ENGINE_ITEMS = [
-    ("WORKBENCH", "Workbench", "Plain and quick: some seconds for a short film"),
+    ("WORKBENCH", "Workbench", "Plain and quick: some seconds for a short video"),
     ("EEVEE", "EEVEE", "Soft light and shadows; needs a graphics card to be quick"),
     ("CYCLES", "Cycles", "Path traced, the finest and the slowest"),
 ]
 _STAGE_ITEMS = [
     ("STUDIO", "Studio", "A bright checkered floor that fades into the backdrop"),
-    ("OUTDOOR", "Outdoor", "A meadow in the sun, under a blue sky"),
+    ("OUTDOOR", "Outdoor", "Open ground in the sun, under a blue sky"),
     ("BLUEPRINT", "Blueprint", "Pale lines on blue"),
-    ("SCIENTIFIC", "Scientific", "White ground with a grid whose lines say where they are"),
+    ("SCIENTIFIC", "Scientific", "White ground with a grid and its scale"),
 ]
 _CAMERA_ITEMS = [
     ("FOLLOW", "Follow", "At three quarters, going along smoothly with what walks or drives"),
@@ -34,22 +34,22 @@ _FORMAT_ITEMS = [
     ("FULL_HD", "Full HD", "1920 x 1080: for large screens"),
     ("SQUARE", "Square", "1080 x 1080: for feeds"),
     ("VERTICAL", "Vertical", "1080 x 1920, for telephones"),
-    ("LOOP", "Loop", "A .gif of 480 x 480 that goes round for ever"),
-    ("OWN", "Own Size", "As large as you like"),
+    ("LOOP", "Loop", "A .gif of 480 x 480 that repeats for ever"),
+    ("OWN", "Custom Size", "Any size in pixels"),
 ]
 _LENGTH_ITEMS = [
     ("SCENE", "Scene Range", "From the scene's first frame to its last"),
     ("4", "4 Seconds", "From the scene's first frame on"),
     ("8", "8 Seconds", "From the scene's first frame on"),
     ("15", "15 Seconds", "From the scene's first frame on"),
-    ("OWN", "Own Length", "So many seconds from the scene's first frame on"),
+    ("OWN", "Custom Length", "Seconds from the scene's first frame on"),
 ]
 _BURN_ITEMS = [
     ("NAME", "Name", "The mechanism's name"),
     ("TIME", "Time", "The time since the scene's start"),
-    ("SERVOS", "Servos", "A table of what each servo is at"),
+    ("SERVOS", "Servos", "A table of the servos' values"),
     ("AXES", "Axes", "An arrow along each joint's axis"),
-    ("STOPS", "Stops", "A dial or a bar from stop to stop with the present value"),
+    ("STOPS", "Stops", "A dial or a bar from stop to stop with the current value"),
 ]
 #: In the order in which the panel shows them.
 NAMES = (
@@ -59,10 +59,10 @@ NAMES = (
 
 
 def file_property(**more: Any) -> Any:
-    """Where the film goes."""
+    """Where the video goes."""
     return StringProperty(
         name="File",
-        description="A .mp4, .webm or .gif for a video, a .png for one picture. "
+        description="A .mp4, .webm, .webp or .gif for a video, a .png for one picture. "
         "Empty: a video named after the mechanism, beside the .blend",
         subtype="FILE_PATH",
         **more,
@@ -71,16 +71,16 @@ def file_property(**more: Any) -> Any:
 
 def format_property(default: str) -> Any:
     """The choice of a size and a rate."""
-    return EnumProperty(name="Format", description="Size and rate of the film", items=_FORMAT_ITEMS, default=default)
+    return EnumProperty(name="Format", description="Size and rate of the video", items=_FORMAT_ITEMS, default=default)
 
 
 class FilmWishes:
     """The properties, for a group and for operators. ``size`` counts where the format is the user's own."""
 
     filepath: file_property()
-    stage: EnumProperty(name="Stage", description="Where it is filmed", items=_STAGE_ITEMS)
-    camera: EnumProperty(name="Camera", description="From where it is filmed", items=_CAMERA_ITEMS)
-    engine: EnumProperty(name="Engine", description="What draws the film", items=_ENGINE_ITEMS)
+    stage: EnumProperty(name="Stage", description="Ground, sky and light", items=_STAGE_ITEMS)
+    camera: EnumProperty(name="Camera", description="Viewpoint and movement of the camera", items=_CAMERA_ITEMS)
+    engine: EnumProperty(name="Engine", description="Render engine of the video", items=_ENGINE_ITEMS)
     samples: IntProperty(
         name="Samples", description="Of each pixel; 0 chooses what suits the engine", default=0, min=0, max=4096
     )
@@ -92,21 +92,21 @@ class FilmWishes:
         min=16,
         max=8192,
     )
-    length: EnumProperty(name="Length", description="How long the film is", items=_LENGTH_ITEMS)
+    length: EnumProperty(name="Length", description="Length of the video", items=_LENGTH_ITEMS)
     seconds: FloatProperty(
-        name="Seconds", description="Length of the film", default=10.0, min=0.01, soft_max=600.0, max=36000.0
+        name="Seconds", description="Length of the video (s)", default=10.0, min=0.01, soft_max=600.0, max=36000.0
     )
-    title: StringProperty(name="Title", description="What is written over the film")
+    title: StringProperty(name="Title", description="Title at the upper left of the video")
     burn: EnumProperty(
-        name="Overlays", description="What is written and drawn over the film", items=_BURN_ITEMS, options={"ENUM_FLAG"}
+        name="Overlays", description="Data written and drawn over the video", items=_BURN_ITEMS, options={"ENUM_FLAG"}
     )
     side_by_side: BoolProperty(
-        name="Keys Beside Physics",
-        description="Show the mechanism on its keys at the left and under physics at the right",
+        name="Keyframes Beside Physics",
+        description="Show the mechanism on its keyframes at the left and under physics at the right",
     )
-    sheet: BoolProperty(name="Contact Sheet", description="Make an overview of the frames too, a .png beside the film")
-    poster: BoolProperty(name="Poster", description="Make a fine picture of the middle too, a .png beside the film")
-    keep_frames: BoolProperty(name="Keep Frames", description="Leave the frames in a folder beside the film")
+    sheet: BoolProperty(name="Contact Sheet", description="Make an overview of the frames too, a .png beside the video")
+    poster: BoolProperty(name="Poster", description="Render a fine picture of the middle too, a .png beside the video")
+    keep_frames: BoolProperty(name="Keep Frames", description="Leave the frames in a folder beside the video")
 
 
 def options_from(wishes: Any) -> FilmOptions:
@@ -130,7 +130,7 @@ def options_from(wishes: Any) -> FilmOptions:
 
 
 def ending_from(wishes: Any) -> str:
-    """The ending of a film whose file has none."""
+    """The ending of a video whose file has none."""
     row = FORMATS.get(wishes.format)
     return ".mp4" if row is None else row.ending
 
@@ -142,5 +142,5 @@ def copy_wishes(wishes: Any, operator: Any) -> None:
 
 
 def film_wishes(scene: bpy.types.Scene) -> Any:
-    """How a scene's film shall be."""
+    """The video settings of a scene."""
     return scene.knuckle_film  # type: ignore[attr-defined]

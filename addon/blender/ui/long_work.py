@@ -75,7 +75,7 @@ class LongWork(NeedsModel):
             finally:
                 manager.progress_end()
 
-        self._under_way, self._pace = UnderWay(context, _TICK, close, self.bl_idname), Pace()
+        self._under_way, self._pace = UnderWay(context, _TICK, close, type(self).bl_idname), Pace()
         manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 

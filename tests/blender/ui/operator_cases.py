@@ -454,7 +454,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.preview_film": Case(
         with_options(duo, size=(64, 48)),
-        ((alone, "The mechanism has no bodies to film"),),
+        ((alone, "The mechanism has no bodies to render"),),
         window="walkthrough.py: the progress of a film, and Esc",
     ),
     "knuckle.recall_pose": Case(
@@ -468,7 +468,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.render_film": Case(
         with_options(to_file("film.png"), size=(64, 48)),
-        ((alone, "The mechanism has no bodies to film"),),
+        ((alone, "The mechanism has no bodies to render"),),
         no_step=_KEPT_ELSEWHERE,
         window="walkthrough.py: the progress, and Esc",
     ),

@@ -204,7 +204,7 @@ def test_film_of_one_picture(rig: Any, tmp_path: Path, capfd: Any) -> None:
     bpy.context.scene.frame_end = 3
     target = tmp_path / "poster.png"
     assert ops().render_film(filepath=str(target), size=(64, 48)) == {"FINISHED"}
-    assert f"Picture made: {target}" in capfd.readouterr().out
+    assert f"Picture rendered: {target}" in capfd.readouterr().out
     picture = bpy.data.images.load(str(target))
     assert tuple(picture.size) == (64, 48)
 

@@ -1,4 +1,4 @@
-"""Motions, films and names of servos."""
+"""Motions and names of servos."""
 
 from __future__ import annotations
 
@@ -110,23 +110,6 @@ WORDS: dict[str, str] = {
         "Kein Servo ist ausgewählt: Knochen, Gelenke oder Körper auswählen, oder Alle nehmen"
     ),
     "No Action keys a servo of this mechanism": "Keine Action keyt einen Servo dieses Mechanismus",
-    "Film": "Film",
-    "Film the mechanism over the scene's frame range, on a stage and with a camera of its own": (
-        "Den Mechanismus über den Framebereich der Szene filmen, auf einer Bühne und mit eigener Kamera"
-    ),
-    "The mechanism has no bodies to film": "Der Mechanismus hat keine Körper, die man filmen könnte",
-    "Engine": "Engine",
-    "What draws the film": "Was den Film zeichnet",
-    "Size": "Größe",
-    "Width and height in pixels": "Breite und Höhe in Pixeln",
-    "Film made: {}": "Film fertig: {}",
-    "Picture made: {}": "Bild fertig: {}",
-    "The film's file is beside the .blend, which was never saved: save it, or choose another file": (
-        "Die Filmdatei liegt neben der .blend-Datei, die nie gespeichert wurde: speichern oder eine andere Datei wählen"
-    ),
-    "Choose a file for the film, or save the .blend first: the film then goes beside it": (
-        "Eine Datei für den Film wählen oder zuerst die .blend-Datei speichern: dann kommt der Film daneben"
-    ),
     "Import Servo Motion": "Servobewegung importieren",
     "Key the servos of the active mechanism from a motion file, by their names, in a new Action": (
         "Die Servos des aktiven Mechanismus aus einer Bewegungsdatei keyen, nach ihren Namen, in einer neuen Action"

@@ -110,7 +110,6 @@ WORDS: dict[str, str] = {
     "Inactive: the joint lacks a body, or joins a body to itself": (
         "Inaktiv: dem Gelenk fehlt ein Körper, oder es verbindet einen mit sich selbst"
     ),
-    "Make Film": "Film machen",
     "Import Mechanism…": "Mechanismus importieren…",
     "Bake Simulation measures how accurate it is": "Simulation backen misst, wie genau sie ist",
     "The mechanism has lost its joints": "Der Mechanismus hat seine Gelenke verloren",

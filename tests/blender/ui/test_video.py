@@ -1,0 +1,162 @@
+"""The video in the sidebar: what it shows while it renders, and what it points out before."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.blender.ui.test_panels import Layout
+
+
+class Watching(Layout):
+    """A layout that also keeps bars of progress."""
+
+    def progress(self, text: str = "", factor: float = 0.0, **_: Any) -> None:
+        self.drawn.append(("progress", (text, factor)))
+
+
+def drawn() -> list[tuple[str, Any]]:
+    import bpy
+
+    from addon.blender.ui.film_panel import VIEW3D_PT_knuckle_film
+
+    seen: list[tuple[str, Any]] = []
+    VIEW3D_PT_knuckle_film.draw(SimpleNamespace(layout=Watching(seen)), bpy.context)
+    return seen
+
+
+def said() -> str:
+    return " ".join(text for kind, text in drawn() if kind == "label")
+
+
+def swing(rig: Any, degrees: float) -> Any:
+    """Key the left joint from 0 to an angle: the Action."""
+    rig.animation_data.action = None
+    bone = rig.pose.bones["Left Joint"]
+    for frame, angle in ((1, 0.0), (6, math.radians(degrees))):
+        bone.rotation_euler.z = angle
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    return rig.animation_data.action
+
+
+@pytest.fixture
+def rendering(rig: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A video of three frames that is under way, a step per call: the operator."""
+    import bpy
+
+    from addon.blender.ui import long_work
+
+    monkeypatch.setattr(long_work, "is_watched", lambda _context: True)
+    monkeypatch.setattr(long_work, "_SLICE", 0.0)
+    scene = bpy.context.scene
+    scene.render.fps, scene.frame_start, scene.frame_end = 60, 1, 6
+    wishes = scene.knuckle_film
+    wishes.filepath, wishes.format, wishes.size = str(tmp_path / "flap.mp4"), "OWN", (64, 48)
+    held: list[Any] = []
+    cls = getattr(bpy.types, bpy.ops.knuckle.render_film.idname())
+
+    def execute(self: Any, context: Any) -> Any:
+        held.append(self)
+        return cls.invoke(self, context, None)
+
+    monkeypatch.setattr(cls, "execute", execute)
+    words = {name: getattr(wishes, name) for name in ("filepath", "format", "size")}
+    assert bpy.ops.knuckle.render_film(samples=1, **words) == {"RUNNING_MODAL"}
+    yield held[0]
+    held[0]._leave()
+
+
+def step(operator: Any) -> Any:
+    import bpy
+
+    return operator.modal(bpy.context, SimpleNamespace(type="TIMER", value="NOTHING"))
+
+
+def test_while_it_renders_the_panel_shows_one_truthful_progress(rendering: Any, tmp_path: Path) -> None:
+    import bpy
+
+    told, shares = [], []
+    while step(rendering) == {"RUNNING_MODAL"}:
+        seen = drawn()
+        assert not [word for kind, word in seen if kind == "operator"], "no button to press"
+        ((text, share),) = [word for kind, word in seen if kind == "progress"]
+        told.append(text)
+        shares.append(share)
+        assert "interrupted" not in said()
+        assert not bpy.ops.knuckle.render_film.poll(), "nor does another begin"
+    assert told[0] == "2 of 5 (0 %)" and shares[0] == 0.0, "nothing is rendered by looking at the motion"
+    rendered = [text for text in told if " of 3 " in text]
+    assert rendered[0].startswith("1 of 3 (25 %"), "the fourth part is the file"
+    assert rendered[1].startswith("2 of 3 (50 %, ") and rendered[1].endswith(" s left)")
+    assert shares == sorted(shares)
+    assert (tmp_path / "flap.mp4").is_file()
+    assert {word for kind, word in drawn() if kind == "operator"} == {"knuckle.preview_film", "knuckle.render_film"}
+
+
+def test_frames_of_an_interrupted_render_are_told_when_it_has_stopped(rendering: Any) -> None:
+    import bpy
+
+    for _ in range(6):
+        assert step(rendering) == {"RUNNING_MODAL"}
+    assert rendering.modal(bpy.context, SimpleNamespace(type="ESC", value="PRESS")) == {"CANCELLED"}
+    assert "An interrupted render left 2 frames to go on with" in said()
+
+
+def test_a_mechanism_that_does_not_move_is_pointed_out(rig: Any) -> None:
+    still = "The mechanism does not move"
+    action = swing(rig, 30.0)
+    assert still not in said()
+    rig.animation_data.action = None
+    assert still in said()
+    rig.data.knuckle.drive = "SERVO"
+    assert still not in said(), "physics may move it"
+    rig.data.knuckle.drive = "KEYS"
+    swing(rig, 0.0)
+    assert still in said(), "keyframes of one value"
+    rig.animation_data.action = action
+    assert still not in said()
+
+
+def test_a_video_of_nothing_says_so(rig: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.model_parts import parts
+    from addon.blender.render import FilmOptions, film
+
+    bpy.context.scene.frame_end = 4
+    options = FilmOptions(size=(32, 32), samples=1)
+    swing(rig, 30.0)
+    moving = film(bpy.context, parts(rig, "BODY"), str(tmp_path / "a.mp4"), options)
+    rig.animation_data.action = None
+    still = film(bpy.context, parts(rig, "BODY"), str(tmp_path / "b.mp4"), options)
+    told = [[entry.code for entry in report.entries] for report in (moving, still)]
+    assert "film-still" not in told[0] and "film-still" in told[1]
+
+
+def test_a_preview_takes_no_image_editor_of_the_users(rig: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.film import is_free
+
+    mine = bpy.data.images.new("Mine", 4, 4)
+    preview = bpy.data.images.new("Video Preview", 4, 4)
+    render = SimpleNamespace(type="RENDER_RESULT", name="Render Result")
+    assert [is_free(SimpleNamespace(image=image)) for image in (mine, preview, render, None)] == [
+        False, True, True, True,
+    ]  # fmt: skip
+
+
+def test_the_scenes_resolution_is_put_back_after_a_preview(rig: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.film import picture_size
+
+    render = bpy.context.scene.render
+    render.resolution_x, render.resolution_y, render.resolution_percentage = 2048, 858, 50
+    with picture_size(bpy.context.scene, (320, 180)):
+        assert (render.resolution_x, render.resolution_y, render.resolution_percentage) == (320, 180, 100)
+    assert (render.resolution_x, render.resolution_y, render.resolution_percentage) == (2048, 858, 50)
