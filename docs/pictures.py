@@ -31,6 +31,7 @@ from addon.blender.model_parts import parts, rig_in
 from addon.blender.physics.bake import bake
 from addon.blender.render import FilmOptions, film
 from addon.blender.ui.overlay_picture import pixels_of_view, save_picture
+from docs.moving import moving, save_moving
 
 OUT = HERE / "pictures"
 SAMPLES = ROOT / "sample_models"
@@ -43,12 +44,12 @@ GAP = 6
 
 
 def scene_with(sample: str) -> Any:
-    """A fresh scene with a sample in it: its armature."""
+    """A fresh scene with a sample in it, or with nothing: the sample's armature."""
     bpy.ops.wm.read_homefile(use_factory_startup=True)  # with a window's layout, which the overlays are drawn in
     addon.register()
     for obj in list(bpy.data.objects):
         bpy.data.objects.remove(obj)
-    return rig_in(build(formats.load(SAMPLES / sample)))
+    return rig_in(build(formats.load(SAMPLES / sample))) if sample else None
 
 
 def shot(rig: Any, **wishes: Any) -> Image.Image:
@@ -130,6 +131,8 @@ RENDERED: dict[str, Callable[[], Image.Image]] = {
     "burnt": burnt,
     "overlays": overlays,
 }
+#: The README's, which moves.
+MOVING = "moving"
 #: From the window: the picture's name there, and what is kept of it (left, upper, right, lower, in shares).
 WINDOW: dict[str, tuple[str, tuple[float, float, float, float]]] = {
     "window": ("window", (0.0, 0.0, 1.0, 1.0)),
@@ -184,12 +187,14 @@ def keep(name: str, picture: Image.Image) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """Make them all, or those that are named."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("names", nargs="*", help=f"only these of {', '.join((*RENDERED, *WINDOW))}")
+    parser.add_argument("names", nargs="*", help=f"only these of {', '.join((*RENDERED, MOVING, *WINDOW))}")
     parser.add_argument("--window", type=Path, metavar="DIR", help="what a run of tests/window/manual.py left")
     given = parser.parse_args(words)
     for name, make in RENDERED.items():
         if not given.names or name in given.names:
             keep(name, make())
+    if not given.names or MOVING in given.names:
+        save_moving(moving(walked, scene_with), OUT / f"{MOVING}.webp")
     for name in WINDOW:
         if given.window is not None and (not given.names or name in given.names):
             keep(name, from_window(given.window, name))

@@ -28,36 +28,34 @@ class Step(NamedTuple):
         """Share of the whole work that is done, 0 to 1."""
         return min(1.0, self.done / max(self.total, 1)) if self.share is None else self.share
 
-    def text(self, seconds_left: float | None) -> str:
-        """Progress in words: ``12 of 76 (15 %, 80 s left)``."""
-        part, parts = (self.done, self.total) if self.part is None else (self.part, self.parts)
-        left = "" if seconds_left is None else f", {duration(seconds_left)} left"
-        return f"{part} of {parts} ({int(100 * self.portion)} %{left})"
+    @property
+    def count(self) -> tuple[int, int]:
+        """What is counted now: of the phase where there are several, else of all."""
+        return (self.done, self.total) if self.part is None else (self.part, self.parts)
 
 
 class Pace:
     """Estimate of the time that is left, from how fast the last steps went."""
 
     def __init__(self) -> None:
+        self._begin: float | None = None
         self._seen: deque[tuple[float, float]] = deque(maxlen=_RECENT)
 
     def left(self, portion: float, now: float) -> float | None:
-        """Seconds until all is done, or None before anything is.
+        """Seconds until all is done, or None before two steps are: the first has preparations in it.
 
         Args:
             portion: share of the whole work that is done, 0 to 1.
             now: a clock (s).
         """
-        if self._seen and portion <= self._seen[-1][0]:
-            if len(self._seen) == 1:  # still preparing: what counts has not begun
-                self._seen[0] = (portion, now)
-            return None if len(self._seen) < 2 else self._estimate()
-        self._seen.append((portion, now))
-        return None if len(self._seen) < 2 else self._estimate()
-
-    def _estimate(self) -> float:
-        (first, began), (last, now) = self._seen[0], self._seen[-1]
-        return (1.0 - last) * (now - began) / (last - first)
+        if self._begin is None:
+            self._begin = portion
+        if portion > self._begin and (not self._seen or portion > self._seen[-1][0]):
+            self._seen.append((portion, now))
+        if len(self._seen) < 2:
+            return None
+        (first, began), (last, ended) = self._seen[0], self._seen[-1]
+        return (1.0 - last) * (ended - began) / (last - first)
 
 
 def duration(seconds: float) -> str:

@@ -29,14 +29,14 @@ def windows():
 @step()
 def dropped():
     away_with_the_usual()
+    alone("film")
     open_sidebar("Knuckle")
     drop("hexapod.jm")
     key("RET")
     yield 1
-    alone("film")
     scene = bpy.context.scene
-    scene.frame_end = scene.frame_start + 100
-    wishes().filepath, wishes().format, wishes().size = str(HERE / "walk.mp4"), "OWN", (640, 360)
+    scene.frame_end = scene.frame_start + 30
+    wishes().filepath, wishes().format, wishes().size = str(HERE / "walk.mp4"), "OWN", (480, 270)
     yield 1
     shot("01_before")
 

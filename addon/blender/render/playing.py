@@ -23,7 +23,7 @@ from .take import Schedule, Take, record
 
 T = TypeVar("T")
 #: The phase of the work, for who waits.
-PLAYING = "playing the motion"
+PLAYING = "playing"
 #: A take and what is written over it.
 Labelled = tuple[str, Take]
 #: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
@@ -78,7 +78,8 @@ def may_move(rig: bpy.types.Object) -> bool:
     if settings(rig).drive != "KEYS" or rig.parent is not None or rig.constraints:
         return True
     data = rig.animation_data
-    if any(getattr(held, "target", None) is not None for bone in rig.pose.bones for held in bone.constraints):
+    held = (constraint for bone in rig.pose.bones for constraint in bone.constraints)
+    if any("target" in constraint.bl_rna.properties for constraint in held):
         return True
     if data is None:
         return False

@@ -15,8 +15,10 @@ from bpy.props import PointerProperty
 
 from ..access import record_of
 from ..model_parts import parts
+from ..progress import Step
 from ..render import film_steps, frames_left, preview_steps
 from ..render.delivery import wants_poster
+from ..render.playing import PLAYING
 from .common import counted, say, tell
 from .film_wishes import FilmWishes, ending_from, file_property, format_property, options_from
 from .long_work import LongWork, Steps
@@ -45,6 +47,9 @@ class _Filming(FilmWishes, LongWork):
         if under_way(*RENDERING) is not None:
             return "A video is being rendered"
         return "" if parts(rig, "BODY") else "The mechanism has no bodies to render"
+
+    def told_of(self, step: Step) -> str:
+        return f"{self.bl_label}, playing the motion" if step.phase == PLAYING else super().told_of(step)
 
 
 class KNUCKLE_OT_render_film(_Filming):

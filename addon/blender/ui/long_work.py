@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from ..progress import Pace, Step
+from ..progress import Pace, Step, duration
 from ..translations import told
 from .common import ERRORS, NeedsModel, Result, model_in, refuse, say
 from .under_way import UnderWay
@@ -39,6 +39,10 @@ class LongWork(NeedsModel):
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         """What follows when all is done: tell the user."""
+
+    def told_of(self, step: Step) -> str:
+        """What goes on in a step."""
+        return self.bl_label
 
     def told_when_stopped(self) -> str:
         """What the user is told who ended it."""
@@ -114,13 +118,21 @@ class LongWork(NeedsModel):
         step = Step(*next(self._steps))
         while time.perf_counter() < until:
             step = Step(*next(self._steps))
-        text = step.text(self._pace.left(step.portion, time.perf_counter()))
-        name = f"{self.bl_label}, {step.phase}" if step.phase else self.bl_label
-        self._under_way.show(told(f"{name}: {text}.  Esc stops it"), told(text), step.portion)
+        text = progress_in_words(step, self._pace.left(step.portion, time.perf_counter()))
+        self._under_way.show(told(f"{self.told_of(step)}: {text}.  Esc stops it"), text, step.portion)
 
     def _leave(self) -> None:
         if self._under_way is not None:
             self._under_way.leave()
+
+
+def progress_in_words(step: Step, seconds_left: float | None) -> str:
+    """Progress: ``12 of 76 (15 %, 80 s left)``."""
+    part, parts = step.count
+    percent = int(100 * step.portion)
+    if seconds_left is None:
+        return told(f"{part} of {parts} ({percent} %)")
+    return told(f"{part} of {parts} ({percent} %, {duration(seconds_left)} left)")
 
 
 def is_watched(context: bpy.types.Context) -> bool:

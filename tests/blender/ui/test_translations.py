@@ -63,6 +63,14 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
             "Die Servos stellen, wie 'Pose' sie hat, wie im Spiegel",
         ),
         ("Bake Simulation: 3 of 9 (33 %).  Esc stops it", "Simulation backen: 3 von 9 (33 %).  Esc hält es an"),
+        (
+            "Render Video: 12 of 76 (15 %, 80 s left).  Esc stops it",
+            "Video rendern: 12 von 76 (15 %, noch 80 s).  Esc hält es an",
+        ),
+        (
+            "Render Video, playing the motion: 69 of 154 (0 %).  Esc stops it",
+            "Video rendern, Bewegung abspielen: 69 von 154 (0 %).  Esc hält es an",
+        ),
         ("what nobody translated", "what nobody translated"),
         ("'Left Rear Tibia' in the ground", "'Left Rear Tibia' im Boden"),
         (

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 WORDS: dict[str, str] = {
     "Preview": "Vorschau",
-    "Video": "Video",
     "Render Video": "Video rendern",
     "Render the mechanism over the scene's frame range, on a stage and with a camera of its own": (
         "Den Mechanismus über den Framebereich der Szene rendern, auf einer Bühne und mit eigener Kamera"
     ),
     "The mechanism has no bodies to render": "Der Mechanismus hat keine Körper, die gerendert werden könnten",
     "A video is being rendered": "Ein Video wird gerade gerendert",
-    "playing the motion": "Bewegung abspielen",
+    "{}, playing the motion": "{}, Bewegung abspielen",
     "{} of {} ({} %)": "{} von {} ({} %)",
     "{} of {} ({} %, {} left)": "{} von {} ({} %, noch {})",
-    "{}: {} of {} ({} %, {} left).  Esc stops it": "{}: {} von {} ({} %, noch {}).  Esc hält es an",
+    "{}: {}.  Esc stops it": "{}: {}.  Esc hält es an",
     "Press Esc to stop": "Esc hält an",
     "Video rendered: {}": "Video gerendert: {}",
     "Picture rendered: {}": "Bild gerendert: {}",

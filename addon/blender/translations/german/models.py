@@ -114,7 +114,6 @@ WORDS: dict[str, str] = {
     ),
     "Model": "Modell",
     "Animation": "Animation",
-    "{}: {} of {} ({} %).  Esc stops it": "{}: {} von {} ({} %).  Esc hält es an",
     "{} is a linked copy (Alt+D): its switches would move {}. Delete it and duplicate the whole mechanism with Shift+D": (
         "{} ist eine verknüpfte Kopie (Alt+D): ihre Schalter würden {} bewegen. Löschen und den ganzen Mechanismus mit Umschalt+D duplizieren"
     ),
