@@ -71,7 +71,7 @@ def save_moving(pictures: list[Image.Image], path: Path) -> None:
 def turning_pumpjack(scene_with: Callable[[str], Any]) -> Any:
     """The pumpjack, whose crank turns twice: its armature."""
     rig = scene_with("pumpjack/pumpjack.json")
-    swing(rig, {"crank": lambda phase: 2.0 * phase})
+    swing(rig, {"motor": lambda phase: 2.0 * phase})
     return rig
 
 

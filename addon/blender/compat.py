@@ -159,6 +159,22 @@ def bone_is_selected(pose: bpy.types.PoseBone) -> bool:
     return bool(holder.select)
 
 
+#: Parts of the names of renderers that draw with the processor alone.
+_SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader", "lavapipe", "software", "basic render")
+
+
+def draws_in_software() -> bool:
+    """Whether pictures are drawn by the processor, without a graphics card: ten to a hundred times slower."""
+    import gpu
+
+    try:
+        ready_gpu()
+        name = gpu.platform.renderer_get()
+    except (ValueError, SystemError):
+        return True
+    return any(part in name.lower() for part in _SOFTWARE)
+
+
 def ready_gpu() -> None:
     """Have the ``gpu`` module work also without a window. ValueError where nothing can be drawn on this machine.
 

@@ -8,7 +8,7 @@ import bpy
 from driving import HERE, area, done, drop, expect, key, open_sidebar, pause, shot, step, view3d
 
 sys.path.append(str(Path.home()))
-from finding import alone, away_with_the_usual, rig
+from finding import alone, away_with_the_usual, every, rig
 
 FILES = ("tests/window/finding.py", "sample_models/hexapod/hexapod.jm")
 SIZE = "1280x800"
@@ -29,11 +29,12 @@ def windows():
 @step()
 def dropped():
     away_with_the_usual()
-    alone("film")
+    alone("model")
     open_sidebar("Knuckle")
     drop("hexapod.jm")
     key("RET")
     yield 1
+    alone("film")
     scene = bpy.context.scene
     scene.frame_end = scene.frame_start + 30
     wishes().filepath, wishes().format, wishes().size = str(HERE / "walk.mp4"), "OWN", (480, 270)
@@ -82,6 +83,7 @@ def to_the_end():
 
 @step()
 def preview():
+    bpy.context.preferences.view.render_display_type = "WINDOW"  # as it is in a new Blender
     render = bpy.context.scene.render
     before = len(windows()), render.resolution_x, render.resolution_y, render.resolution_percentage
     with view3d():
@@ -108,4 +110,5 @@ def again():
         bpy.ops.knuckle.preview_film("INVOKE_DEFAULT", samples=1, **words())
     yield 12
     expect(len(windows()) == before, "no further window")
+    every()
     done()

@@ -49,7 +49,7 @@ def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Arr
     shading.show_shadows = True
     shading.shadow_intensity = shadow
     shading.show_cavity = True
-    shading.cavity_type = "BOTH"
+    shading.cavity_type = "SCREEN" if samples == 1 else "BOTH"  # a quarter of the time of one sample
     shading.cavity_ridge_factor = 0.6
     shading.cavity_valley_factor = 1.1
     shading.curvature_ridge_factor = 0.7

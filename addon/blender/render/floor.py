@@ -23,8 +23,10 @@ FADES, BAND = 128, 3  # texels of the palette: along the fade, and across each s
 FINE, BOLD = 0.011, 0.022  # half the width of a grid's lines, in tiles
 FIFTH = 5
 LINE_FADE = 1.8  # lines are gone before the ground is: afar they would sparkle
-_RISE = 24  # rings of the sky's dome
-_ROUND = 48
+CLOUD = 0.75  # how much of the sky the thickest cloud covers
+_RISE, _ROUND = 96, 288  # rings of the sky's dome, and faces in each
+_RINGS = 24  # of open ground beyond the tiles
+_HAZE = 0.55  # power by which open ground fades towards the horizon
 
 
 @dataclass
@@ -49,11 +51,13 @@ def add_floor(studio: Studio, look: Look, parts: Sequence[Quads]) -> None:
 
 
 def make_palette(studio: Studio, look: Look) -> bpy.types.Image:
-    """A band for each shade, all fading to the horizon's colour along u, and one from there up to the zenith's."""
+    """A band for each shade, all fading to the horizon's colour along u, one from there up to the zenith's, and one of
+    clouds before it."""
     fade = np.linspace(0.0, 1.0, FADES)[:, None]
     rise = fade**0.6
     fade = fade * fade * (3.0 - 2.0 * fade)
     bands = [mix(color, look.horizon, fade) for color in look.shades] + [mix(look.horizon, look.zenith, rise)]
+    bands.append(mix(look.horizon, (1.0, 1.0, 1.0), np.minimum(4.0 * fade, 1.0)))
     pixels = np.ones((BAND * len(bands), FADES, 4), dtype=np.float32)
     pixels[..., :3] = np.repeat(bands, BAND, axis=0)
     image: Any = studio.own(bpy.data.images.new("Film palette", FADES, len(pixels)))
@@ -69,8 +73,8 @@ def mix(first: Color, second: Color, share: NDArray[np.float64]) -> NDArray[np.f
 
 
 def band(look: Look, shade: NDArray[np.int64] | int) -> Any:
-    """Where the middle of a shade is in the palette, from 0 to 1; one more than there are is the sky."""
-    return (np.asarray(shade) + 0.5) / (len(look.shades) + 1)
+    """Where the middle of a shade is in the palette, from 0 to 1; after them come the sky and its clouds."""
+    return (np.asarray(shade) + 0.5) / (len(look.shades) + 2)
 
 
 def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Material:
@@ -116,11 +120,50 @@ def tiles(look: Look, shot: Shot, tile: float, ground: float) -> Quads:
         return ruled(look, grid, ground)
     column, row = np.moveaxis(grid.cells, 1, 0)
     shade = (column + row) % 2
-    if look.pattern == "PATCHES":  # strewn, but the same in every film
-        shade = ((column * 73856093) ^ (row * 19349663) ^ (column * row * 83492791)) // 7 % len(look.shades)
+    if look.pattern == "GROUND":
+        return open_ground(look, grid, ground)
     points = np.column_stack([grid.points, np.full(len(grid.points), ground)])
     height = np.repeat(band(look, shade), 4)
     return Quads(points, grid.faces, np.column_stack([grid.fade[grid.faces.ravel()], height]))
+
+
+def open_ground(look: Look, grid: Grid, ground: float) -> Quads:
+    """Shades that blend into each other in patches of several sizes, as sand and dry earth do: the same in every film.
+    Towards the last tile they become the middle one, which the ground beyond has."""
+    shade = np.zeros(len(grid.points))
+    for number, (size, height) in enumerate(((31.0, 0.30), (11.0, 0.27), (4.3, 0.25), (1.7, 0.18))):
+        shade += height * smooth_noise(grid.points / (size * grid.tile), number)
+    spread = 0.5 + 1.6 * (shade - 0.5) * (1.0 - grid.fade**3)
+    low, high = band(look, 0), band(look, len(look.shades) - 1)
+    height = low + (high - low) * np.clip(spread, 0.0, 1.0)
+    points = np.column_stack([grid.points, np.full(len(grid.points), ground)])
+    coordinates = np.column_stack([haze(grid.fade * (FADE_TO - FADE_FROM) + FADE_FROM), height])
+    return Quads(points, grid.faces, coordinates[grid.faces.ravel()])
+
+
+def haze(distance: Array) -> Array:
+    """How far ground at a distance (in camera distances) has faded to the horizon's colour, 0 to 1."""
+    faded: Array = np.clip((distance - FADE_FROM) / (FAR - FADE_FROM), 0.0, 1.0) ** _HAZE
+    return faded
+
+
+def smooth_noise(points: Array, seed: int) -> Array:
+    """Values from 0 to 1 at ``points`` (n, 2) that change smoothly from each cell of the unit grid to the next."""
+    cell = np.floor(points).astype(np.int64)
+    share = points - cell
+    share = share * share * (3.0 - 2.0 * share)
+    corners = [chance(cell + np.array(step), seed) for step in ((0, 0), (1, 0), (0, 1), (1, 1))]
+    near, far = (corners[i] + (corners[i + 1] - corners[i]) * share[:, 0] for i in (0, 2))
+    value: Array = near + (far - near) * share[:, 1]
+    return value
+
+
+def chance(cell: NDArray[np.int64], seed: int) -> Array:
+    """A number from 0 to 1 for each cell (n, 2): by chance, but always the same."""
+    mixed = cell[:, 0] * 374761393 + cell[:, 1] * 668265263 + seed * 974634777
+    mixed = (mixed ^ (mixed >> 13)) * 1274126177 & 0xFFFFFFFF
+    value: Array = ((mixed ^ (mixed >> 16)) & 0xFFFF) / 65535.0
+    return value
 
 
 def ruled(look: Look, grid: Grid, ground: float) -> Quads:
@@ -147,11 +190,31 @@ def ruled(look: Look, grid: Grid, ground: float) -> Quads:
 
 def far_floor(look: Look, shot: Shot, ground: float) -> Quads:
     """A plain floor just below the tiles, out to the horizon."""
+    if look.pattern == "GROUND":
+        return far_ground(look, shot, ground)
     middle = shot.aims[:, :2].mean(axis=0)
     reach = FAR * shot.distance + float(np.abs(shot.aims[:, :2] - middle).max())
     square = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * reach + middle
     points = np.column_stack([square, np.full(4, ground - 2e-3 * shot.distance)])
     return Quads(points, np.arange(4).reshape(1, 4), np.tile([1.0, band(look, 0)], (4, 1)))
+
+
+def far_ground(look: Look, shot: Shot, ground: float) -> Quads:
+    """Rings of open ground from beneath the tiles to the horizon, which fade on where the tiles end."""
+    middle = shot.aims[:, :2].mean(axis=0)
+    spread = float(np.hypot(*(shot.aims[:, :2] - middle).T).max())
+    reach = np.geomspace(FADE_FROM, FAR, _RINGS)
+    turn = np.linspace(0.0, 2.0 * np.pi, 4 * _RINGS + 1)
+    around = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    points = np.full((_RINGS + 1, len(turn), 3), ground - 2e-3 * shot.distance)
+    points[0, :, :2] = middle
+    points[1:, :, :2] = middle + (spread + reach * shot.distance)[:, None, None] * around
+    faded = np.concatenate([[0.0], haze(reach)])
+    index = np.arange(points[..., 0].size).reshape(points.shape[:2])
+    faces = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)
+    along = np.broadcast_to(faded[:, None], points.shape[:2]).reshape(-1)[faces.ravel()]
+    height = 0.5 * (band(look, 0) + band(look, len(look.shades) - 1))
+    return Quads(points.reshape(-1, 3), faces, np.column_stack([along, np.full(len(along), height)]))
 
 
 def sky_dome(look: Look, shot: Shot, ground: float) -> Quads:
@@ -168,7 +231,18 @@ def sky_dome(look: Look, shot: Shot, ground: float) -> Quads:
     # seen from within they go round against the clock
     faces = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)
     up = np.broadcast_to((np.sin(rise))[:, None], points.shape[:2]).reshape(-1)[faces.ravel()]
-    return Quads(points.reshape(-1, 3), faces, np.column_stack([up, np.full(len(up), band(look, len(look.shades)))]))
+    clear, white = band(look, len(look.shades)), band(look, len(look.shades) + 1)
+    cover = clouds(*np.meshgrid(rise, turn, indexing="ij")).reshape(-1)[faces.ravel()]
+    return Quads(points.reshape(-1, 3), faces, np.column_stack([up, clear + (white - clear) * cover]))
+
+
+def clouds(rise: Array, turn: Array) -> Array:
+    """How much of a cloud covers the sky at angles (rad) above the horizon and round, 0 to ``CLOUD``."""
+    # flat layers seen from below: long near the horizon; round the sky they close
+    places = np.stack([2.0 * np.cos(turn) + 7.0 * rise, 2.0 * np.sin(turn) - 11.0 * rise], axis=-1).reshape(-1, 2)
+    value = sum(height * smooth_noise(size * places, 7 + size) for size, height in ((2, 0.5), (5, 0.3), (11, 0.2)))
+    cover: Array = CLOUD * np.clip((np.asarray(value) - 0.5) / 0.25, 0.0, 1.0)
+    return cover.reshape(rise.shape)
 
 
 @dataclass

@@ -138,13 +138,17 @@ def plan_shot(
     camera: Camera = "FOLLOW",
     room: Room = NO_ROOM,
     front: float = -0.5 * np.pi,
+    pitch: float | None = None,
 ) -> Shot:
     """The shot for a model whose box is ``lows``..``highs`` (n, 3) and whose points are ``corners``
-    (n, m, 3) in the n filmed frames. No point leaves the picture in any of them, nor gets into ``room``."""
+    (n, m, 3) in the n filmed frames. No point leaves the picture in any of them, nor gets into ``room``. ``pitch``
+    (rad) is how far a camera at three quarters looks down, where its stage wants another than the usual."""
     centres = 0.5 * (lows + highs)
     extent = float(np.linalg.norm((highs - lows).max(axis=0)))
     heading = heading_of(centres, extent, front) if heading is None else heading
     view, count = VIEWS[camera], len(centres)
+    if pitch is not None and view == _QUARTER:
+        view = view._replace(pitch=pitch)
     round_ = 2.0 * np.pi * np.arange(count) / count if camera == "TURNTABLE" else np.zeros(count)
     rotations = np.array([view_rotation(heading + angle, view) for angle in round_])
     if goes_along(camera, centres, extent):

@@ -12,13 +12,15 @@ Color = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Look:
-    """Colours are sRGB. ``shades`` are those of the floor: by turns on its tiles (CHECKER), strewn over them (PATCHES),
-    or its ground, its lines and every fifth of them (GRID). The floor fades into ``horizon`` and the sky from there to
-    ``zenith``; where that is the same there is no sky to see. ``key``, ``fill`` and ``sky`` are how bright the lamps
-    shine, ``warmth`` is the main lamp's colour and ``softness`` (degrees) how large it is seen. ``tile`` is a tile's
-    share of the model's size, ``labels`` whether the grid says how long it is and ``ink`` in which colour."""
+    """Colours are sRGB. ``shades`` are those of the floor: by turns on its tiles (CHECKER), blended as on open ground
+    (GROUND), or its ground, its lines and every fifth of them (GRID). The floor fades into ``horizon`` and the sky
+    from there to ``zenith``; where that is the same there is no sky to see. ``key``, ``fill`` and ``sky`` are how
+    bright the lamps shine, ``warmth`` is the main lamp's colour and ``softness`` (degrees) how large it is seen.
+    ``tile`` is a tile's share of the model's size, ``labels`` whether the grid says how long it is and ``ink``
+    in which colour. ``pitch`` (degrees) is how far cameras at three quarters look down: little where there is a sky to
+    see."""
 
-    pattern: Literal["CHECKER", "PATCHES", "GRID"]
+    pattern: Literal["CHECKER", "GROUND", "GRID"]
     shades: tuple[Color, ...]
     horizon: Color
     zenith: Color
@@ -31,6 +33,7 @@ class Look:
     tile: float = 0.22
     labels: bool = False
     ink: Color = (0.12, 0.14, 0.18)
+    pitch: float = 17.0
 
 
 LOOKS: dict[Stage, Look] = {
@@ -41,16 +44,17 @@ LOOKS: dict[Stage, Look] = {
         zenith=(0.62, 0.73, 0.85),
     ),
     "OUTDOOR": Look(
-        pattern="PATCHES",
-        shades=((0.50, 0.58, 0.36), (0.52, 0.60, 0.38), (0.54, 0.61, 0.39), (0.51, 0.58, 0.38)),
-        horizon=(0.80, 0.87, 0.92),
-        zenith=(0.33, 0.56, 0.86),
+        pattern="GROUND",
+        shades=((0.50, 0.44, 0.33), (0.59, 0.52, 0.39), (0.65, 0.59, 0.45), (0.72, 0.66, 0.52)),
+        horizon=(0.84, 0.88, 0.90),
+        zenith=(0.30, 0.53, 0.84),
         key=5.0,
         sky=0.42,
         warmth=(1.0, 0.91, 0.76),
         softness=1.0,
         shadow=0.55,
-        tile=0.1,
+        tile=0.05,
+        pitch=9.0,
     ),
     "BLUEPRINT": Look(
         pattern="GRID",

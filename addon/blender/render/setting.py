@@ -89,7 +89,8 @@ def direct(take: Take, size: tuple[int, int], options: FilmOptions) -> Shot:
     corners = take.corners()
     lows, highs = corners.min(axis=1), corners.max(axis=1)
     room = room_for(size, options)
-    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room, take.front)
+    pitch = float(np.radians(LOOKS[options.stage].pitch))
+    return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room, take.front, pitch)
 
 
 def room_for(size: tuple[int, int], options: FilmOptions) -> Room:

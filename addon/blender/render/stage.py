@@ -11,7 +11,7 @@ from mathutils import Matrix, Vector
 from ..compat import give_nodes
 from .cast import key_places
 from .engines import WORKBENCH
-from .floor import FADE_TO, FAR, add_floor, far_floor, sky_dome, tile_of, tiles
+from .floor import CLOUD, FADE_TO, FAR, add_floor, far_floor, sky_dome, tile_of, tiles
 from .framing import LENS, SENSOR, Array, Shot
 from .labels import add_labels
 from .looks import Look, linear
@@ -28,7 +28,7 @@ def build_stage(studio: Studio, look: Look, shot: Shot, size: float, ground: flo
     """Set the stage for a model of about ``size`` that moves along ``shot.aims`` above the height ``ground``."""
     tile = tile_of(look, shot, size)
     parts = [tiles(look, shot, tile, ground), far_floor(look, shot, ground)]
-    if engine == WORKBENCH and look.pattern == "PATCHES":
+    if engine == WORKBENCH and look.pattern == "GROUND":
         parts.append(sky_dome(look, shot, ground))
         shading: Any = studio.scene.display.shading
         shading.cavity_type = "SCREEN"  # the other kind would take the sky for a wall
@@ -113,12 +113,35 @@ def add_sky(studio: Studio, look: Look) -> None:
         element.color = (*(linear(value) for value in color), 1.0)
     links.new(place.outputs["Generated"], split.inputs[0])
     links.new(split.outputs["Z"], ramp.inputs[0])
-    links.new(ramp.outputs[0], glow.inputs[0])
+    if look.pattern == "GROUND":
+        add_clouds(tree, place.outputs["Generated"], ramp.outputs[0], glow.inputs[0])
+    else:
+        links.new(ramp.outputs[0], glow.inputs[0])
     seen: Any = nodes.new("ShaderNodeMapRange")
     seen.inputs["To Min"].default_value = look.sky
     links.new(nodes.new("ShaderNodeLightPath").outputs["Is Camera Ray"], seen.inputs["Value"])
     links.new(seen.outputs[0], glow.inputs["Strength"])
     links.new(glow.outputs[0], out.inputs[0])
+
+
+def add_clouds(tree: Any, direction: Any, sky: Any, glow: Any) -> None:
+    """Soft clouds over a sky's colour, flattened towards the horizon."""
+    nodes, links = tree.nodes, tree.links
+    flat: Any = nodes.new("ShaderNodeMapping")
+    flat.inputs["Scale"].default_value = (2.0, 2.0, 9.0)
+    noise: Any = nodes.new("ShaderNodeTexNoise")
+    noise.inputs["Scale"].default_value, noise.inputs["Detail"].default_value = 1.6, 5.0
+    cover: Any = nodes.new("ShaderNodeMapRange")
+    cover.inputs["From Min"].default_value, cover.inputs["From Max"].default_value = 0.5, 0.75
+    cover.inputs["To Max"].default_value = CLOUD
+    mixed: Any = nodes.new("ShaderNodeMixRGB")
+    mixed.inputs["Color2"].default_value = (1.0, 1.0, 1.0, 1.0)
+    links.new(direction, flat.inputs["Vector"])
+    links.new(flat.outputs["Vector"], noise.inputs["Vector"])
+    links.new(noise.outputs[0], cover.inputs["Value"])
+    links.new(cover.outputs[0], mixed.inputs["Fac"])
+    links.new(sky, mixed.inputs["Color1"])
+    links.new(mixed.outputs["Color"], glow)
 
 
 def add_camera(studio: Studio, shot: Shot) -> bpy.types.Object:

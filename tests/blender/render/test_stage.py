@@ -122,6 +122,35 @@ def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
     return seen
 
 
+def test_open_ground_has_no_edges_and_goes_on_beyond_its_tiles() -> None:
+    from addon.blender.render.floor import FADE_TO, band, far_ground, haze, open_ground, tiles_along
+    from addon.blender.render.framing import shot_from, view_rotation
+    from addon.blender.render.looks import LOOKS
+
+    look = LOOKS["OUTDOOR"]
+    grid = tiles_along(np.array([[0.0, 0.0], [3.0, 0.0]]), 5.0, 0.25)
+    quads = open_ground(look, grid, 0.0)
+    assert np.array_equal(quads.coordinates, open_ground(look, grid, 0.0).coordinates), "the same in every video"
+    low, high = band(look, 0), band(look, len(look.shades) - 1)
+    height = quads.coordinates.reshape(-1, 4, 2)[..., 1]
+    assert np.ptp(height) > 0.6 * (high - low), "there is something to see move"
+    assert np.ptp(height, axis=1).max() < 0.35 * (high - low), "no face stands out from its neighbours"
+    edge = grid.fade[grid.faces].ravel() == 1.0
+    assert np.allclose(quads.coordinates[edge], [haze(np.array(FADE_TO)), 0.5 * (low + high)]), "as the ground beyond"
+    aims = np.zeros((2, 3))
+    beyond = far_ground(look, shot_from(np.repeat(view_rotation(0.0)[None], 2, axis=0), aims, 5.0), 0.0)
+    assert np.allclose(beyond.coordinates[:, 1], 0.5 * (low + high)) and beyond.coordinates[:, 0].max() == 1.0
+
+
+def test_clouds_close_round_the_sky() -> None:
+    from addon.blender.render.floor import CLOUD, clouds
+
+    rise, turn = np.meshgrid(np.linspace(0.0, 1.5, 40), np.linspace(0.0, 2.0 * np.pi, 90), indexing="ij")
+    cover = clouds(rise, turn)
+    assert np.allclose(cover[:, 0], cover[:, -1], atol=1e-6)
+    assert cover.min() == 0.0 and 0.2 < cover.max() <= CLOUD
+
+
 @pytest.mark.parametrize("size", [(320, 180), (1920, 1080), (540, 960)])
 def test_numbers_of_a_scale_are_read_in_pictures_of_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
     seen = letters_seen(tmp_path, size)
