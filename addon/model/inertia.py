@@ -7,7 +7,7 @@ carries no mass here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -93,8 +93,13 @@ def body_inertia(body: Body) -> Array:
     their own centroid that moves there: the file has told where the mass is, and only the spread is missing."""
     if body.inertia is not None:
         return np.asarray(body.inertia, dtype=np.float64)
-    solid = [shape for shape in body.shapes if shape_volume(shape) > 0.0]
-    return inertia_of_shapes([shape for shape in solid if shape.collision] or solid, body.mass)
+    return inertia_of_shapes(solid_shapes(body.shapes), body.mass)
+
+
+def solid_shapes(shapes: Iterable[Shape]) -> list[Shape]:
+    """The shapes that a body's mass is spread over: those of a volume that collide, else those that are seen."""
+    solid = [shape for shape in shapes if shape_volume(shape) > 0.0]
+    return [shape for shape in solid if shape.collision] or solid
 
 
 def _box_moments(size: dict[str, float]) -> Array:

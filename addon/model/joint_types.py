@@ -46,8 +46,8 @@ def dofs_of_type(type_: str) -> list[Dof]:
 
 def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
     """The degrees of freedom of a joint that becomes another type. Its main axis stays where it is: a hinge about X
-    becomes a cylinder along X. What goes on in the new ones as in the old keeps motor, stops, springs and start: kind
-    by kind, in their order."""
+    becomes a cylinder along X. What goes on in the new ones as in the old keeps motor, stops, springs and start: about
+    or along the same axis where there is such a one, else kind by kind, in their order."""
     out = dofs_of_type(type_)
     if [dof.kind for dof in out] == [dof.kind for dof in dofs] and len(out) < 2:
         return list(dofs)
@@ -55,15 +55,20 @@ def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
     for dof in out:
         if DOF_SIZE[dof.kind] == 1:
             dof.axis = turn @ dof.axis
-    left = list(dofs)
-    for number, dof in enumerate(out):
-        like = next((old for old in left if old.kind == dof.kind), None)
-        if like is not None:
-            left = [old for old in left if old is not like]
-            axis = dof.axis
-            out[number] = like
-            like.axis = axis
+    left, places = list(dofs), list(range(len(out)))
+    for is_like in (_have_one_axis, lambda old, dof: True):
+        for number in list(places):
+            dof = out[number]
+            like = next((old for old in left if old.kind == dof.kind and is_like(old, dof)), None)
+            if like is not None:
+                left = [old for old in left if old is not like]
+                places.remove(number)
+                out[number], like.axis = like, dof.axis
     return out
+
+
+def _have_one_axis(one: Dof, other: Dof) -> bool:
+    return DOF_SIZE[one.kind] > 1 or float(one.axis @ other.axis) > 1.0 - 1e-6
 
 
 def _main_axis(dofs: list[Dof]) -> Array:

@@ -8,6 +8,7 @@ what Blender shows is what the file says (forward kinematics and extents of the 
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,12 +34,26 @@ ANY = "(any)"
 TOLERANCE = 2e-6
 #: The same of places and turns, which went through several matrices.
 PLACE = 1e-5
+#: How far what joints of closed loops hold together may be apart, which a solver finds at each frame.
+JOINED = 1e-4
 #: By how much of its size the mesh of a round shape may be within it.
 ROUND = 0.03
 STATES = ("initial", "posed", "animated")
 VIAS = ("direct", "saved")
 FRAMES = (1, 6, 11)
 M = np.diag([-1.0, 1.0, 1.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Freed:
+    """A joint of whose new values nothing is known: it may be written as several, one after the other.
+
+    ``kinds`` are those of their degrees of freedom together, and ``kept`` what one of these has to have."""
+
+    parent: str | None
+    child: str
+    kinds: tuple[str, ...]
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -60,8 +75,12 @@ class Expected:
     has_motion: bool = True
     #: Bodies that may have a joint of six degrees of freedom to the world now, as formats want it.
     free: set[str] = field(default_factory=set)
-    #: Whether what is not to move has to stand at the frame of the edit alone.
-    stands_at_present: bool = False
+    #: Objects (role, name) that have to stand where they stood at the frame of the edit alone.
+    held: set[tuple[str, str]] = field(default_factory=set)
+    #: Joints whose type has changed, by name.
+    freed: dict[str, Freed] = field(default_factory=dict)
+    #: What names of new parts of the file look like, whatever they are.
+    made: str = ""
     #: Raw paths (as beginnings) that may change though no fact does.
     besides: tuple[str, ...] = ()
 
@@ -81,11 +100,11 @@ class Observation:
 class Cell:
     """A mechanism in the scene, in a state, ready to be edited."""
 
-    def __init__(self, format_: str, state: str, via: str, folder: Path) -> None:
-        self.format, self.state, self.via, self.folder = format_, state, via, folder
-        self.scene: Scene = SCENES[format_]
+    def __init__(self, subject: str, state: str, via: str, folder: Path) -> None:
+        self.scene: Scene = SCENES[subject]
+        self.format, self.state, self.via, self.folder = self.scene.format, state, via, folder
         if via == "saved":
-            bpy.ops.wm.open_mainfile(filepath=str(_kept(format_, state)))
+            bpy.ops.wm.open_mainfile(filepath=str(_kept(subject, state)))
         else:
             self._make_ready()
         self.before = self.observe()
@@ -101,6 +120,8 @@ class Cell:
         empty_file()
         names.run("import", filepath=str(self.scene.write(self.folder)))
         for role, pair in (("BODY", self.scene.arm), ("JOINT", self.scene.hip)):
+            if not pair[1]:
+                continue
             twins = [names.part(role, name) for name in pair]
             if not names.twin_id(twins[0])[1]:
                 pick(*twins)
@@ -163,7 +184,7 @@ class Cell:
         names.run("export motion", filepath=str(path))
         with path.open(newline="") as file:
             header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
-        return {name: tuple(float(row[i]) for row in rows) for i, name in enumerate(header)}
+        return {name: tuple(float(row[i] or "nan") for row in rows) for i, name in enumerate(header)}
 
     def upright(self) -> np.ndarray:
         """From the world to the file's axes."""
@@ -212,6 +233,7 @@ class Cell:
             *_lines(self.before, after),
             *_stood(self.before, after, expected),
             *_moves(self.before, after, expected),
+            *_chains(after.document, expected),
         ]
         if expected.told and expected.told not in {code for code, _message in after.told}:
             found.append(f"report: no entry {expected.told!r}, but {[code for code, _message in after.told]}")
@@ -223,11 +245,17 @@ class Cell:
         """Whether what Blender shows is what the file says."""
         facts, back = after.document.facts, {new: old for old, new in expected.renamed.items()}
         shown_at = {obj.name: names.body_record(obj).source_name for obj in names.parts("BODY")}
-        here = self.frames[min(1, len(self.frames) - 1)]
+        here = self.frame
         for number, frame in enumerate(self.frames):
             if frame != here and not expected.is_carried:
                 continue
+            if self.scene.chord:
+                yield from self._is_joined(after, expected, number)
+                continue
             values = {expected.renamed.get(joint, joint): [value] for joint, value in self.values_at(frame).items()}
+            for name, freed in expected.freed.items():
+                values.pop(name, None)
+                values |= self._values_seen(after, number, freed.parent, freed.child)[0]
             poses = after.document.world_poses(values)
             for name in shown_at:
                 if name not in poses:
@@ -240,6 +268,59 @@ class Cell:
                     yield f"body {name!r} is shown {off:.2g} from where the file has it (frame {frame})"
                 if frame == here:
                     yield from self._fits(name, poses[name], after)
+
+    def _values_seen(
+        self, after: Observation, number: int, parent: str | None, child: str
+    ) -> tuple[dict[str, list[float]], float]:
+        """The values of the joints between two bodies, or the world and one, that have these where they are seen, and
+        how far off that is; in a tree at the initial pose those of the file."""
+        facts, chain = after.document.facts, after.document.chain(parent, child)
+        if self.state == "initial" and not self.scene.chord:
+            every = ((joint, facts.get(f"dof/{joint}/0/position", 0.0)) for joint in chain)
+            return {joint: np.atleast_1d(value).tolist() for joint, value in every}, 0.0
+        went = [np.eye(4), *(self._went(after, number, body) for body in filter(None, (parent, child)))]
+        return after.document.fitted(chain, np.linalg.inv(went[-2]) @ went[-1])
+
+    def _went(self, observed: Observation, number: int, body: str) -> np.ndarray:
+        """How far (4, 4) a body is seen from where it is designed."""
+        facts = observed.document.facts
+        local = placed(facts[f"body/{body}/com"]) @ self._axes.get(body, np.eye(4))
+        return rigid(observed.seen["BODY", body][number]) @ np.linalg.inv(facts[f"body/{body}/pose"] @ local)
+
+    def _is_joined(self, after: Observation, expected: Expected, number: int) -> Iterator[str]:
+        """Whether every joint of a mechanism with closed loops lets its bodies stand as they are seen, and those that
+        were posed stand there."""
+        facts, frame = after.document.facts, self.frames[number]
+        posed = {expected.renamed.get(joint, joint): value for joint, value in self.values_at(frame).items()}
+        ends = {
+            joint: (facts[f"joint/{joint}/parent"], facts[f"joint/{joint}/child"])
+            for joint in after.document.names("joint")
+        }
+        ends = {
+            joint: pair for joint, pair in ends.items() if all(e is None or ("BODY", e) in after.seen for e in pair)
+        }
+        ends |= {joint: (freed.parent, freed.child) for joint, freed in expected.freed.items()}
+        for joint, (parent, child) in ends.items():
+            if child is None or not facts.get(f"joint/{joint}/active", True):
+                continue
+            values, off = self._values_seen(after, number, parent, child)
+            if off > JOINED:
+                yield f"joint {joint!r} is apart by {off:.2g} (frame {frame})"
+            if joint in posed and joint not in expected.freed and abs(values[joint][0] - posed[joint]) > JOINED:
+                yield f"joint {joint!r} stands at {values[joint][0]:.6g} instead of {posed[joint]:.6g} (frame {frame})"
+
+    @property
+    def frame(self) -> int:
+        """The frame at which it is edited."""
+        return self.frames[min(1, len(self.frames) - 1)]
+
+    def went_before(self, body: str) -> np.ndarray:
+        """How far (4, 4) a body was, at the frame of the edit, from where it is designed."""
+        if self.scene.chord:
+            return self._went(self.before, min(1, len(self.frames) - 1), body)
+        document = self.before.document
+        poses = document.world_poses({joint: [value] for joint, value in self.values_at(self.frame).items()})
+        return poses[body] @ np.linalg.inv(document.facts[f"body/{body}/pose"])
 
     def _fits(self, name: str, pose: np.ndarray, after: Observation) -> Iterator[str]:
         shapes = visual_shapes(after.document, name)
@@ -292,7 +373,7 @@ def _facts(before: Document, after: Document, expected: Expected) -> Iterator[st
             continue  # they follow from the type and the axes
         wanted = expected.facts.get(fact, before.facts.get(fact, GONE))
         now = after.facts.get(fact, GONE)
-        if wanted is ANY:
+        if wanted is ANY or (fact not in before.facts and _is_made(name, expected)):
             continue
         if wanted is GONE and any(path.startswith(after.origin[fact]) for path in before.raw if after.origin.get(fact)):
             continue  # a frame of a joint that is no joint's any more
@@ -307,6 +388,26 @@ def _facts(before: Document, after: Document, expected: Expected) -> Iterator[st
         if not same(now, wanted, tolerance):
             which = "is" if fact in expected.facts else "has become"
             yield f"{fact} {which} {_short(now)} instead of {_short(wanted)}"
+
+
+def _is_made(name: str, expected: Expected) -> bool:
+    """Whether a part of the file is one of those that an edit may make, whatever they are."""
+    return name in expected.freed or (bool(expected.made) and re.fullmatch(expected.made, name) is not None)
+
+
+def _chains(after: Document, expected: Expected) -> Iterator[str]:
+    """Whether joints of another type have the degrees of freedom of that, and what goes on in them has what it had."""
+    for name, freed in expected.freed.items():
+        chain = after.chain(freed.parent, freed.child)
+        kinds = sorted(kind for joint in chain for kind, _axis in after.facts[f"joint/{joint}/motions"])
+        if kinds != sorted(freed.kinds):
+            yield f"joint {name!r} has {kinds} instead of {sorted(freed.kinds)}"
+        dofs = {fact.rpartition("/")[0] for fact in after.facts for joint in chain if fact.startswith(f"dof/{joint}/")}
+        if freed.kept and not any(
+            all(same(after.facts.get(f"{dof}/{key}"), value, TOLERANCE) for key, value in freed.kept.items())
+            for dof in dofs
+        ):
+            yield f"no degree of freedom of joint {name!r} has {freed.kept}"
 
 
 def _free_joints(after: Document, expected: Expected) -> set[str]:
@@ -326,6 +427,9 @@ def _paths(before: Document, after: Document, expected: Expected) -> Iterator[st
     allowed = {*expected.besides}
     for fact in expected.facts:
         allowed |= {*before.origin.get(fact, ()), *after.origin.get(fact, ())}
+    allowed |= {
+        path for fact, paths in after.origin.items() if _is_made(fact.split("/")[1], expected) for path in paths
+    }
     allowed |= {path for joint in _free_joints(after, expected) for path in after.origin.get(f"joint/{joint}/is", ())}
     places = tuple(allowed)
     for path in differences(before.raw, after.raw):
@@ -363,7 +467,7 @@ def _stood(before: Observation, after: Observation, expected: Expected) -> Itera
             yield f"{role} {name!r} is gone"
             continue
         off = np.abs(now - poses).reshape(len(poses), -1).max(axis=1)
-        off = float(off[min(1, len(off) - 1)] if expected.stands_at_present else off.max())
+        off = float(off[min(1, len(off) - 1)] if (role, name) in expected.held else off.max())
         if off > PLACE:
             yield f"{role} {name!r} has moved by {off:.2g}"
 
@@ -371,6 +475,7 @@ def _stood(before: Observation, after: Observation, expected: Expected) -> Itera
 def _moves(before: Observation, after: Observation, expected: Expected) -> Iterator[str]:
     """The motion is that of before, but for what is called otherwise and what is gone."""
     gone = {fact.split("/")[1] for fact, value in expected.facts.items() if value is GONE and fact.startswith("dof/")}
+    gone |= {*expected.freed}
     for column, values in before.motion.items():
         name = column
         for old, new in expected.renamed.items() if not expected.keeps_servo_names else ():
@@ -411,6 +516,7 @@ def renamed(document: Document, names_: dict[str, str]) -> Document:
     out.raw = {path(k): keys(v) if k.endswith("/#") else text(v) for k, v in document.raw.items()}
     out.facts = {path(k): text(v) for k, v in document.facts.items()}
     out.origin = {path(k): tuple(map(path, v)) for k, v in document.origin.items()}
+    out.inner = {names_.get(joint, joint): frame for joint, frame in document.inner.items()}
     return out
 
 
@@ -432,11 +538,11 @@ READY: list[Path] = []
 
 
 @cache
-def _kept(format_: str, state: str) -> Path:
+def _kept(subject: str, state: str) -> Path:
     """A .blend of a mechanism that was made ready: cells via a .blend begin with it."""
-    folder = READY[0] / f"{format_}-{state}"
+    folder = READY[0] / f"{subject}-{state}"
     folder.mkdir()
-    Cell(format_, state, "direct", folder)
+    Cell(subject, state, "direct", folder)
     path = folder / "ready.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=False)
     return path

@@ -29,6 +29,8 @@ class Document:
     raw: Raw = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     origin: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The frames (4, 4) of joints on their child bodies, where these are elsewhere at the design pose: of closed loops.
+    inner: dict[str, np.ndarray] = field(default_factory=dict)
     #: Joints of one dof are written with their frame turned about its axis, which means the same.
     spins: bool = False
 
@@ -59,6 +61,45 @@ class Document:
                     moved[child] = moved[parent] @ frame @ motion @ np.linalg.inv(frame)
                     waiting.append(child)
         return {body: moved[body] @ self.facts[f"body/{body}/pose"] for body in self.names("body") if body in moved}
+
+    def chain(self, parent: str | None, child: str) -> list[str]:
+        """The joints that lead from a body, or the world, to another one: several where one is written as several."""
+        below: dict[str | None, list[str]] = {}
+        for joint in self.names("joint"):
+            below.setdefault(self.facts[f"joint/{joint}/parent"], []).append(joint)
+        waiting: list[list[str]] = [[joint] for joint in below.get(parent, ())]
+        for chain in waiting:
+            at = self.facts[f"joint/{chain[-1]}/child"]
+            if at == child:
+                return chain
+            waiting += [[*chain, joint] for joint in below.get(at, ()) if joint not in chain]
+        return []
+
+    def fitted(self, chain: list[str], motion: np.ndarray) -> tuple[dict[str, list[float]], float]:
+        """The values of joints, one after the other, that come nearest to moving the last body by a motion (4, 4)
+        against the first, both from where they are designed (Gauss-Newton, from 0); and how far off that is."""
+        sizes = [sum({"ball": 3, "free": 6}.get(k, 1) for k, _a in self.facts[f"joint/{j}/motions"]) for j in chain]
+        frames = [self.facts[f"joint/{joint}/frame"] for joint in chain]
+        inner = [self.inner.get(joint, frame) for joint, frame in zip(chain, frames, strict=True)]
+        ends = np.cumsum([0, *sizes])
+
+        def apart(numbers: np.ndarray) -> dict[str, list[float]]:
+            return {joint: numbers[a:b].tolist() for joint, a, b in zip(chain, ends, ends[1:], strict=False)}
+
+        def reached(numbers: np.ndarray) -> np.ndarray:
+            pose, values = np.eye(4), apart(numbers)
+            for joint, frame, end in zip(chain, frames, inner, strict=True):
+                pose = pose @ frame @ self.motion(joint, values[joint]) @ np.linalg.inv(end)
+            return pose[:3].ravel()
+
+        found, step = np.zeros(int(ends[-1])), 1e-6
+        for _turn in range(12 if len(found) else 0):
+            slopes = np.array([reached(found + step * e) - reached(found - step * e) for e in np.eye(len(found))])
+            change = np.linalg.lstsq(slopes.T / (2 * step), motion[:3].ravel() - reached(found), rcond=None)[0]
+            found = found + change
+            if np.abs(change).max() < 1e-12:
+                break
+        return apart(found), float(np.abs(motion[:3].ravel() - reached(found)).max())
 
     def motion(self, joint: str, values: list[float]) -> np.ndarray:
         """What a joint's values make of its frame (4, 4): its dofs one after the other."""

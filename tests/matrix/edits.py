@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from . import names
-from .cells import Cell, Expected, M, pick
+from .cells import ANY, GONE, Cell, Expected, Freed, M, pick
 
 
 class Edit:
@@ -43,6 +43,16 @@ class Edit:
         del cell, side
         return set()
 
+    def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        """The objects that have to stand where they stood at the frame of the edit alone."""
+        del cell, side
+        return set()
+
+    def freed(self, cell: Cell, side: int = 0) -> dict[str, Freed]:
+        """The joints that have other degrees of freedom then."""
+        del cell, side
+        return {}
+
     def renamed(self, cell: Cell, side: int = 0) -> dict[str, str]:
         """The names that are others then."""
         del cell, side
@@ -50,7 +60,10 @@ class Edit:
 
     def expected(self, cell: Cell) -> Expected:
         """What is to come of it."""
-        return Expected(self.facts(cell), self.moved(cell), self.renamed(cell), told=self.told)
+        held, freed = self.held(cell), self.freed(cell)
+        return Expected(
+            self.facts(cell), self.moved(cell), self.renamed(cell), told=self.told, held=held, freed=freed
+        )  # fmt: skip
 
     def image(self, cell: Cell) -> dict[str, Any]:
         """The same facts of the twin, as its mirror image has them."""
@@ -69,6 +82,8 @@ def mirrored(cell: Cell, fact: str, value: Any) -> tuple[str, Any]:
     pairs |= {cell.scene.arm[0]: cell.scene.arm[1], cell.scene.hip[0]: cell.scene.hip[1]}
     other = pairs.get(name, name.replace("left", "right"))
     sign = cell.scene.sign
+    if isinstance(value, str):  # it is gone, or may be anything
+        return "/".join((kind, other, *more[:-1], last)), value
     if kind == "dof" and last in {"lower", "upper"} and sign < 0:
         last = "upper" if last == "lower" else "lower"
         value = None if value is None else -value
@@ -253,11 +268,38 @@ class Unlink(Edit):
         return {f"body/{name}/twin": None for name in cell.scene.arm}
 
 
+def nothing(_cell: Cell, _edit: Edit) -> dict[str, Any]:
+    """No fact: the file is as before."""
+    return {}
+
+
+class MirrorWhole(Edit):
+    """*Mirror to Twin* of a body whose twin is not alike: that has the shapes of its image, and no others."""
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        twin = self.target(cell, 1)
+        self.objects = {(obj.knuckle.role, obj.name) for obj in (twin, *twin.children_recursive)}
+        pick(self.target(cell))
+        names.run("mirror to twin")
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before, (own, other) = cell.before.document.facts, cell.scene.arm
+        keys = [
+            key for key in before if key.startswith((f"body/{own}/", f"shape/{own}/")) and not key.endswith("/twin")
+        ]
+        image = dict(mirrored(cell, key, before[key]) for key in keys)
+        image |= {key: ANY for key in image if key.endswith("/color")}  # written with numbers, and with an opacity
+        return {key: GONE for key in before if key.startswith(f"shape/{other}/")} | image
+
+    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return self.objects
+
+
 class Fixed(Edit):
-    """An edit that the check finds fault with, and its remedy."""
+    """An edit that the check finds fault with, and its remedy: the ``other`` one where it has two."""
 
     def __init__(
-        self, edit: Edit, code: str, facts: Callable[[Cell, Edit], dict[str, Any]], other: bool = False
+        self, edit: Edit, code: str, facts: Callable[[Cell, Edit], dict[str, Any]] = nothing, other: bool = False
     ) -> None:
         self.edit, self.code, self.result, self.other, self.role = edit, code, facts, other, edit.role
 

@@ -63,7 +63,7 @@ DOF_OF_EACH = {
     "servo damping": "each_servo_damping",
 }
 #: Stops as angles, which panels show in degrees.
-DOF_ANGLES = {"lower": "lower_angle", "upper": "upper_angle"}
+DOF_ANGLES = {name: f"{name}_angle" for name in ("lower", "upper", "position", "velocity", "rest")}
 BODY = {"mass": "mass", "immobile": "immobile"}
 MODEL = {
     "gravity": "gravity",
@@ -166,6 +166,16 @@ def twin_id(obj: Any) -> tuple[str, str]:
     return obj.knuckle.source_id, obj.knuckle.twin
 
 
+def twin(obj: Any) -> Any:
+    """The twin of a part."""
+    return next(other for other in parts(obj.knuckle.role) if other.knuckle.source_id == obj.knuckle.twin)
+
+
+def clear_twin(obj: Any) -> None:
+    """Have a part be nobody's twin, and leave the other one as it is."""
+    obj.knuckle.twin = ""
+
+
 def set_symmetric(on: bool) -> None:
     """Throw the switch of symmetric editing."""
     settings().symmetric = on
@@ -235,6 +245,7 @@ EDITED: dict[str, str] = {
     **dict.fromkeys(("KnuckleDof.servo_damping", "KnuckleDof.each_servo_damping"), "servo"),
     **dict.fromkeys(("KnuckleDof.use_lower", "KnuckleDof.each_use_lower"), "lower stop off"),
     **dict.fromkeys(("KnuckleDof.use_upper", "KnuckleDof.each_use_upper"), "upper stop off"),
+    **{f"KnuckleDof.{angle}": f"dof {name}" for name, angle in DOF_ANGLES.items()},
     **dict.fromkeys(("KnuckleDof.lower_angle", "KnuckleDof.each_lower_angle"), "dof lower"),
     **dict.fromkeys(("KnuckleDof.upper_angle", "KnuckleDof.each_upper_angle"), "dof upper"),
     **{f"KnuckleDof.{name}_angle": f"dof {name}" for name in ("position", "velocity", "rest")},
@@ -285,7 +296,7 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleModel.self_collide KnuckleModel.show_collision KnuckleModel.key_bodies KnuckleModel.controls "
         "KnuckleModel.listens_to KnuckleModel.servo_names KnuckleModel.servo_name_index KnuckleControls.* "
         "KnuckleModel.time_step KnuckleOrigin.* KnuckleOriginServo.* KnuckleAttribute.* KnuckleServoName.* "
-        "KnuckleAction.* KnuckleFilm.* KnuckleOverlay.* KnuckleMeshFolder.*"
+        "KnuckleAction.* KnuckleJointList.* KnuckleFilm.* KnuckleOverlay.* KnuckleMeshFolder.*"
     ),
     "what lists of panels show": "KnuckleJointList.* KnuckleSeverities.*",
     "what reports and checks said": (

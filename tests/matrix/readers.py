@@ -153,6 +153,16 @@ def _skel_body(out: Document, body: ET.Element, at: str, base: np.ndarray) -> No
         out.put(f"frame/{marker.get('name')}/pose", offset, f"{at}/marker[{marker.get('name')}]/offset")
 
 
+def _skel_plane(joint: ET.Element) -> list[np.ndarray]:
+    """The two directions and the axis of a planar joint."""
+    plane = joint.find("plane")
+    kind = "xy" if plane is None else plane.get("type", "xy")
+    known = {"xy": (X, Y), "yz": (Y, Z), "zx": (Z, X)}
+    if plane is not None and kind not in known:
+        known[kind] = tuple(_numbers(plane.findtext(f"translation_axis{n}/xyz")) for n in (1, 2))  # type: ignore[assignment]
+    return [*known[kind], np.cross(*known[kind])]
+
+
 def _skel_joint(out: Document, joint: ET.Element, at: str) -> None:
     name, kind, mark = joint.get("name"), joint.get("type"), joint.find("knuckle")
     key = f"joint/{name}"
@@ -167,14 +177,16 @@ def _skel_joint(out: Document, joint: ET.Element, at: str) -> None:
     out.put(f"{key}/active", joint.tag == "joint")
     out.put(f"{key}/twin", None if mark is None else mark.get("twin"), f"{at}/knuckle")
     axes = [joint.find(tag) for tag in ("axis", "axis2", "axis3")]
-    count = {"weld": 0, "universal": 2, "euler": 3, "translational": 3}.get(kind, 1)
+    count = {"weld": 0, "universal": 2, "euler": 3, "translational": 3, "planar": 3}.get(kind, 1)
+    plane = _skel_plane(joint)
     turns = "translation" if kind in {"prismatic", "translational"} else "rotation"
     motions = [(kind, None)] if kind in {"ball", "free"} else []
     for number in range(0 if motions else count):
         axis = None if axes[number] is None else axes[number].findtext("xyz")
-        fixed = {"euler": np.eye(3), "translational": np.eye(3)}.get(kind, [Z, Z, Z])
-        vector = _numbers(axis) if axis and kind not in {"euler", "translational"} else fixed[number]
-        motions.append((turns, vector / np.linalg.norm(vector)))
+        fixed = {"euler": np.eye(3), "translational": np.eye(3), "planar": plane}.get(kind, [Z, Z, Z])
+        vector = _numbers(axis) if axis and kind not in {"euler", "translational", "planar"} else fixed[number]
+        turns = "translation" if kind == "planar" and number < 2 else turns
+        motions.append((turns if kind != "planar" or number < 2 else "rotation", vector / np.linalg.norm(vector)))
         out.put(f"dof/{name}/{number}/axis", motions[-1][1], f"{at}/axis{number + 1 if number else ''}/xyz")
     out.put(f"{key}/motions", motions)
     start, speed = _numbers(joint.findtext("init_pos")), _numbers(joint.findtext("init_vel"))
@@ -200,6 +212,7 @@ _X_XY_SIZES = {"box": "xyz", "sphere": "r", "cylinder": "rl", "capsule": "rl"}
 _X_XY_JOINTS = {
     "frozen": [], "rx": [("rotation", X)], "ry": [("rotation", Y)], "rz": [("rotation", Z)],
     "px": [("translation", X)], "py": [("translation", Y)], "pz": [("translation", Z)],
+    "p3d": [("translation", X), ("translation", Y), ("translation", Z)],
     "saddle": [("rotation", Y), ("rotation", Z)], "spherical": [("ball", None)], "free": [("free", None)],
 }  # fmt: skip
 _X_XY_DOF = {"damping": "damping", "armature": "armature", "stiffness": "spring_stiff", "rest": "spring_zero"}
@@ -242,7 +255,7 @@ def read_x_xy(text: str) -> Document:
         geoms = [geom for geom in element.findall("geom") if geom.get("type") != "xyz"]
         masses = [float(geom.get("mass", 0)) for geom in geoms]
         where = [paths[geom] for geom in geoms]
-        first = _x_xy_pose(geoms[0])
+        first = _x_xy_pose(geoms[0]) if geoms else np.eye(4)
         every = [place for geom in (*geoms, *element.findall("omc")) for place in places(geom)]
         framed = [child for child in element.findall("body") if f"{paths[child]}/knuckle/frame/#" in raw]
         every += [paths[item] for item in (*element.findall("omc"), *framed)]  # a turned marker becomes a body
@@ -324,15 +337,21 @@ def read_shift(text: str) -> Document:
         (body["name"], item["name"]): pose(item) for body in assembly["bodies"] for item in body.get("frames", ())
     }
     joints, poses, waiting = assembly["joints"], {"fixed": np.eye(4)}, ["fixed"]
+    placing: set[str] = set()  # the joints by which bodies are placed: the others close loops
     while waiting:
         parent = waiting.pop()
         for joint in joints:
             one, other = joint["body_frame_pairs"]
+            if other[0] == parent and one[0] not in poses:  # of a loop that was cut: the other way round
+                ends = (frames.get(tuple(end), np.eye(4)) for end in (other, one))
+                poses[one[0]] = poses[parent] @ next(ends) @ np.linalg.inv(next(ends))
+                waiting.append(one[0])
             if one[0] == parent and other[0] not in poses:
                 back, start = np.linalg.inv(frames.get(tuple(other), np.eye(4))), joint.get("initial_displacement")
                 stands = pose(start) if isinstance(start, dict) else np.eye(4)  # of rigid joints and floats
                 poses[other[0]] = poses[parent] @ frames.get(tuple(one), np.eye(4)) @ stands @ back
                 waiting.append(other[0])
+                placing.add(joint["name"])
     lights = data.get("fixed", {}).get("lights", ())
     of_joints = {tuple(end) for joint in joints for end in joint["body_frame_pairs"]}
     of_joints |= {(light["parent"][0].rpartition(":")[2], light["parent"][1]) for light in lights}
@@ -360,6 +379,8 @@ def read_shift(text: str) -> Document:
     for item in (item for item in data.get("fixed", {}).get("frames", ()) if ("fixed", item["name"]) not in of_joints):
         out.put(f"frame/{item['name']}/body", None)
         out.put(f"frame/{item['name']}/pose", pose(item), f"/fixed/frames[{item['name']}]")
+    marks = [joint.get("knuckle", {}) for joint in joints]
+    first_of = {mark["joint"]: mark for mark in marks if mark.get("part") == 1}
     for joint in joints:
         name, (one, other), mark = joint["name"], joint["body_frame_pairs"], joint.get("knuckle", {})
         key, at = f"joint/{name}", f"{base}/joints[{name}]"
@@ -368,14 +389,17 @@ def read_shift(text: str) -> Document:
         out.put(f"{key}/type", joint["type"], f"{at}/type")
         out.put(f"{key}/parent", None if one[0] == "fixed" else one[0], f"{at}/body_frame_pairs[0]")
         out.put(f"{key}/child", other[0], f"{at}/body_frame_pairs[1]")
-        world = poses[one[0]] @ frames.get(tuple(one), np.eye(4))
+        world, inner = (poses.get(end[0], np.eye(4)) @ frames.get(tuple(end), np.eye(4)) for end in (one, other))
+        if name not in placing:
+            out.inner[name] = inner
         out.put(f"{key}/frame", world, f"{at}/body_frame_pairs", *ends, "/fixed/frames")
         out.put(f"{key}/active", joint.get("active", True), f"{at}/active")
         motions = _SHIFT_JOINTS[joint["type"]]
         out.put(f"{key}/motions", motions)
         out.put(f"{key}/twin", mark.get("twin"), f"{at}/knuckle")
-        for number, (kind, _axis) in enumerate(motions):
-            dof, kept = f"dof/{name}/{number}", (mark.get("dofs") or [{}])[number]
+        whole = first_of.get(mark.get("joint", ""), mark).get("dofs") or [{}]  # of a joint that is written as several
+        for number, (kind, _axis) in enumerate(motions, int(mark.get("part", 1)) - 1):
+            dof, kept = f"dof/{name}/{number - int(mark.get('part', 1)) + 1}", (*whole, {}, {})[number]
             if kind in {"ball", "free"}:
                 continue
             start = (("position", "initial_displacement"), ("velocity", "initial_velocity"))

@@ -25,17 +25,23 @@ class Scene:
     text: str
     suffix: str
     sign: float
+    format: str
     arm: tuple[str, str] = ("left arm", "right arm")
     hip: tuple[str, str] = ("left hip", "right hip")
     trunk: str = "trunk"
     lift: str = "lift"
     initial: dict[str, float] = field(default_factory=dict)
     meshes: dict[str, str] = field(default_factory=dict)
+    #: Where joints are posed, if not at 0.25, -0.15 and 0.1.
+    pose: dict[str, float] = field(default_factory=dict)
+    #: The joint that closes the loop, where there is one, and a body between two joints of it, with these.
+    chord: str = ""
+    link: tuple[str, ...] = ()
 
     @property
     def posed(self) -> dict[str, float]:
         """A pose within the stops, not a symmetric one."""
-        return {self.hip[0]: 0.25, self.hip[1]: -0.15, self.lift: 0.1}
+        return self.pose or {self.hip[0]: 0.25, self.hip[1]: -0.15, self.lift: 0.1}
 
     def write(self, folder: Path) -> Path:
         """The file, in a folder."""
@@ -266,9 +272,88 @@ def _shift() -> str:
     )
 
 
+# ---------------------------------------------------------------- closed loops
+
+
+def _juice_loop() -> str:
+    """A base, and on it a crank, a coupler and a rocker, whose joint to the base closes the loop."""
+    quarter = (0, 0, 90)
+    bodies = [
+        _juice_body(1, "base", 0, (0, 0, 1, 0, 0, 0), 1, (0.3, 1.6, 0.2), 4),
+        _juice_body(2, "crank", 0, (0.3, -0.5, 1.25, 0, 0, 0), 1, (0.1, 0.1, 0.5), 0.8),
+        _juice_body(3, "coupler", 0, (0.3, 0.05, 1.6, 0, 10, 0), 1, (0.1, 1.2, 0.1), 1.1),
+        _juice_body(4, "rocker", 0, (0.3, 0.6, 1.4, 0, 0, 0), 1, (0.1, 0.1, 0.8), 0.9),
+    ]
+    places = {
+        "drive": (1, 2, -0.5, 1.1),
+        "elbow": (2, 3, -0.5, 1.5),
+        "knee": (3, 4, 0.6, 1.7),
+        "foot": (1, 4, 0.6, 1.1),
+    }
+    joints = [
+        _juice_joint("RevoluteJoint", 11 + n, name, 0, (one, other), (0.3, y, z, *quarter), (-60, 70))
+        for n, (name, (one, other, y, z)) in enumerate(places.items())
+    ]
+    return (
+        '<Model FileVersion="1"><Gravity>9.81</Gravity><Friction>12</Friction><ERP>0.5</ERP><CFM>0.01</CFM>'
+        f"\n<Bodies>{''.join(bodies)}</Bodies>\n<RevoluteJoints>{''.join(joints)}</RevoluteJoints>\n"
+        "<Behaviors></Behaviors></Model>\n"
+    )
+
+
+# ---------------------------------------------------------------- twins that are not alike
+
+
+def _last(text: str, old: str, new: str) -> str:
+    """A text with another one in place of the last of these."""
+    before, found, after = text.rpartition(old)
+    assert found, old
+    return before + new + after
+
+
+def _unlike_skel() -> str:
+    """The right arm has one shape less to see, and collides as a box."""
+    text = _skel()
+    sphere = """    <visualization_shape><transformation>0.1 0 0.1 0 0 0</transformation>
+        <geometry><sphere><radius>0.1</radius></sphere></geometry><color>0.2 0.5 0.8</color></visualization_shape>
+"""
+    capsule = "<capsule><height>0.4</height><radius>0.1</radius></capsule>"
+    return _last(_last(text, sphere, ""), capsule, "<box><size>0.3 0.2 0.1</size></box>")
+
+
+# ---------------------------------------------------------------- models for users
+
+_MODELS = Path(__file__).resolve().parents[2] / "sample_models"
+
+
+def _model(path: str, sign: float, format_: str, **parts: Any) -> Scene:
+    """A sample model of the repository, with what is in files beside it."""
+    source = _MODELS / path
+    beside = [each for each in source.parent.iterdir() if each.suffix in {".obj", ".mtl"}]
+    meshes = {each.name: each.read_text() for each in beside}
+    return Scene(source.read_text(), source.suffix, sign, format_, meshes=meshes, **parts)
+
+
 SCENES: dict[str, Scene] = {
-    "juice": Scene(_juice(), ".jm", -1.0),
-    "skel": Scene(_skel(), ".skel", 1.0, initial={"left hip": 0.3, "right hip": 0.3}),
-    "x_xy": Scene(_x_xy(), ".xml", -1.0, hip=("left arm", "right arm"), lift="mast"),
-    "shift": Scene(_shift(), ".json", -1.0, initial={"left hip": 0.2, "right hip": -0.2}, meshes={"box.obj": _BOX_OBJ}),
-}
+    "juice": Scene(_juice(), ".jm", -1.0, "juice"),
+    "skel": Scene(_skel(), ".skel", 1.0, "skel", initial={"left hip": 0.3, "right hip": 0.3}),
+    "x_xy": Scene(_x_xy(), ".xml", -1.0, "x_xy", hip=("left arm", "right arm"), lift="mast"),
+    "shift": Scene(
+        _shift(), ".json", -1.0, "shift", initial={"left hip": 0.2, "right hip": -0.2}, meshes={"box.obj": _BOX_OBJ}
+    ),
+    "juice unlike": Scene(_last(_juice(), "<Shape>2</Shape>", "<Shape>1</Shape>"), ".jm", -1.0, "juice"),
+    "skel unlike": Scene(_unlike_skel(), ".skel", 1.0, "skel", initial={"left hip": 0.3, "right hip": 0.3}),
+    "x_xy unlike": Scene(
+        _last(_x_xy(), '<geom type="box" mass="0.3" pos="0.5 0 0.1" dim="0.2 0.1 0.1" color="blue"/>', ""),
+        ".xml", -1.0, "x_xy", hip=("left arm", "right arm"), lift="mast",
+    ),
+    "juice loop": Scene(
+        _juice_loop(), ".jm", -1.0, "juice", ("coupler", ""), ("drive", ""), "crank", "elbow", pose={"drive": 0.25},
+        chord="foot", link=("coupler", "elbow", "knee"),
+    ),
+    "pumpjack": _model(
+        "pumpjack/pumpjack.json", 1.0, "shift", arm=("pitman", ""), hip=("motor", ""), trunk="crank", lift="crank_pin",
+        pose={"motor": 0.85}, chord="tail_bearing",
+        link=("pitman", "crank_pin", "tail_bearing"),
+    ),
+}  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import bpy
 import numpy as np
 
 from . import names
-from .cells import ANY, GONE, Cell, Expected, pick
+from .cells import ANY, GONE, Cell, Expected, Freed, pick
 from .edits import Edit
 from .tools import with_children
 
@@ -35,8 +35,9 @@ class Delete(Edit):
         facts = {key: GONE for key in before if key.split("/")[1] in gone}
         twins = {key: None for key, value in before.items() if key.endswith("/twin") and value in gone}
         for joint in self.gone if gone != self.gone else ():
-            if f"joint/{joint}/is" in before:
-                facts |= {f"joint/{joint}/child": None, f"joint/{joint}/active": False}
+            for end in ("parent", "child"):
+                if before.get(f"joint/{joint}/{end}") == gone[0]:
+                    facts |= {f"joint/{joint}/{end}": None, f"joint/{joint}/active": False}
         return twins | facts
 
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
@@ -76,12 +77,10 @@ class Duplicate(Edit):
             kind, name, *more = key.split("/")
             if name == own and kind in {"body", "shape"}:
                 facts["/".join((kind, self.copy, *more))] = None if more[-1] == "twin" else value
-        frame = cell.frames[min(1, len(cell.frames) - 1)]
-        poses = cell.before.document.world_poses({name: [v] for name, v in cell.values_at(frame).items()})
         now = dict(cell.places())
         motion = now["BODY", self.copy] @ np.linalg.inv(now["BODY", own])
         facts.setdefault(f"body/{self.copy}/inertia", ANY)  # of a new body it may be written out
-        return facts | {f"body/{self.copy}/pose": motion @ poses[own]}
+        return facts | {f"body/{self.copy}/pose": motion @ cell.went_before(own) @ before[f"body/{own}/pose"]}
 
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)
@@ -90,14 +89,12 @@ class Duplicate(Edit):
 
 
 class Cut(Edit):
-    """A joint deleted, or welded: what it carried stays where it is seen."""
+    """A joint deleted: what it carried stays where it is seen."""
 
     role = "JOINT"
 
-    of_weld: ClassVar = {"frame": ANY, "type": ANY, "motions": ANY}
-
-    def __init__(self, tool: Callable[[Any], None], welds: bool = False) -> None:
-        self.tool, self.welds = tool, welds
+    def __init__(self, tool: Callable[[Any], None]) -> None:
+        self.tool = tool
 
     def apply(self, cell: Cell, side: int = 0) -> None:
         self.limb = limb(cell, self.part(cell))
@@ -115,12 +112,12 @@ class Cut(Edit):
             ):
                 facts[key] = went @ value
             elif name == joint and kind in {"joint", "dof"}:
-                facts[key] = GONE if kind == "dof" or not self.welds else self.of_weld.get(more[-1], value)
+                facts[key] = GONE
         twins = {key: None for key, value in before.items() if key.endswith("/twin") and key.startswith("joint/")}
         twins = {key: None for key in twins if (before[key] or "").rpartition(":")[2] == joint}
-        if cell.format == "x_xy" and not self.welds:  # its element stands elsewhere then
+        if cell.format == "x_xy":  # its element stands elsewhere then
             facts[f"body/{bodies[0]}/is"] = True
-        return facts if self.welds else twins | facts
+        return twins | facts
 
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
         return self.objects
@@ -128,8 +125,14 @@ class Cut(Edit):
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)
         expected.is_carried = False  # no key moves it any more
-        expected.free = set() if self.welds else {self.limb[0][0]}
+        expected.free = {self.limb[0][0]}
         return expected
+
+
+def joint_of(cell: Cell, which: str, side: int = 0) -> str:
+    """The name of a joint by what the scene calls it."""
+    found = getattr(cell.scene, which)
+    return found if isinstance(found, str) else found[side]
 
 
 def limb(cell: Cell, joint: str) -> tuple[list[str], list[Any], np.ndarray]:
@@ -140,21 +143,165 @@ def limb(cell: Cell, joint: str) -> tuple[list[str], list[Any], np.ndarray]:
     for body in bodies:
         bodies += [facts[f"joint/{each}/child"] for each in joints if facts[f"joint/{each}/parent"] == body]
     found = [obj for obj in names.visible_parts() if names.carrier_name(obj) in bodies]
-    frame = cell.frames[min(1, len(cell.frames) - 1)]
-    poses = cell.before.document.world_poses({name: [value] for name, value in cell.values_at(frame).items()})
-    return bodies, found, poses[bodies[0]] @ np.linalg.inv(facts[f"body/{bodies[0]}/pose"])
+    return bodies, found, cell.went_before(bodies[0])
 
 
-def weld(obj: Any) -> None:
-    """*Joint Type*."""
-    pick(obj)
-    names.run("set type", type="weld")
+#: Joint types as *Joint Type* offers them, and the kinds of their degrees of freedom in files (Juice and SKEL below).
+TYPES: dict[str, tuple[str, ...]] = {
+    "revolute": ("rotation",),
+    "prismatic": ("translation",),
+    "cylindrical": ("translation", "rotation"),
+    "screw": ("rotation",),  # no file holds that it advances
+    "universal": ("rotation",) * 2,
+    "euler": ("rotation",) * 3,
+    "ball": ("ball",),
+    "planar": ("translation", "translation", "rotation"),
+    "translational": ("translation",) * 3,
+    "weld": (),
+    "free": ("free",),
+}
+#: Values of a degree of freedom that goes on which it keeps.
+KEPT = ("lower", "upper", "damping", "stiffness", "gain", "max_force")
+
+
+class Retype(Edit):
+    """*Joint Type*: the bodies stay where they are seen, at every frame where the new type has the old motion. What
+    goes on in it keeps its stops, spring and motor.
+
+    Args:
+        type_: the new type.
+        motion: whether the motion is to be that of before at every frame.
+        which: what the scene calls the joint.
+    """
+
+    role = "JOINT"
+
+    def __init__(self, type_: str, motion: bool = False, which: str = "hip") -> None:
+        self.type, self.motion, self.which = type_, motion, which
+        self.told = "approximated-joint" if type_ == "screw" else ""
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return joint_of(cell, self.which, side)
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        pick(self.target(cell, side))
+        names.run("set type", type=self.type)
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before, joint, bodies = cell.before.document.facts, self.part(cell, side), limb(cell, self.part(cell, side))[0]
+        facts: dict[str, Any] = {}
+        for key in before:
+            kind, name, *more = key.split("/")
+            if (kind == "body" and name in bodies and more[-1] == "pose") or (
+                kind == "joint" and before[f"joint/{name}/parent"] in bodies and more[-1] == "frame"
+            ):
+                facts[key] = ANY  # it is shown where it was: that is looked at
+            elif name == joint and kind in {"joint", "dof"}:
+                facts[key] = ANY
+        if cell.scene.chord:  # bodies of a loop hang otherwise now
+            facts |= placed_anyhow(before)
+        if cell.format == "x_xy":  # its element may stand in others
+            facts[f"body/{bodies[0]}/is"] = True
+        return facts
+
+    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return {("JOINT", self.target(cell, side).name)}
+
+    def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        if cell.scene.chord:
+            return {*cell.before.seen}
+        found = limb(cell, self.part(cell, side))[1]
+        return set() if self.motion else {(obj.knuckle.role, obj.name) for obj in found}
+
+    def freed(self, cell: Cell, side: int = 0) -> dict[str, Freed]:
+        before, joint = cell.before.document.facts, self.part(cell, side)
+        kinds, old = TYPES[self.type], before[f"joint/{joint}/motions"][0][0]
+        if cell.format == "juice" and self.type == "weld":
+            kinds = ("rotation",)  # between two stops at 0
+        kept = {key: before[f"dof/{joint}/0/{key}"] for key in KEPT if f"dof/{joint}/0/{key}" in before}
+        goes_on = old in kinds and self.type not in {"weld", "screw"}
+        own = before[f"joint/{joint}/parent"], before[f"joint/{joint}/child"]
+        return {joint: Freed(*own, kinds, kept if goes_on else {})}
+
+    def expected(self, cell: Cell) -> Expected:
+        expected = super().expected(cell)
+        expected.made = rf"{self.part(cell).split()[0]} .*\d|.*_\d"
+        expected.is_shown, expected.has_motion = self.type != "screw", not cell.scene.chord
+        expected.is_carried = not (cell.scene.chord and self.type == "weld")  # it moves no more
+        return expected
+
+
+def placed_anyhow(before: dict[str, Any]) -> dict[str, Any]:
+    """All bodies and joints may be designed anywhere: where bodies are shown is looked at."""
+    last = {"body": "/pose", "joint": "/frame"}
+    return {key: ANY for key in before if key.endswith(last.get(key.split("/")[0], "\0"))}
+
+
+class CutLoop(Edit):
+    """A joint of a closed loop deleted: its bodies stay where they are seen, held by the others."""
+
+    role = "JOINT"
+
+    def __init__(self, tool: Callable[[Any], None], which: str = "hip") -> None:
+        self.tool, self.which = tool, which
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return joint_of(cell, self.which)
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        self.own = {("JOINT", self.target(cell).name)}
+        self.tool(self.target(cell))
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before, joint = cell.before.document.facts, self.part(cell)
+        gone = {key: GONE for key in before if key.split("/")[1] == joint}
+        return placed_anyhow(before) | gone
+
+    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return self.own
+
+    def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return {*cell.before.seen}
+
+    def expected(self, cell: Cell) -> Expected:
+        expected = super().expected(cell)
+        expected.is_carried = False
+        expected.made, expected.has_motion = "gearbox", False  # the frame of a joint is then one of nothing
+        return expected
+
+
+class DeleteLink(Delete):
+    """A body of a closed loop deleted, with its joints: the others stay where they are seen."""
+
+    def __init__(self, tool: Callable[[Any], None]) -> None:
+        super().__init__("BODY", "", (), tool)
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return cell.scene.link[0]
+
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        self.gone = cell.scene.link
+        super().apply(cell, side)
+
+    def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return {*cell.before.seen}
+
+    def expected(self, cell: Cell) -> Expected:
+        expected = super().expected(cell)
+        expected.is_carried = expected.has_motion = False
+        return expected
 
 
 class MoveJoint(Edit):
     """*Move Joint* to the cursor: the bodies stay where they are."""
 
     role = "JOINT"
+
+    def __init__(self, which: str = "hip") -> None:
+        self.which = which
+
+    def part(self, cell: Cell, side: int = 0) -> str:
+        return joint_of(cell, self.which, side)
 
     def apply(self, cell: Cell, side: int = 0) -> None:
         pick(self.target(cell))
@@ -168,6 +315,8 @@ class MoveJoint(Edit):
         facts = {f"body/{body}/pose": ANY for body in bodies}  # it is shown where it was: that is looked at
         joints = cell.before.document.names("joint")
         facts |= {f"joint/{each}/frame": ANY for each in joints if before[f"joint/{each}/parent"] in bodies}
+        if cell.scene.chord:
+            return placed_anyhow(before)
         went = before[f"joint/{joint}/frame"].copy()
         went[:3, 3] += cell.upright()[:3, :3] @ (0.0, 0.0, 0.1)
         return facts | {f"joint/{joint}/frame": went}
@@ -175,7 +324,11 @@ class MoveJoint(Edit):
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
         return {("JOINT", self.target(cell).name)}
 
+    def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        limb_of = {(obj.knuckle.role, obj.name) for obj in self.limb[1]}
+        return {*cell.before.seen} if cell.scene.chord else limb_of
+
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)
-        expected.stands_at_present = True
+        expected.has_motion = not cell.scene.chord  # what follows does so otherwise
         return expected

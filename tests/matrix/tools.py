@@ -59,10 +59,8 @@ class Placing(Edit):
             carrier = document.facts[f"{kind}/{name}/parent"]
         elif self.role in {"FRAME", "LIGHT"}:
             carrier = document.facts[f"{kind}/{name}/body"]
-        frame = cell.frames[min(1, len(cell.frames) - 1)]
-        poses = document.world_poses({joint: [value] for joint, value in cell.values_at(frame).items()})
         design = document.facts[f"body/{carrier}/pose"]
-        went = poses[carrier] @ np.linalg.inv(design)  # where the design pose has gone in this state
+        went = cell.went_before(carrier)
         moved = np.linalg.inv(went) @ motion @ went
         if self.role in {"FRAME", "LIGHT", "SHAPE"}:
             return {fact: np.linalg.inv(design) @ moved @ design @ document.facts[fact]}

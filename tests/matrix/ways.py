@@ -81,6 +81,8 @@ def edited_symmetrically(edit: Edit, cell: Cell) -> Expected:
     expected = edit.expected(cell)
     expected.facts = edit.facts_of_both(cell)
     expected.moved |= edit.moved(cell, 1)
+    expected.held |= edit.held(cell, 1)
+    expected.freed |= edit.freed(cell, 1)
     expected.renamed |= edit.renamed(cell, 1)
     return expected
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 
-from ...model.inertia import shape_volume
+from ...model.inertia import shape_volume, solid_shapes
 from ...model.sides import name_list
 from ...model.validate import Finding
 from ..access import record_of
@@ -47,7 +47,7 @@ def _objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.Object]:
 def _weigh(rig: bpy.types.Object, finding: Finding) -> str:
     told = []
     for obj in _objects(rig, finding):
-        volume = sum(shape_volume(read_shape(shape)) for shape in record_of(obj).shapes)
+        volume = sum(map(shape_volume, solid_shapes(map(read_shape, record_of(obj).shapes))))
         record_of(obj).mass = DENSITY * volume if volume > 0.0 else 1.0
         told.append(f"{file_name(obj)!r} weighs {record_of(obj).mass:.3g} now")
     return ", ".join(told)

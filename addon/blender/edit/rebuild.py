@@ -92,9 +92,10 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
             return out
         if fresh:
             _facts(rig, base, out)
-        want, before = needed(rig, base, everything), by_id(rig, "BODY")
+        want, before = needed(rig, base, everything), {role: by_id(rig, role) for role in ("BODY", "JOINT")}
         _take_back(rig, want, is_new or everything, out)
         made = base is not None and _parts(rig, base, want, everything, out)
+        _link_again(rig, before)
         if made and scene_for(rig) is not None:
             bpy.context.view_layer.update()
     if rig.pose is None:  # an armature that was made just now has none until Blender has looked at it
@@ -102,7 +103,7 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
     wrong = misfit(rig, extract(rig))
     misfits = made or wrong.missing or wrong.left or wrong.elsewhere
     if misfits or out.done:
-        new = [obj for own, obj in by_id(rig, "BODY").items() if own not in before]
+        new = [obj for own, obj in by_id(rig, "BODY").items() if own not in before["BODY"]]
         refit(rig, made=new)  # which also hangs on its bones again what stands elsewhere
     if misfits:
         out.done.append("the bones of the armature")
@@ -111,6 +112,16 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
     _physics(rig, out)
     tell_of_left(rig, base, out)
     return out
+
+
+def _link_again(rig: bpy.types.Object, before: dict[str, dict[str, bpy.types.Object]]) -> None:
+    """Link parts made anew to the twins that name them: a document knows no twins that were linked since."""
+    for role, old in before.items():
+        known = by_id(rig, role)
+        for own, obj in known.items():
+            mate = known.get(record_of(obj).twin)
+            if mate is not None and record_of(obj).twin not in old and not record_of(mate).twin:
+                record_of(mate).twin = own
 
 
 def _require_numbers(rig: bpy.types.Object) -> None:
