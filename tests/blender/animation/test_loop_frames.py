@@ -25,6 +25,7 @@ from tests.blender.animation.test_live_loops import (
     put,
     rocker,
 )
+from tests.blender.emptied import empty_file
 
 FRAMES = range(1, 42)
 #: Where the crank is drawn, and how far it turns by then.
@@ -273,6 +274,29 @@ def test_known_frames_are_the_same_in_renders(blank: Any, tmp_path: Path) -> Non
     assert np.abs(wanted[0] - wanted[3]).max() > 0.05
     for picture in pictures:
         assert np.abs(picture - wanted).max() < 0.02
+
+
+def test_known_frames_are_the_same_in_exports(blank: Any, tmp_path: Path) -> None:
+    """Exporters have a graph of their own, which stays from frame to frame."""
+    import bpy
+
+    from tests.blender.mechanisms import objects_of, world_of
+
+    rig, _ = keyed()
+    wanted = {}
+    for frame in (1, 11, 21, 41):
+        blank.scene.frame_set(frame)
+        wanted[frame] = world_of(objects_of(rig, "BODY")["rocker"]).copy()
+    path, rate = str(tmp_path / "known.abc"), blank.scene.render.fps
+    bpy.ops.wm.alembic_export(filepath=path, start=1, end=41)
+    empty_file()
+    bpy.context.scene.render.fps = rate
+    bpy.ops.wm.alembic_import(filepath=path, as_background_job=False)
+    found = next(obj for obj in bpy.data.objects if obj.name == "rocker")
+    for frame, pose in wanted.items():
+        bpy.context.scene.frame_set(frame)
+        assert world_of(found) == pytest.approx(pose, abs=1e-5)
+    assert np.abs(wanted[41] - wanted[1]).max() > 0.1
 
 
 def rendered(path: Path) -> np.ndarray:
