@@ -31,7 +31,7 @@ def lacks() -> list[str]:
 
 def offered() -> bool:
     """Whether the sidebar offers to rebuild."""
-    return ("operator", "knuckle.rebuild") in draw_all()["Model"]
+    return ("operator", "knuckle.rebuild") in draw_all()["Mechanism"]
 
 
 def named(*names: str) -> list[Any]:

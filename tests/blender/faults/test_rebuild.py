@@ -64,7 +64,7 @@ def test_a_whole_model_stays_as_it_is(blank: Any, name: str) -> None:
     before = snapshot()
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     assert differences(before, snapshot()) == []
-    assert ("operator", "knuckle.rebuild") not in draw_all()["Model"]
+    assert ("operator", "knuckle.rebuild") not in draw_all()["Mechanism"]
 
 
 @pytest.mark.parametrize("harm", [name for name in HARMS if name not in {"actions", "materials"}])
@@ -87,7 +87,7 @@ def test_what_was_deleted_comes_back_as_it_was(blank: Any, tmp_path: Path, harm:
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     assert differences(first, snapshot()) == [], "there is nothing more to do"
     bpy.context.view_layer.objects.active = the_rig()
-    assert ("operator", "knuckle.rebuild") not in draw_all()["Model"]
+    assert ("operator", "knuckle.rebuild") not in draw_all()["Mechanism"]
 
 
 def test_what_was_deleted_on_purpose_stays_away(blank: Any, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_the_panel_tells_what_is_missing_and_offers_to_rebuild(blank: Any, tmp_p
 
     imported(put(tmp_path / "flapper.jm"))
     delete("flapper")()
-    drawn = draw_all()["Model"]
+    drawn = draw_all()["Mechanism"]
     assert ("operator", "knuckle.rebuild") in drawn
     assert "armature was deleted" in " ".join(text for kind, text in drawn if kind == "label")
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
