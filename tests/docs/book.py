@@ -13,7 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*(ROOT / name for name in ("README.md", "CHANGELOG.md", "THIRD_PARTY.md")), *DOCS.rglob("*.md")])
+PAGES = sorted(
+    [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md")), *DOCS.rglob("*.md")]
+)
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^`\n]*)\n(?P<code>.*?)^ *```$", re.DOTALL | re.MULTILINE)
 #: What commands and examples want to find beside them.
 _BESIDE = ("addon", "build.py", "examples", "blender_manifest.toml")

@@ -17,6 +17,8 @@ BLENDERS = {
     "Add", "Add-ons", "Edit", "Export", "File", "Get Extensions", "Import", "Install from Disk",
     "Instance Collections", "Knuckle", "Preferences",
 }  # fmt: skip
+#: As the Add menu has them.
+SAMPLES = {folder.name.replace("_", " ").title() for folder in (DOCS.parent / "sample_models").iterdir()}
 #: Joysticks are numbered, and called, as the model has them.
 PATTERNS = re.compile(r"Joystick \d [A-Z]|like this|Kept aside")
 _EMPHASIS = re.compile(r"(?<![*\w])\*(?!\*)([^*]+?)\*(?![*\w])")
@@ -31,7 +33,7 @@ def emphasised(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_what_the_manual_names_is_on_the_screen(page: Path) -> None:
-    known = {*all_strings(), *BLENDERS}
+    known = {*all_strings(), *BLENDERS, *SAMPLES}
     lost = {words for words in emphasised(page) if words not in known and not PATTERNS.fullmatch(words)}
     assert not lost, f"{name_of(page)} names what the interface does not: {sorted(lost)}"
 

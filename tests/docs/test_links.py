@@ -62,7 +62,8 @@ def test_every_picture_of_the_manual_is_shown_and_small() -> None:
     assert pictures, "there are pictures"
     assert [path.name for path in pictures if path not in shown] == []
     sizes = {path.name: path.stat().st_size for path in pictures}
-    assert {name: size for name, size in sizes.items() if size > 150_000} == {}
+    still = {name: size for name, size in sizes.items() if name != "moving.webp"}
+    assert {name: size for name, size in still.items() if size > 150_000} == {}
     assert sum(sizes.values()) < 3_000_000
 
 
