@@ -135,12 +135,13 @@ def add_clouds(tree: Any, direction: Any, sky: Any, glow: Any) -> None:
     cover.inputs["From Min"].default_value, cover.inputs["From Max"].default_value = 0.5, 0.75
     cover.inputs["To Max"].default_value = CLOUD
     mixed: Any = nodes.new("ShaderNodeMixRGB")
-    mixed.inputs["Color2"].default_value = (1.0, 1.0, 1.0, 1.0)
+    share, below, above = mixed.inputs  # their names differ between versions
+    above.default_value = (1.0, 1.0, 1.0, 1.0)
     links.new(direction, flat.inputs["Vector"])
     links.new(flat.outputs["Vector"], noise.inputs["Vector"])
     links.new(noise.outputs[0], cover.inputs["Value"])
-    links.new(cover.outputs[0], mixed.inputs["Fac"])
-    links.new(sky, mixed.inputs["Color1"])
+    links.new(cover.outputs[0], share)
+    links.new(sky, below)
     links.new(mixed.outputs["Color"], glow)
 
 
