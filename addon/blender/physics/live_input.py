@@ -158,9 +158,13 @@ class LiveSession:
             commands = self._gait.evaluate(phase, self.live.input_values)
             out |= {joint: float(values[0]) for joint, values in commands.position.items()}
             for joint, speeds in commands.velocity.items():
-                at, speed = self._turned.get(joint, (self._channels[joint].start, float(speeds[0])))
-                at += 0.5 * (speed + float(speeds[0])) / frame_rate(self.scene)
-                self._turned[joint] = at, float(speeds[0])
+                speed = float(speeds[0])
+                if joint in self._turned:
+                    at, before = self._turned[joint]
+                    at += 0.5 * (before + speed) / frame_rate(self.scene)
+                else:
+                    at = self._channels[joint].start
+                self._turned[joint] = at, speed
                 out[joint] = at
         return out | self.live.servo_values
 

@@ -200,7 +200,7 @@ def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked
         elif columns == "RANGE":
             each = -1.0 if found is None else max(_share(end, row.stops) for end in (found.found.low, found.found.high))
         else:
-            pose = rig.pose.bones.get(row.channel.bone)
+            pose: bpy.types.PoseBone | None = rig.pose.bones.get(row.channel.bone)
             each = _share(getattr(pose, row.prop), row.stops) if pose is not None and row.prop else -1.0
         out = max(out, each)
     return out
