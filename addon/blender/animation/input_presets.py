@@ -49,11 +49,16 @@ def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[st
     return bake_own_gait(scene, rig)
 
 
-def bake_own_gait(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+def bake_own_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | None = None) -> bool:
     """Bake the gait anew, with its inputs as they are set or keyed, where its own unedited Action plays.
 
+    Args:
+        scene: The scene, which has the frame rate.
+        rig: The mechanism.
+        until: A frame to which the Action is to reach, besides those that it had.
+
     Returns:
-        Whether it was: over the frames that the Action had.
+        Whether it was baked.
     """
     data = rig.animation_data
     before = data.action if data is not None else None
@@ -61,7 +66,7 @@ def bake_own_gait(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
         return False
     first, last = (round(frame) for frame in before.frame_range[:])
     name = before.name
-    if bake_gait(scene, rig, first, last) is None:
+    if bake_gait(scene, rig, first, max(last, until or last)) is None:
         return False
     if before.users == int(before.use_fake_user):  # Blender may have put the keyframes of inputs into the same Action
         bpy.data.actions.remove(before)

@@ -220,7 +220,7 @@ class LiveSession:
         if names:
             key_inputs(rig, frames, {name: np.array([row[name] for row in self.recording.inputs]) for name in names})
             if settings(rig).drive == "KEYS":
-                is_unbaked = not bake_own_gait(self.scene, rig)
+                is_unbaked = not bake_own_gait(self.scene, rig, self.recording.frames[-1])
             elif not wants_gait(rig):
                 settings(rig).target = "GAIT"
                 is_changed = True

@@ -31,7 +31,7 @@ _TICK = 0.05
 #: What begins like one of these is no key of the keyboard, or moves the view: it is passed on.
 _PASSED = (
     "MOUSE", "LEFTMOUSE", "MIDDLEMOUSE", "RIGHTMOUSE", "BUTTON", "WHEEL", "TRACKPAD", "PEN", "ERASER", "TIMER",
-    "INBETWEEN", "WINDOW", "NDOF", "NUMPAD", "NONE", "ACTIONZONE", "HOME", "PERIOD",
+    "INBETWEEN", "WINDOW", "NDOF", "NUMPAD", "NONE", "ACTIONZONE", "HOME",
 )  # fmt: skip
 
 

@@ -17,10 +17,11 @@ DRIVEN: Mapping[int, tuple[str, ...]] = {3: ("W",), 30: ("A",), 50: ("-A", "D"),
 LAST = 70
 
 
-def imported(path: Path = HEXAPOD, drive: str = "SERVO") -> Any:
+def imported(path: Path = HEXAPOD, drive: str = "SERVO", **options: Any) -> Any:
     import bpy
 
-    assert bpy.ops.import_scene.mechanism(filepath=str(path), gait_seconds=1.5) == {"FINISHED"}
+    options = {"gait_seconds": 1.5, **options}
+    assert bpy.ops.import_scene.mechanism(filepath=str(path), **options) == {"FINISHED"}
     bpy.context.scene.frame_end = LAST
     rig = bpy.context.object
     rig.data.knuckle.drive = drive
@@ -157,7 +158,7 @@ def test_gait_is_posed_live_over_the_action_which_plays_again_at_the_end(blank: 
 
 @pytest.mark.parametrize("path", [HEXAPOD, OWN / "rover/rover.jm"], ids=["legs", "wheels"])
 def test_recording_of_keyframes_drive_bakes_the_gait_that_plays(blank: Any, path: Path) -> None:
-    rig = imported(path, drive="KEYS")
+    rig = imported(path, drive="KEYS", gait_seconds=0.5, physics=path == HEXAPOD)
     live = session(rig)
     poses = []
 
