@@ -22,7 +22,7 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from platform import machine
 from typing import NamedTuple, Optional
@@ -788,7 +788,7 @@ def make_zips(options: argparse.Namespace) -> int:
 
 
 def make_platform_zips(
-    platforms: Sequence[str], python: Path, start: Path, timestamp: int, pinned: Optional[Hashes], manual: Path
+    platforms: Iterable[str], python: Path, start: Path, timestamp: int, pinned: Optional[Hashes], manual: Path
 ) -> None:
     """Make a zip for each platform and have Blender validate it; ``start`` is how the paths of all begin."""
     for platform in platforms:

@@ -3,6 +3,8 @@ Then each panel by itself in the states that it has, in English and German. It l
 
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import bpy
 from driving import click, done, drop, expect, key, open_sidebar, point, region, shot, step, view3d
@@ -54,6 +56,15 @@ def imported():
     yield 1
     shot("first")
     yield
+
+
+@step()
+def helped():
+    """The manual came with the zip."""
+    for name, page in (("knuckle.bake_physics", "walk.html"), ("import_scene.mechanism", "import.html")):
+        address = bpy.types.WM_OT_doc_view_manual._lookup_rna_url(f"bpy.ops.{name}", verbose=False)
+        path = Path(url2pathname(urlsplit(address.partition("#")[0]).path))
+        expect(path.name == page and path.is_file(), f"{name} has its page in the zip (here: {address})")
 
 
 @step()
