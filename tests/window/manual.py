@@ -121,7 +121,7 @@ def panels():
 
 @step()
 def handles():
-    alone(next(top for top in TOPS if "servos" in top.__name__))
+    alone(next(top for top in TOPS if top.__name__ == "VIEW3D_PT_knuckle_servos"))
     overlay = bpy.context.scene.knuckle_overlay
     for kind in KINDS:
         setattr(overlay, kind, kind == "stops")
@@ -162,8 +162,10 @@ def told():
     with view3d():
         bpy.ops.knuckle.bake_physics()
     yield
-    alone(next(top for top in TOPS if "drive" in top.__name__))
-    bpy.utils.unregister_class(bpy.types.VIEW3D_PT_knuckle_world)  # above it, and long
+    alone(next(top for top in TOPS if top.__name__ == "VIEW3D_PT_knuckle_drive"))
+    for cls in FAMILIES["VIEW3D_PT_knuckle_drive"][1:]:
+        if cls.__name__ != "VIEW3D_PT_knuckle_truth":  # they leave it no room
+            bpy.utils.unregister_class(cls)
     yield
     take("panel_truth", region("UI"))
     yield
