@@ -29,7 +29,7 @@ class Step(NamedTuple):
         return min(1.0, self.done / max(self.total, 1)) if self.share is None else self.share
 
     @property
-    def count(self) -> tuple[int, int]:
+    def counted(self) -> tuple[int, int]:
         """What is counted now: of the phase where there are several, else of all."""
         return (self.done, self.total) if self.part is None else (self.part, self.parts)
 

@@ -128,7 +128,7 @@ class LongWork(NeedsModel):
 
 def progress_in_words(step: Step, seconds_left: float | None) -> str:
     """Progress: ``12 of 76 (15 %, 80 s left)``."""
-    part, parts = step.count
+    part, parts = step.counted
     percent = int(100 * step.portion)
     if seconds_left is None:
         return told(f"{part} of {parts} ({percent} %)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,21 +98,25 @@ def test_numbers_of_a_scale_say_where_their_lines_are() -> None:
     assert list(steps(-3, 4, 1.7)) == [-2, 0, 2, 4], "numbers that are wider than a tile skip lines"
 
 
-def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
-    """How high the letters of the numbers are that stand where the camera aims, in shares of the picture's height."""
+def lamp() -> Any:
+    """The desk lamp in an empty file: its collection."""
     import addon
     from addon import formats
     from addon.blender.build import build
-    from addon.blender.render import FilmOptions, open_stage, prepare
     from tests.blender.emptied import empty_file
 
     empty_file()
     if not addon.is_registered():
         addon.register()
-    collection = build(formats.load("sample_models/desk_lamp/desk_lamp.skel"))
-    prepare(
-        collection, bpy.context, FilmOptions(size=size, stage="SCIENTIFIC", seconds=0.1), str(tmp_path / "stage.blend")
-    )
+    return build(formats.load("sample_models/desk_lamp/desk_lamp.skel"))
+
+
+def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
+    """How high the letters of the numbers are that stand where the camera aims, in shares of the picture's height."""
+    from addon.blender.render import FilmOptions, open_stage, prepare
+
+    options = FilmOptions(size=size, stage="SCIENTIFIC", seconds=0.1)
+    prepare(lamp(), bpy.context, options, str(tmp_path / "stage.blend"))
     scene = open_stage(str(tmp_path / "stage.blend"))
     view = np.array(scene.camera.matrix_basis)
     seen = []
@@ -140,6 +145,20 @@ def test_open_ground_has_no_edges_and_goes_on_beyond_its_tiles() -> None:
     aims = np.zeros((2, 3))
     beyond = far_ground(look, shot_from(np.repeat(view_rotation(0.0)[None], 2, axis=0), aims, 5.0), 0.0)
     assert np.allclose(beyond.coordinates[:, 1], 0.5 * (low + high)) and beyond.coordinates[:, 0].max() == 1.0
+
+
+@pytest.mark.parametrize("stage", ["STUDIO", "OUTDOOR", "BLUEPRINT", "SCIENTIFIC"])
+@pytest.mark.parametrize("engine", ["WORKBENCH", "EEVEE", "CYCLES"])
+def test_every_stage_can_be_set_for_every_engine(tmp_path: Path, stage: Any, engine: Any) -> None:
+    from addon.blender.render import FilmOptions, open_stage, prepare
+
+    options = FilmOptions(size=(64, 36), stage=stage, engine=engine, seconds=0.1)
+    prepare(lamp(), bpy.context, options, str(tmp_path / "stage.blend"))
+    scene = open_stage(str(tmp_path / "stage.blend"))
+    lights = [thing for thing in scene.objects if thing.type == "LIGHT"]
+    kinds = {node.bl_idname for node in scene.world.node_tree.nodes} if scene.world.node_tree is not None else set()
+    assert bool(lights) == (engine != "WORKBENCH")
+    assert ("ShaderNodeTexNoise" in kinds) == (engine != "WORKBENCH" and stage == "OUTDOOR"), "its clouds"
 
 
 def test_clouds_close_round_the_sky() -> None:
