@@ -294,6 +294,7 @@ def draw_live_input(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
 
 class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
     bl_label = "Live Input Keys"
+    help_page = "walk#steer-it-with-keys"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
