@@ -4,6 +4,7 @@ joint no longer has is reset, and its curves and drivers go."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import bpy
 import numpy as np
@@ -184,13 +185,40 @@ def _turn_curves(rig: bpy.types.Object, present: Present, first: Channel) -> Non
 
 
 def _negate(curve: bpy.types.FCurve) -> None:
-    """Have a curve, or a driver by an expression, say the opposite."""
-    if curve.driver is not None and curve.driver.type == "SCRIPTED":
-        curve.driver.expression = f"-({curve.driver.expression})"
+    """Have a curve, or the driver whose value it maps, say the opposite."""
     points = curve.keyframe_points
+    if curve.driver is not None and not len(points):  # it says the driver's value itself
+        curve.extrapolation = "LINEAR"
+        for at in (0.0, 1.0):
+            points.insert(at, at).interpolation = "LINEAR"
     for name in ("co", "handle_left", "handle_right"):
         numbers = np.empty(2 * len(points), dtype=np.float32)
         points.foreach_get(name, numbers)
         numbers[1::2] *= -1.0
         points.foreach_set(name, numbers)
+    for modifier in curve.modifiers:
+        _negate_modifier(modifier)
     curve.update()
+
+
+def _negate_modifier(modifier: Any) -> None:
+    """Have a curve modifier do to the opposite curve the opposite of what it did. Cycles and steps do so as they are,
+    and a noise that multiplies."""
+    if modifier.type == "GENERATOR":
+        factored = modifier.mode == "POLYNOMIAL_FACTORISED"
+        numbers = list(modifier.coefficients)
+        count = 2 if factored else len(numbers)  # of factors (a + b x) the first
+        modifier.coefficients = [*(-number for number in numbers[:count]), *numbers[count:]]
+    elif modifier.type == "FNGENERATOR":
+        modifier.amplitude, modifier.value_offset = -modifier.amplitude, -modifier.value_offset
+    elif modifier.type == "NOISE" and modifier.blend_type != "MULTIPLY":
+        modifier.strength = -modifier.strength
+    elif modifier.type == "LIMITS":
+        lowest, highest = modifier.min_y, modifier.max_y
+        modifier.use_min_y, modifier.use_max_y = modifier.use_max_y, modifier.use_min_y
+        modifier.min_y, modifier.max_y = -highest, -lowest
+    elif modifier.type == "ENVELOPE":
+        modifier.reference_value = -modifier.reference_value
+        modifier.default_min, modifier.default_max = -modifier.default_max, -modifier.default_min
+        for point in modifier.control_points:
+            point.min, point.max = -point.max, -point.min

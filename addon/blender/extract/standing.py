@@ -15,6 +15,7 @@ from ...model.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ...model.records import Array, Mechanism
 from ...model.seen_poses import Placement, hold_seen
 from ..access import record_of
+from ..animation.renamed import bone_in
 from ..compat import action_curves
 from ..model_parts import joint_bones, parts, root_bones
 from .designs import Designs
@@ -79,7 +80,7 @@ def keyed_bones(rig: bpy.types.Object) -> set[str]:
     if data is None or data.action is None:
         return set()
     paths = {curve.data_path for curve in action_curves(rig, data.action, create=False) or ()}
-    return {path.split('"')[1] for path in paths if path.startswith('pose.bones["')}
+    return set(map(bone_in, paths)) - {""}
 
 
 def tree_of(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, float]) -> Tree:

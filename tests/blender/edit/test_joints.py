@@ -73,6 +73,80 @@ def test_ends_are_exchanged_and_pose_and_keys_turn_round(blank: Any) -> None:
     assert between(knee) == pytest.approx(pose, abs=2e-6), "without keys it stays posed as well"
 
 
+def driven(curve: Any, expression: str) -> None:
+    curve.driver.type = "SCRIPTED"
+    curve.driver.expression = expression
+
+
+def by_a_property(curve: Any) -> None:
+    curve.driver.type = "SUM"
+    variable = curve.driver.variables.new()
+    variable.targets[0].id_type = "SCENE"
+    variable.targets[0].id = bpy.context.scene
+    variable.targets[0].data_path = "frame_current"
+    curve.keyframe_points[1].co = 100.0, 2.0
+    curve.update()
+
+
+def without_points(curve: Any) -> None:
+    driven(curve, "frame * 0.01")
+    while len(curve.keyframe_points):
+        curve.keyframe_points.remove(curve.keyframe_points[0])
+
+
+#: What a driver, as Blender makes it, is set to.
+DRIVERS = {
+    "expression": lambda curve: driven(curve, "frame * 0.01 + 0.1"),
+    "property through a curve": by_a_property,
+    "expression without a curve": without_points,
+}
+#: Modifiers of curves, with what is set of them.
+MODIFIERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "generator": ("GENERATOR", {"use_additive": True, "coefficients": (0.1, 0.002)}),
+    "factors": (
+        "GENERATOR",
+        {"mode": "POLYNOMIAL_FACTORISED", "poly_order": 2, "coefficients": (0.1, 0.02, 1.0, 0.01)},
+    ),
+    "function": ("FNGENERATOR", {"amplitude": 0.2, "value_offset": 0.1}),
+    "noise": ("NOISE", {"strength": 0.4, "scale": 3.0}),
+    "multiplied noise": ("NOISE", {"strength": 0.4, "scale": 3.0, "blend_type": "MULTIPLY"}),
+    "one limit": ("LIMITS", {"use_max_y": True, "max_y": 0.1}),
+    "envelope": ("ENVELOPE", {"reference_value": 0.1, "default_min": -1.0, "default_max": 2.0}),
+    "cycles": ("CYCLES", {"mode_after": "REPEAT_OFFSET"}),
+}
+
+
+@pytest.mark.parametrize("how", [*DRIVERS, *MODIFIERS])
+def test_what_drives_or_modifies_a_servo_turns_round_with_its_joint(blank: Any, how: str) -> None:
+    rig = made("hexapod.jm")
+    knee = knee_of(rig)
+    bone = rig.pose.bones[channels_of(rig, knee)[0].bone]
+    if how in DRIVERS:
+        DRIVERS[how](bone.driver_add("rotation_euler", 2))
+    else:
+        for frame, value in ((1, 0.0), (20, 0.3)):
+            bone.rotation_euler.z = value
+            bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+        curve = next(curve for curve in action_curves(rig, rig.animation_data.action) if curve.array_index == 2)
+        kind, values = MODIFIERS[how]
+        modifier = curve.modifiers.new(kind)
+        for name, value in values.items():
+            setattr(modifier, name, value)
+        if kind == "ENVELOPE":
+            point = modifier.control_points.add(1.0)
+            point.min, point.max = -0.1, 0.5
+    before = {}
+    for frame in (1, 7, 20, 26):
+        bpy.context.scene.frame_set(frame)
+        before[frame] = between(knee)
+    assert np.abs(before[20] - before[1]).max() > 0.01
+    pick(knee)
+    assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
+    for frame, pose in before.items():
+        bpy.context.scene.frame_set(frame)
+        assert between(knee) == pytest.approx(pose, abs=1e-5), frame
+
+
 @pytest.mark.parametrize("type_", ["ball", "free", "universal", "cylindrical"])
 def test_ends_of_every_type_are_exchanged_where_they_are_posed(blank: Any, type_: str) -> None:
     rig = made("hexapod.jm")
