@@ -240,7 +240,9 @@ def clouds(rise: Array, turn: Array) -> Array:
     """How much of a cloud covers the sky at angles (rad) above the horizon and round, 0 to ``CLOUD``."""
     # flat layers seen from below: long near the horizon; round the sky they close
     places = np.stack([2.0 * np.cos(turn) + 7.0 * rise, 2.0 * np.sin(turn) - 11.0 * rise], axis=-1).reshape(-1, 2)
-    value = sum(height * smooth_noise(size * places, 7 + size) for size, height in ((2, 0.5), (5, 0.3), (11, 0.2)))
+    value = sum(
+        height * smooth_noise(float(size) * places, 7 + size) for size, height in ((2, 0.5), (5, 0.3), (11, 0.2))
+    )
     cover: Array = CLOUD * np.clip((np.asarray(value) - 0.5) / 0.25, 0.0, 1.0)
     return cover.reshape(rise.shape)
 

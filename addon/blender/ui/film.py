@@ -123,7 +123,7 @@ def show_preview(context: bpy.types.Context) -> None:
     image = bpy.data.images[PREVIEW]
     editors = image_editors(context)
     if not any(is_free(each) for each in editors):
-        with picture_size(context.scene, image.size):
+        with picture_size(context.scene, image.size[:]):
             bpy.ops.render.view_show("INVOKE_DEFAULT")
         editors = [each for each in image_editors(context) if is_free(each)]
     for space in (each for each in editors if is_free(each)):
