@@ -117,6 +117,11 @@ class BoneStops:
         for number in np.flatnonzero(~same.all(axis=1)).tolist():
             self._put(rig, number, wanted[number])
 
+    @property
+    def are_plain(self) -> bool:
+        """Whether all limits are plain, and may be while no bone turns far."""
+        return bool(np.isnan(self.held).all() and (self.sure > 0.0).all())
+
     def of_all(self, rig: bpy.types.Object) -> Array:
         """The stops of all bones of the rig and where files begin beyond them: (3, bones, 3)."""
         out = np.full((3, len(rig.pose.bones), 3), np.array(_NONE)[:, None, None])
@@ -179,13 +184,14 @@ _ORDERS = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"}
 _State = tuple[int, tuple[str, ...], bytes]
 #: Stops of rigs by the ``session_uid`` that they keep until another file is opened, and of which state these are.
 _gathered: dict[int, tuple[_State, dict[str, BoneStops]]] = {}
-#: Rigs of which it is known that their limits are plain; they are gathered when a bone of theirs turns far.
-_plain: set[int] = set()
+#: Rigs of which it is known that their limits are plain, and may be while no bone turns far, by how often the limits
+#: had been derived then.
+_plain: dict[int, int] = {}
 
 
 def is_plain(rig: bpy.types.Object) -> None:
     """Know of a rig that was made just now that its limits are plain, and may be."""
-    _plain.add(rig.session_uid)
+    _plain[rig.session_uid] = changes(rig)
 
 
 def _state_of(rig: bpy.types.Object) -> _State:
@@ -198,7 +204,7 @@ def _state_of(rig: bpy.types.Object) -> _State:
 
 def bone_stops(rig: bpy.types.Object) -> dict[str, BoneStops]:
     """The stops of a rig's bones by property, gathered once for each state of it."""
-    _plain.discard(rig.session_uid)
+    _plain.pop(rig.session_uid, None)
     state, kept = _state_of(rig), _gathered.get(rig.session_uid)
     if kept is None or kept[0] != state:
         found = {prop: BoneStops.of(rig, prop, found) for prop, found in _found(rig).items()}
@@ -222,10 +228,13 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Keep bones at their stops at the frame that was evaluated. Blender then evaluates it once more."""
     for rig in _posed(scene):
         evaluated = rig.evaluated_get(depsgraph)
-        if rig.session_uid in _plain and not changes(rig) and _is_near(evaluated):
+        if _plain.get(rig.session_uid) == changes(rig) and _is_near(evaluated):
             continue
-        for stops in bone_stops(rig).values():
+        every = bone_stops(rig).values()
+        for stops in every:
             stops.keep(rig, evaluated)
+        if all(stops.are_plain for stops in every):
+            is_plain(rig)
 
 
 def _posed(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
@@ -241,8 +250,7 @@ def _shown(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 def _is_near(rig: bpy.types.Object) -> bool:
     """Whether no bone is turned so far that its limit may not tell."""
-    values = channel_values(rig, "rotation_euler")
-    return not len(values) or bool(values.min() >= -_SURE_OF_SEVERAL and values.max() <= _SURE_OF_SEVERAL)
+    return bool(np.abs(channel_values(rig, "rotation_euler")).max(initial=0.0) <= _SURE_OF_SEVERAL)
 
 
 @persistent

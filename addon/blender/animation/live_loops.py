@@ -29,7 +29,7 @@ from ..joint_sides import sides_of
 from ..model_parts import parts
 from ..posing import read_pose
 from ..records import read_dofs, start_of
-from ..ticks import rigs_at_frames, state_of
+from ..ticks import pose_state_of, rigs_at_frames
 from .loop_frames import KnownFrame, KnownFrames, PoseNumbers
 from .posed_loops import LiveLoop, RigidLoop
 
@@ -254,7 +254,7 @@ def _with_loops(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 def _known_frames(rig: bpy.types.Object) -> KnownFrames:
     """What is known of a rig's loops at frames since the last change."""
-    state, kept = state_of(rig), _known.get(rig.session_uid)
+    state, kept = pose_state_of(rig), _known.get(rig.session_uid)
     if kept is None or kept[0] != state:
         joints = [each for loop in live_loops(rig) for each in loop.channels.items()]
         kept = _known[rig.session_uid] = state, KnownFrames(PoseNumbers(rig, joints))

@@ -8,6 +8,7 @@ constraints are muted: see ``follow_body_keys``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 import bpy
@@ -16,7 +17,7 @@ from ...model.rotations import affine_inverse
 from ..access import action_record, armature_of, model_uid, record_of, settings
 from ..animation.keys import key_bone_paths
 from ..compat import use_action
-from ..model_parts import child_collection, parts
+from ..model_parts import child_collection, parts, rigs_in
 from ..workshop import at_work, workshop
 from .recording import Recording, quaternions
 
@@ -101,6 +102,11 @@ def _bone_of(obj: bpy.types.Object, holder: bpy.types.Object) -> str | None:
     """The bone that a body is put to."""
     bones = armature_of(holder).bones
     return next((held.subtarget for held in _constraints(obj, holder) if held.subtarget in bones), None)
+
+
+def body_keyed(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    """The models of a scene whose bodies have keys of their own."""
+    return (rig for rig in rigs_in(scene) if settings(rig).body_keys is not None)
 
 
 def follow_body_keys(rig: bpy.types.Object) -> None:

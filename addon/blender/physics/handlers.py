@@ -16,7 +16,7 @@ from ..model_parts import rigs_in
 from ..reporting import add_to_report
 from ..ticks import rigs_at_frames
 from . import progress, runs
-from .body_keys import follow_body_keys
+from .body_keys import body_keyed, follow_body_keys
 from .homes import simulated_in
 from .idle import is_driven, note_switched_on, rest_world, resume, wake_world
 from .plant import gather
@@ -69,7 +69,7 @@ def _before_frame(scene: bpy.types.Scene) -> None:
     uid = scene.session_uid
     _stepped.discard(uid)
     _led.pop(uid, None)
-    for rig in rigs_at_frames(scene):
+    for rig in rigs_at_frames(scene, body_keyed):
         follow_body_keys(rig)
     world = scene.rigidbody_world
     if world is None or _is_internal(scene):
