@@ -21,8 +21,8 @@ _Answer = TypeVar("_Answer")
 
 #: Answers by what was asked and the rig's ``session_uid``, with the state at which they were worked out.
 _held: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], Any]] = {}
-#: The models of scenes by what was asked and the scene's ``session_uid``, with that state.
-_rigs: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], list[bpy.types.Object]]] = {}
+#: The models of scenes by the scene's ``session_uid``.
+_scenes: dict[int, SceneModels] = {}
 
 
 def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _Answer:
@@ -54,20 +54,41 @@ def _changes() -> tuple[int, ...]:
     return _now["number"], len(bpy.data.objects)
 
 
-def rigs_at_frames(
-    scene: bpy.types.Scene, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]] = rigs_in
-) -> list[bpy.types.Object]:
-    """The models of a scene, or those that ``ask`` says, asked for once between two changes: for what is done at every
-    frame."""
+class SceneModels:
+    """The models of a scene between two changes, for what is done at every frame: one look tells all who are called
+    there whether anything changed."""
+
+    def __init__(self, scene: bpy.types.Scene, state: tuple[int, ...]) -> None:
+        self._scene, self._state = scene, state
+        self._found: dict[Callable[..., Any], list[bpy.types.Object]] = {}
+        self._every = list(rigs_in(scene, linked=True))
+
+    def of(self, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]] = rigs_in) -> list[bpy.types.Object]:
+        """Those of the models that ``ask`` says, asked for once."""
+        if ask not in self._found:
+            self._found[ask] = list(ask(self._scene))
+        return self._found[ask]
+
+    @property
+    def every(self) -> list[bpy.types.Object]:
+        """All of them, with those of other files."""
+        return self._every
+
+    def holds(self, state: tuple[int, ...]) -> bool:
+        """Whether nothing changed since."""
+        try:
+            return self._state == state and all(rig.session_uid for rig in self._every)
+        except ReferenceError:  # one is gone, and another came
+            return False
+
+
+def models_at_frames(scene: bpy.types.Scene) -> SceneModels:
+    """The models of a scene as they are now."""
     state = *_changes(), len(scene.collection.children)
-    kept = _rigs.get((ask, scene.session_uid))
-    try:
-        if kept is not None and kept[0] == state and all(rig.session_uid for rig in kept[1]):
-            return kept[1]
-    except ReferenceError:  # one is gone, and another came
-        pass
-    kept = _rigs[ask, scene.session_uid] = state, list(ask(scene))
-    return kept[1]
+    kept = _scenes.get(scene.session_uid)
+    if kept is None or not kept.holds(state):
+        kept = _scenes[scene.session_uid] = SceneModels(scene, state)
+    return kept
 
 
 def names_of(rig: bpy.types.Object) -> Names:
@@ -91,7 +112,7 @@ def forget(*_args: Any) -> None:
     """All of it, or another file."""
     after_change()
     _held.clear()
-    _rigs.clear()
+    _scenes.clear()
 
 
 _HANDLERS: Handlers = (

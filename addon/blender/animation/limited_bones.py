@@ -27,8 +27,8 @@ from ...model.records import Array
 from ...model.rotation_limits import clamp, folded, is_limited_exactly
 from ..access import record_of
 from ..bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_joints
-from ..model_parts import rigs_in, rigs_of
-from ..ticks import rigs_at_frames
+from ..model_parts import rigs_of
+from ..ticks import SceneModels, models_at_frames
 from .live_loops import is_resting
 
 #: A lone angle of a bone is read off its matrix for certain up to here (rad), and several angles of one.
@@ -223,10 +223,9 @@ def channel_values(rig: bpy.types.Object, prop: str) -> NDArray[np.float32]:
 # ---------------------------------------------------------------- what Blender calls
 
 
-@persistent
-def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Keep bones at their stops at the frame that was evaluated. Blender then evaluates it once more."""
-    for rig in _posed(scene):
+def after_evaluation(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
+    """Keep bones at their stops after a frame or a change of poses was evaluated. Blender then evaluates once more."""
+    for rig in _posed(models):
         evaluated = rig.evaluated_get(depsgraph)
         if _plain.get(rig.session_uid) == changes(rig) and _is_near(evaluated):
             continue
@@ -237,27 +236,20 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
             is_plain(rig)
 
 
-def _posed(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+def _posed(models: SceneModels) -> Iterator[bpy.types.Object]:
     """The models of a scene whose bones can be looked at."""
-    for rig in () if is_resting() else rigs_at_frames(scene, _shown):
+    for rig in () if is_resting() else models.every:
         if rig.mode != "EDIT" and rig.pose is not None:
             yield rig
 
 
-def _shown(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    return rigs_in(scene, linked=True)
-
-
 def _is_near(rig: bpy.types.Object) -> bool:
     """Whether no bone is turned so far that its limit may not tell."""
-    return bool(np.abs(channel_values(rig, "rotation_euler")).max(initial=0.0) <= _SURE_OF_SEVERAL)
-
-
-@persistent
-def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Keep bones at their stops after a change of poses."""
-    if depsgraph.id_type_updated("OBJECT"):
-        after_frame(depsgraph.scene, depsgraph)
+    bones = rig.pose.bones
+    values = np.empty(3 * len(bones), dtype=np.float32)
+    bones.foreach_get("rotation_euler", values)  # type: ignore[arg-type]
+    # numpy's largest takes four times as long at a frame, of some ten bones: its code is not at hand then
+    return max(map(abs, values.tolist()), default=0.0) <= _SURE_OF_SEVERAL
 
 
 @persistent
@@ -278,7 +270,7 @@ def let_go() -> None:
 def after_load(*_args: Any) -> None:
     """Put bones of a file that was opened at their stops: Blender tells of no change."""
     forget()
-    for rig in {rig for scene in bpy.data.scenes for rig in _posed(scene)}:
+    for rig in {rig for scene in bpy.data.scenes for rig in _posed(models_at_frames(scene))}:
         for stops in bone_stops(rig).values():
             stops.keep(rig, rig)
 

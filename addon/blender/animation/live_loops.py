@@ -16,7 +16,6 @@ from typing import Any
 
 import bpy
 import numpy as np
-from bpy.app.handlers import persistent
 
 from ...model.followers import Linkage, linkages
 from ...model.kinematics import CLOSES_LOOP
@@ -29,7 +28,7 @@ from ..joint_sides import sides_of
 from ..model_parts import parts
 from ..posing import read_pose
 from ..records import read_dofs, start_of
-from ..ticks import pose_state_of, rigs_at_frames
+from ..ticks import SceneModels, pose_state_of
 from .loop_frames import KnownFrame, KnownFrames, PoseNumbers
 from .posed_loops import LiveLoop, RigidLoop
 
@@ -132,10 +131,9 @@ def is_resting() -> bool:
     return _resting["depth"] > 0
 
 
-@persistent
-def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     """Pose the followers for the frame that is about to be evaluated."""
-    for rig in _with_loops(scene):
+    for rig in _with_loops(models):
         known, at = _at_frame(scene, rig)
         loops = live_loops(rig)
         for number, loop in enumerate(loops):
@@ -145,21 +143,31 @@ def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
         _present[rig.session_uid] = scene.session_uid, known, at
 
 
-@persistent
-def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
     """Follow what the curves alone did not tell. Blender then evaluates the frame once more."""
-    for rig in _with_loops(scene):
+    for rig in _with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
         uid, known, at = _present.get(rig.session_uid) or (0, _known_frames(rig), None)
         if uid != scene.session_uid:
             known, at = _known_frames(rig), None
-        now = known.numbers.read(evaluated)
-        if at is None or now is None or not (now == at.numbers).all():
+        if at is None or not _is_as_known(evaluated, known, at):
             _follow_anew(scene, rig, evaluated, known)
         elif at.is_held:
             for loop in live_loops(rig):
                 if isinstance(loop, LiveLoop):
                     loop.hold()
+
+
+def _is_as_known(evaluated: bpy.types.Object, known: KnownFrames, at: KnownFrame) -> bool:
+    """Whether a rig was evaluated to be where it is known to be at a frame."""
+    whole = known.numbers.read_whole(evaluated)
+    if whole and whole == at.whole:
+        return True
+    now = known.numbers.read(evaluated)
+    if now is None or not (now == at.numbers).all():
+        return False
+    at.whole = whole
+    return True
 
 
 def _follow_anew(
@@ -232,22 +240,17 @@ def _told_by_curves(rig: bpy.types.Object, known: KnownFrames, frames: Sequence[
     return [KnownFrame(own, known.numbers.chosen(own, some), states) for own, some, states in every]
 
 
-@persistent
-def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
     """Follow what a change of poses did. The loops tell themselves whether their drivers moved: what Blender tells of
     is everything that a pose carries, one by one."""
-    if depsgraph.id_type_updated("OBJECT"):
-        for loop in _of_scene(depsgraph.scene):
-            loop.after_change(loop.rig.evaluated_get(depsgraph))
+    for rig in _with_loops(models):
+        evaluated = rig.evaluated_get(depsgraph)
+        for loop in _whole(rig):
+            loop.after_change(evaluated)
 
 
-def _of_scene(scene: bpy.types.Scene) -> Iterator[LiveLoop | RigidLoop]:
-    for rig in _with_loops(scene):
-        yield from _whole(rig)
-
-
-def _with_loops(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    for rig in rigs_at_frames(scene) if not _resting["depth"] else ():
+def _with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
+    for rig in models.of() if not _resting["depth"] else ():
         if live_loops(rig) and rig.mode != "EDIT":
             yield rig
 

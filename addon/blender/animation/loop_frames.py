@@ -64,6 +64,16 @@ class PoseNumbers:
             out[rows] = buffer[places]
         return out
 
+    def read_whole(self, rig: bpy.types.Object) -> bytes:
+        """What a rig's bones say in the properties that have some of the numbers: to see that nothing is another, which
+        takes a fourth of the time of reading and comparing numbers."""
+        if rig.pose is None or len(rig.pose.bones) != self._bones:
+            return b""
+        bones = rig.pose.bones
+        for prop, buffer in self._buffers.items():
+            bones.foreach_get(prop, buffer)
+        return b"".join([buffer.tobytes() for buffer in self._buffers.values()])
+
     def chosen(self, numbers: Numbers, which: NDArray[np.bool_]) -> Chosen:
         """Some of the numbers, as ``write`` takes them."""
         every = ((prop, places[which[rows]], numbers[rows[which[rows]]]) for prop, rows, places in self._props)
@@ -92,7 +102,7 @@ def numbers_of(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
     return out
 
 
-@dataclass(frozen=True)
+@dataclass
 class KnownFrame:
     """What a rig's loops are at a frame: the numbers that are evaluated there, which of them the loops give, and the
     states of the loops."""
@@ -100,6 +110,8 @@ class KnownFrame:
     numbers: Numbers
     given: Chosen
     states: tuple[Any, ...]
+    #: All that the bones said when the numbers were found to be these last.
+    whole: bytes = b""
 
     @cached_property
     def is_held(self) -> bool:

@@ -14,7 +14,7 @@ from ..access import settings
 from ..animation import live_loops
 from ..model_parts import rigs_in
 from ..reporting import add_to_report
-from ..ticks import rigs_at_frames
+from ..ticks import SceneModels, models_at_frames
 from . import progress, runs
 from .body_keys import body_keyed, follow_body_keys
 from .homes import simulated_in
@@ -40,12 +40,11 @@ _stepped: set[int] = set()
 _busy: set[int] = set()
 
 
-@persistent
-def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     """See ``_before_frame``. What cannot be done stands in the report of the models: nobody called this who could be
     told."""
     try:
-        _before_frame(scene)
+        _before_frame(scene, models)
     except ValueError as error:
         _report_error(scene, error)
 
@@ -59,7 +58,7 @@ def _report_error(scene: bpy.types.Scene, error: ValueError) -> None:
             add_to_report(rig, report)
 
 
-def _before_frame(scene: bpy.types.Scene) -> None:
+def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     """Control the scene's models for the step to its current frame.
 
     Blender steps physics only when the frame goes on by one, so nothing is done after a jump, but that it shows what
@@ -69,7 +68,7 @@ def _before_frame(scene: bpy.types.Scene) -> None:
     uid = scene.session_uid
     _stepped.discard(uid)
     _led.pop(uid, None)
-    for rig in rigs_at_frames(scene, body_keyed):
+    for rig in models.of(body_keyed):
         follow_body_keys(rig)
     world = scene.rigidbody_world
     if world is None or _is_internal(scene):
@@ -79,7 +78,7 @@ def _before_frame(scene: bpy.types.Scene) -> None:
     if world.enabled:
         note_switched_on(scene)
     elif not (frame == start and wake_world(scene)):
-        runs.come_to(rigs_at_frames(scene, simulated_in), frame, start)
+        runs.come_to(models.of(simulated_in), frame, start)
         return
     simulated = list(simulated_in(scene))
     _look_after(scene)
@@ -205,8 +204,7 @@ def _gather(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
     return run
 
 
-@persistent
-def after_update(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+def after_update(scene: bpy.types.Scene) -> None:
     """Decide anew whether the scene's world rests once bodies came into it or went, by whoever's hand."""
     world = scene.rigidbody_world
     if world is None or _is_internal(scene):
@@ -229,12 +227,11 @@ def _driven(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     return [rig for rig in simulated if is_driven(rig)]
 
 
-@persistent
-def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+def after_frame(scene: bpy.types.Scene) -> None:
     """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
     second, once Blender has built its simulation: poses and joints are let go."""
     if _release():
-        live_loops.before_frame(scene)  # what drives loops goes on now
+        live_loops.before_frame(scene, models_at_frames(scene))  # what drives loops goes on now
     if _is_internal(scene):
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world

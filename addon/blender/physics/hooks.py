@@ -3,32 +3,61 @@
 from __future__ import annotations
 
 import atexit
+from typing import Any
 
 import bpy
+from bpy.app.handlers import persistent
 
 from .. import listeners, stale_lists
 from ..animation import limited_bones, live_loops
 from ..hooks import Handlers, Listeners, hang, take_down
+from ..ticks import SceneModels, models_at_frames
 from . import live_input, progress, undoing
 from .edits import body_changed, drive_changed, ground_changed, joint_changed, world_changed
 from .handlers import after_frame, after_load, after_undo, after_update, before_frame, forget
 from .idle import wake_world
 
+#: The models of scenes whose frame is being evaluated, by the scene's ``session_uid``.
+_looked_up: dict[int, SceneModels] = {}
+
+
+@persistent
+def _before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """What is done before every frame, of models that are looked up once."""
+    live_input.before_frame(scene)  # what is controlled at the frame reads these values
+    models = _looked_up[scene.session_uid] = models_at_frames(scene)
+    before_frame(scene, models)
+    live_loops.before_frame(scene, models)  # what drives a loop may be held still: so is what follows
+
+
+@persistent
+def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """What is done after every frame."""
+    live_input.after_frame(scene)
+    models = _looked_up.pop(scene.session_uid, None) or models_at_frames(scene)
+    live_loops.after_frame(scene, depsgraph, models)
+    limited_bones.after_evaluation(depsgraph, models)  # what follows loops is posed by then
+    after_frame(scene)
+
+
+@persistent
+def _after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """What is done after every change."""
+    if depsgraph.id_type_updated("OBJECT"):
+        models = models_at_frames(depsgraph.scene)
+        live_loops.after_update(depsgraph, models)
+        limited_bones.after_evaluation(depsgraph, models)
+    after_update(scene)
+
+
 _HANDLERS: Handlers = (
-    ("frame_change_pre", live_input.before_frame),  # what is controlled at the frame reads these values
-    ("frame_change_post", live_input.after_frame),
+    ("frame_change_pre", _before_frame),
+    ("frame_change_post", _after_frame),
+    ("depsgraph_update_post", _after_update),
     ("save_pre", live_input.before_save),
     ("undo_pre", live_input.end_all),
     ("redo_pre", live_input.end_all),
     ("load_pre", live_input.end_all),
-    ("frame_change_pre", before_frame),
-    ("frame_change_pre", live_loops.before_frame),  # what drives a loop may be held still: so is what follows
-    ("frame_change_post", live_loops.after_frame),
-    ("frame_change_post", limited_bones.after_frame),  # what follows loops is posed by then
-    ("frame_change_post", after_frame),
-    ("depsgraph_update_post", live_loops.after_update),
-    ("depsgraph_update_post", limited_bones.after_update),
-    ("depsgraph_update_post", after_update),
     ("save_pre", limited_bones.before_save),
     ("load_post", limited_bones.after_load),
     ("load_post", after_load),

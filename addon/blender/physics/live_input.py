@@ -264,16 +264,14 @@ def _of_scene(scene: bpy.types.Scene) -> list[LiveSession]:
     return [session for session in _sessions if session.scene == scene and not session.is_over]
 
 
-@persistent
-def before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+def before_frame(scene: bpy.types.Scene) -> None:
     """Before a frame: move inputs and servos."""
     if _sessions and not scene.frame_subframe:
         for session in _of_scene(scene):
             session.advance(scene.frame_current)
 
 
-@persistent
-def after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+def after_frame(scene: bpy.types.Scene) -> None:
     """After a frame: pose and record."""
     if _sessions and not scene.frame_subframe:
         for session in _of_scene(scene):
