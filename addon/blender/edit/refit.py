@@ -97,12 +97,13 @@ def refit(
         loops = {record.source_id for record in records if record.joint.loop}
         retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
         bones = present_bones(rig, decided)
+        seen = {joint: values for joint, values in held.values.items() if joint not in _without_bones(rig)}
         gone = own_bones(rig).difference(filter(None, bones))
         _let_go(rig, gone)
         names = edit_bones(rig, decided.bones, bones)
         with quiet():
             record_joints(rig, decided)
-            _set_bones(rig, decided, names, bones, {**decided.starts, **held.values})
+            _set_bones(rig, decided, names, bones, {**decided.starts, **seen})
             _hang(rig, Hook(decided, rig, names), decided, designs)
         live_loops.forget(rig)
         go_on(rig, present, edits, gone.intersection(names))
@@ -116,6 +117,13 @@ def refit(
     for act in on_refit:
         act(rig)
     return report
+
+
+def _without_bones(rig: bpy.types.Object) -> set[str]:
+    """The ids of the joints whose bones were deleted by hand: what hangs on none is not seen where it was posed."""
+    chains = joint_bones(rig)
+    records = [record_of(empty) for empty in parts(rig, "JOINT")]
+    return {record.source_id for record in records if record.joint.boned and not chains.get(record.source_id)}
 
 
 def _placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
