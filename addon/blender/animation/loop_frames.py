@@ -66,7 +66,7 @@ class PoseNumbers:
 
     def read_whole(self, rig: bpy.types.Object) -> bytes:
         """What a rig's bones say in the properties that have some of the numbers: to see that nothing is another, which
-        takes a fourth of the time of reading and comparing numbers."""
+        is quicker than to compare numbers."""
         if rig.pose is None or len(rig.pose.bones) != self._bones:
             return b""
         bones = rig.pose.bones
