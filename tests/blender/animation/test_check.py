@@ -141,7 +141,7 @@ def test_times_are_those_at_which_blender_shows_it(rig: Any, scene: Any, remap: 
     """Also where time is remapped, and as exports have them."""
     from addon.blender.animation import apply, take
     from addon.blender.animation.check import motion_of, overviews
-    from addon.blender.ui.motion_panel import frame_at
+    from addon.blender.ui.joint_list import frame_at
     from addon.model.records import Motion, Trajectory
 
     scene.render.fps_base = 1.25
