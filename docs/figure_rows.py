@@ -51,7 +51,7 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
             "a weight against gravity led along 0.8 sin t, every joint type, 24 to 60 frames/s: worst error, rad or m",
         ),
         (r"track a full turn of a ball .*: worst error", "a ball joint led through a full turn: worst error, rad"),
-        (r"hold, .*: largest share of its limit held", "largest share of its Maximum Force that a servo holds"),
+        (r"hold, .*: largest share of its limit held", "largest share of its Max Force that a servo holds"),
         (r"hold, .*: smallest share that it yields to", "smallest share that it gives way to"),
         (r"three turns at .*: gives way at 97 %", "three servos in one joint, each near its limit: gives way by"),
         (r"three turns at .*: held / given way at 103 %", "the same just beyond it: held, of what it gave way"),

@@ -45,7 +45,7 @@ NEEDS = (
     Need("pyparsing", "pyparsing", "plots"),
     Need("packaging.version", "packaging", "plots"),
     Need("fontTools.ttLib", "fonttools", "plots"),
-    Need("PIL.Image", "pillow", "plots and titles of films"),
+    Need("PIL.Image", "pillow", "plots and titles of videos"),
     Need("trimesh", "trimesh", "moments of inertia of mesh files"),
     Need("collada", "pycollada", "Collada meshes"),
     Need("dateutil", "python-dateutil", "Collada meshes and plots"),

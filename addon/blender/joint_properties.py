@@ -118,7 +118,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
     each_lower_angle: _for_ticked("lower", "Lower", "Smallest servo angle", subtype="ANGLE")
     each_upper_angle: _for_ticked("upper", "Upper", "Largest servo angle", subtype="ANGLE")
     each_gain: _for_ticked("gain", "Gain", "How hard the servo corrects its error (Juice's law)")
-    each_max_force: _for_ticked("max_force", "Maximum Force", "Largest torque or force that the servo may use", min=0.0)
+    each_max_force: _for_ticked("max_force", "Max Force", "Largest torque or force that the servo may use", min=0.0)
     each_servo_stiffness: _for_ticked("servo_stiffness", "PD Stiffness", "Push per rad or m of the error", min=0.0)
     each_servo_damping: _for_ticked("servo_damping", "PD Damping", "Push per rad/s or m/s of the error", min=0.0)
     each_damping: _for_ticked("damping", "Damping", "What brakes the joint in proportion to its speed")
@@ -166,7 +166,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
         name="Gain", description="How hard the servo corrects its error (Juice's law)", update=value_changed
     )
     max_force: FloatProperty(
-        name="Maximum Force",
+        name="Max Force",
         description="Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others "
         "(N m or N)",
         min=0.0,

@@ -20,7 +20,11 @@ _presets: Lately[dict[str, Inputs]] = Lately(MOST)
 
 
 def presets_of(rig: bpy.types.Object) -> dict[str, Inputs]:
-    """Return the presets of the gait in a mechanism's document and the inputs of each, worked out once per text."""
+    """Return the presets of the gait in a mechanism's document and the inputs of each, worked out once per text.
+
+    Raises:
+        FormatError: The document cannot be read, as while somebody edits its text.
+    """
     if not settings(rig).listens_to:
         return {}
     data, path = document_bytes(rig), settings(rig).path

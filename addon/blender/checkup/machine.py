@@ -17,7 +17,7 @@ _OFFICIAL = "Use a Blender from blender.org: distributions build some without it
 #: What Blender may be built without: its name among the build options, what it is, and what is lost without it.
 _BUILT_WITH = (
     ("bullet", "Physics engine", "error", "no drive but Keys works"),
-    ("codec_ffmpeg", "Video encoder", "warning", "films can be written as pictures only"),
+    ("codec_ffmpeg", "Video encoder", "warning", "videos can be written as pictures only"),
     ("io_wavefront_obj", "OBJ reader", "warning", "bodies of .obj files become boxes"),
     ("io_stl", "STL reader", "warning", "bodies of .stl files become boxes"),
     ("io_ply", "PLY reader", "warning", "bodies of .ply files become boxes"),

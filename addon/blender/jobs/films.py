@@ -55,7 +55,7 @@ def prepare_film(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict
     """Write the stage of a film, whose frames can then be rendered anywhere: the report, and what is known of it."""
     _scene, rigs, report = _directed(model, job)
     if len(rigs) > 1:
-        raise FormatError("several mechanisms are in it", path=str(model), remedy="A film in parts is of one.")
+        raise FormatError("several mechanisms are in it", path=str(model), remedy="A video in parts shows one.")
     collection = settings(rigs[0]).collection
     reel = prepare(collection, bpy.context, job.options(), str(stage), report)
     return report, {"frames": reel.frames, "fps": reel.fps, "size": list(reel.size)}

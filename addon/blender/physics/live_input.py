@@ -73,7 +73,7 @@ class LiveSession:
         rig: The mechanism.
         live: Keys and the values that they lead to; servos by the ids of their joints.
         records: Whether inputs are recorded.
-        records_joints: Whether servo values are recorded as well.
+        records_joints: Whether servo values are recorded as well, which they always are where keys move servos.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class LiveSession:
     ) -> None:
         self.scene, self.rig, self.live = scene, rig, live
         self.uid = rig.session_uid
-        self.records, self.records_joints = records, records_joints
+        self.records, self.records_joints = records, records and (records_joints or bool(live.servos))
         self.recording = Recording()
         self.end_reason = EndReason.NONE
         self.is_over = False
         self._gait = live_gait(rig) if input_names(rig) else None
         self._channels = {joint: own[0] for joint, own in servo_channels(rig).items() if own[0].is_single}
-        self._plant = gather(rig) if records_joints else None
+        self._plant = gather(rig) if self.records_joints else None
         self._base = bone_numbers(rig)
         self._bones = {bone.name: number for number, bone in enumerate(rig.pose.bones)}
         self._posed = False

@@ -17,7 +17,7 @@ def ending_of(path: str) -> str:
     ending = os.path.splitext(path)[1].lower()
     if ending not in VIDEOS + PICTURES:
         raise FormatError(
-            f"a film cannot be written as {ending or 'a file without ending'}",
+            f"a video cannot be written as {ending or 'a file without ending'}",
             path=path,
             remedy="Name it .mp4, .webm, .webp or .gif for a video or .png for one picture.",
         )

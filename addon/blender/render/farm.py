@@ -118,5 +118,5 @@ def open_stage(blend: str) -> bpy.types.Scene:
     shown = {beside for scene in stages for beside in stages_of(scene)[1:]}
     first = next((scene for scene in stages if scene not in shown), None)
     if first is None:
-        raise FormatError("there is no stage in it", path=blend, remedy="Prepare the film anew.")
+        raise FormatError("there is no stage in it", path=blend, remedy="Prepare the video again.")
     return first

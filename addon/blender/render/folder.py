@@ -32,8 +32,8 @@ class FrameFolder:
         record = {"film": print_, "frames": frames, "size": list(size), "fps": fps}
         if self.record() is None and self._has_pictures():
             raise FormatError(
-                "pictures that are none of this film's are in the folder of its frames", path=str(self.path),
-                remedy="Move them, or name the film otherwise.",
+                "pictures that are none of this video's are in the folder of its frames", path=str(self.path),
+                remedy="Move them, or name the video otherwise.",
             )  # fmt: skip
         if not resume or self.record() != record:
             self.empty()

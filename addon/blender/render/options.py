@@ -90,7 +90,7 @@ class FilmOptions:
         if not self.fps > 0.0:
             raise FormatError(f"{self.fps} frames per second cannot be played", remedy="Use a rate above 0.")
         if self.seconds is not None and not self.seconds > 0.0:
-            raise FormatError(f"{self.seconds} seconds show nothing", remedy="Film for longer than 0 s.")
+            raise FormatError(f"{self.seconds} seconds show nothing", remedy="Render more than 0 s.")
         if self.samples is not None and self.samples < 1:
             raise FormatError(f"{self.samples} samples draw nothing", remedy="Use 1 or more.")
         for path in (self.sheet, self.poster):

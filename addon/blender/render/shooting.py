@@ -37,7 +37,7 @@ def shoot(scene: bpy.types.Scene, frames: range, folder: str) -> Generator[str, 
     """The same one by one."""
     reel = reel_of(scene)
     if not frames or frames[0] < 1 or frames[-1] > reel.frames:
-        raise ValueError(f"The film has frames 1 to {reel.frames}, none from {frames.start} to {frames.stop - 1}")
+        raise ValueError(f"The video has frames 1 to {reel.frames}, none from {frames.start} to {frames.stop - 1}")
     os.makedirs(folder, exist_ok=True)
     stages = [(stage, reel_of(stage), readings_of(stage)) for stage in stages_of(scene)]
     for frame in frames:

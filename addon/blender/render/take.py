@@ -180,7 +180,7 @@ def record(
     finally:
         scene.frame_set(frame, subframe=subframe)
     if not np.isfinite(take.poses).all():
-        raise FormatError("the simulation went out of all bounds", remedy="Film fewer frames or steady the simulation.")
+        raise FormatError("the simulation went out of all bounds", remedy="Render less or steady the simulation.")
     take.readings = reader.readings()
     if take.bending:
         names = ", ".join(obj.name for obj in take.bending)

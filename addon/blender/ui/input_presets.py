@@ -10,6 +10,7 @@ from bpy.props import EnumProperty
 
 from ... import formats
 from ...model.gait_presets import FORWARD, PRESETS, input_presets
+from ...model.report import FormatError
 from ..access import settings
 from ..animation.gait import settings_curves
 from ..animation.input_presets import input_names, presets_of, set_inputs
@@ -17,6 +18,7 @@ from ..model_parts import is_foreign
 from ..properties import control_property
 from ..samples import is_sample
 from .common import NeedsModel, Result, say
+from .sidebar import paragraph
 
 ITEMS: list[Any] = [
     ("STAND", "Stand", "Inputs at which the mechanism stays where it is", "PAUSE", 0),
@@ -52,11 +54,18 @@ class KNUCKLE_OT_set_inputs(NeedsModel):
         return {"FINISHED"}
 
 
-def draw_presets(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
-    """The presets of a mechanism's gait as buttons: standing and both ways in one row, turning in the next."""
+def draw_presets(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The presets of a mechanism's gait as buttons: standing and both ways in one row, turning in the next.
+
+    A document that cannot be read, as while somebody edits its text, has its error in their place.
+    """
     if is_foreign(rig):
         return
-    found = presets_of(rig)
+    try:
+        found = presets_of(rig)
+    except FormatError as error:
+        paragraph(context, layout, str(error), "ERROR")
+        return
     column = layout.column(align=True)
     for names in (PRESETS[:3], PRESETS[3:]):
         row = column.row(align=True)

@@ -206,7 +206,7 @@ class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
             if settings(rig).law == "PD":
                 column.prop(dof, "servo_stiffness")
                 column.prop(dof, "servo_damping")
-            column.prop(dof, "max_force", text="Max Force")
+            column.prop(dof, "max_force")
             if dof.max_force == 0.0:
                 labelled(column, "").label(text="0 = no force" if settings(rig).format == "juice" else "0 = no limit")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import bpy
@@ -9,6 +10,7 @@ from bpy.app.handlers import persistent
 from bpy.props import IntProperty
 
 from ...model.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
+from ...model.report import FormatError
 from ..access import record_of, settings
 from ..animation.input_presets import input_names, presets_of
 from ..channels import Channel, servo_channels
@@ -18,7 +20,7 @@ from ..physics.homes import why_elsewhere, why_stopped
 from ..physics.live_input import EndReason, LiveSession, Written, session_of
 from ..properties import control_property
 from ..translations import told
-from .common import NeedsModel, Result, model_in, refuse, say
+from .common import ERRORS, NeedsModel, Result, model_in, refuse, say
 from .live_overlay import LiveOverlay, Row
 from .live_properties import AXIS_LABELS, live_settings
 from .long_work import is_watched
@@ -65,9 +67,12 @@ class KNUCKLE_OT_live_input(NeedsModel):
             return self.execute(context)
         rig = model_in(context)
         wish = live_settings(rig)
+        try:
+            session = LiveSession(context.scene, rig, live_input_of(rig), wish.record, wish.record_joints)
+        except ERRORS as error:
+            return refuse(self, error)
         if context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
-        session = LiveSession(context.scene, rig, live_input_of(rig), wish.record, wish.record_joints)
         overlay, screen = LiveOverlay(), context.screen
         _shown[session.uid] = _Shown(session, overlay, screen, _follower(rig) if wish.follow else None)
         hang(_WHILE_ON)
@@ -304,9 +309,9 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
         wish: Any = live_settings(rig)
         layout.prop(wish, "smoothing")
         layout.prop(wish, "record_joints")
-        live = live_input_of(rig)
-        for axis, names in _targets(LiveInput(live.inputs), rig).items():
-            fact(layout, AXIS_LABELS[axis], names)
+        with suppress(FormatError):  # the panel above tells
+            for axis, names in _targets(LiveInput(live_input_of(rig).inputs), rig).items():
+                fact(layout, AXIS_LABELS[axis], names)
         for number, (mapped, channel) in enumerate(mapped_servos(rig)):
             line = layout.row(align=True)
             line.use_property_split = False

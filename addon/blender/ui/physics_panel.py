@@ -70,7 +70,7 @@ def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bp
         paragraph(context, layout, idle, "INFO")
     used = split(layout.column(), decorate=True)
     used.active = not idle
-    draw_presets(used, rig)
+    draw_presets(context, used, rig)
     column = used.column(align=True)
     names = [control_property(name) for name in model.listens_to.split(",") if name]
     for name in names:

@@ -204,6 +204,28 @@ def test_servo_values_are_recorded_as_an_action_that_does_not_play(blank: Any, d
 
 
 @pytest.mark.parametrize("drive", ["KEYS", "SERVO"])
+def test_what_keys_do_to_a_mapped_servo_is_recorded_without_asking(blank: Any, drive: str) -> None:
+    import bpy
+
+    from addon.blender.channels import servo_channels
+    from addon.blender.compat import action_curves
+
+    rig = imported(LAMP, drive)
+    joint, (channel,) = next((joint, own) for joint, own in servo_channels(rig).items() if len(own) == 1)
+    row = rig.data.knuckle_live.servos.add()
+    row.joint, row.axis, row.speed = joint, "UP_DOWN", -0.5
+    live = session(rig)
+    played(rig, live, last=50)
+    wanted = live.live.servo_values[joint]
+    live.end()
+    action = bpy.data.actions[live.write().action]
+    (path, index), *_ = channel.curves()
+    curve = action_curves(rig, action, create=False).find(path, index=index)
+    assert curve.evaluate(50) == pytest.approx(wanted, abs=0.08 if drive == "SERVO" else 1e-6)
+    assert abs(curve.evaluate(50) - curve.evaluate(1)) > 0.1
+
+
+@pytest.mark.parametrize("drive", ["KEYS", "SERVO"])
 def test_keys_move_a_mapped_servo_of_what_has_no_gait(blank: Any, drive: str) -> None:
     import bpy
 

@@ -356,7 +356,7 @@ def test_pictures_that_are_no_films_are_left_alone(empty: Any, tmp_path: Path) -
     mine = tmp_path / "walk_frames" / "000001.png"
     mine.parent.mkdir()
     mine.write_bytes(b"mine")
-    with pytest.raises(FormatError, match="pictures that are none of this film's"):
+    with pytest.raises(FormatError, match="pictures that are none of this video's"):
         film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
     assert mine.read_bytes() == b"mine" and not (tmp_path / "walk.mp4").exists()
 

@@ -295,6 +295,12 @@ def remove_text(_name: str) -> None:
     bpy.data.texts.remove(bpy.data.texts[0])
 
 
+def break_text(_name: str) -> None:
+    import bpy
+
+    bpy.data.texts[0].from_string("<" + bpy.data.texts[0].as_string())
+
+
 def duplicate(name: str) -> None:
     import bpy
 
@@ -329,6 +335,7 @@ def drop_dofs(_name: str) -> None:
         (remove_collection, "Bodies"),
         (remove_armature, ""),
         (remove_text, ""),
+        (break_text, ""),
         (duplicate, "flapper"),
         (duplicate, "Left Joint"),
         (edit_bones, ""),

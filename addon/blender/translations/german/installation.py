@@ -33,7 +33,7 @@ WORDS: dict[str, str] = {
     "{} cannot be written: {}": "{} ist nicht beschreibbar: {}",
     "this Blender does not say whether it has it": "dieses Blender sagt nicht, ob es das hat",
     "no drive but Keys works": "kein Antrieb außer Keys geht",
-    "films can be written as pictures only": "Filme lassen sich nur als Bilder schreiben",
+    "videos can be written as pictures only": "Videos lassen sich nur als Bilder schreiben",
     "bodies of .obj files become boxes": "Körper aus .obj-Dateien werden Quader",
     "bodies of .stl files become boxes": "Körper aus .stl-Dateien werden Quader",
     "bodies of .ply files become boxes": "Körper aus .ply-Dateien werden Quader",
@@ -42,7 +42,7 @@ WORDS: dict[str, str] = {
     "in a window": "in einem Fenster",
     "What was written into {} is not there": "Was nach {} geschrieben wurde, ist nicht da",
     # modules
-    "plots and titles of films": "Diagramme und Titel von Filmen",
+    "plots and titles of videos": "Diagramme und Titel von Videos",
     "moments of inertia of mesh files": "Trägheitsmomente von Mesh-Dateien",
     "Collada meshes": "Collada-Meshes",
     "Collada meshes and plots": "Collada-Meshes und Diagramme",

@@ -167,7 +167,6 @@ WORDS: dict[str, str] = {
     "How hard the servo corrects its error (Juice's law)": (
         "Wie stark der Servo seinen Fehler ausgleicht (Gesetz von Juice)"
     ),
-    "Maximum Force": "Höchste Kraft",
     "Largest torque or force that the servo may use; 0 is none in a Juice model, no limit in others (N m or N)": (
         "Größtes Drehmoment oder größte Kraft des Servos; 0 ist in einem Juice-Modell keine, in anderen unbegrenzt (N m oder N)"
     ),
