@@ -21,9 +21,6 @@ EXPECTED: dict[str, str] = {
         "a weld in a posed closed loop holds that where it is seen, and Juice's file has the other bodies as they were "
         "designed: the loop does not close"
     ),
-    r"twin_shapes-(mirror_all|redo)-x_xy_unlike-\w+-\w+": (
-        "a twin that gets more geoms gets no masses of them: one that is not seen is added to make up for its inertia"
-    ),
 }
 
 

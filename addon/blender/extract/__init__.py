@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import bpy
 import numpy as np
@@ -33,7 +34,7 @@ from .applied import tell_of_cleared
 from .attachments import Attachments
 from .deleted import Before
 from .designs import Designs
-from .masses import com_now, derived_masses, inertia_now, same_frame, weigh
+from .masses import com_now, derived_masses, inertia_now, same_frame, shape_masses, weigh, with_masses
 from .merging import Ids, merge, own_ids
 from .mesh_edits import mesh_was_edited
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
@@ -89,7 +90,7 @@ def _read(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechan
             obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
     designs = Designs(rig)
     reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
-    reading.derived = derived_masses(base.bodies)
+    reading.derived, reading.shape_masses = derived_masses(base.bodies), shape_masses(base.bodies)
     reading.colored, reading.flagged = settings(rig).version >= 3, settings(rig).version >= 5
     reading.switched = _switch_assemblies(rig, mechanism)
     mechanism.mirror_plane = kept_plane(rig)
@@ -164,10 +165,12 @@ def _authored(own: str, record: KnuckleObject) -> Body:
 
 @dataclass
 class _Reading:
-    """Reads objects over the document's parts, which become those of now. ``frames`` are where the document has its
-    joints, by id, ``openings`` where those of open loops have their other side, from there; ``bones`` are the renamed
-    ones, by the ids of their joints; ``derived`` as ``weigh`` has it. ``switched``: the records know what is on, not
-    the document; ``flagged``: bodies know whether they fall and collide; ``colored``: materials know their colors."""
+    """Reads objects over the document's parts, which become those of now.
+
+    ``frames`` are where the document has its joints, by id, ``openings`` where those of open loops have their other
+    side, from there; ``bones`` are the renamed ones, by the ids of their joints; ``derived`` as ``weigh`` has it,
+    ``shape_masses`` those of the document. ``switched``: the records know what is on, not the document; ``flagged``:
+    bodies know whether they fall and collide; ``colored``: materials know their colors."""
 
     report: Report
     designs: Designs
@@ -183,6 +186,7 @@ class _Reading:
     colored: bool = False
     painted: Painted = field(default_factory=dict)
     derived: Mapping[str, float] = field(default_factory=dict)
+    shape_masses: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
@@ -198,7 +202,8 @@ class _Reading:
         if self.flagged:
             body.gravity, body.collidable = record.gravity, record.collidable
         body.name = file_name(obj)
-        body.shapes = body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
+        shapes = body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
+        body.shapes = with_masses(shapes, self.shape_masses.get(record.moment_of))
         if self.colored:
             self._paint(obj, body)
         design = self.designs.of(obj)

@@ -4,12 +4,15 @@ moments of inertia, which mirroring edits."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
 
 import bpy
 import numpy as np
 
 from ...formats.skel.mass import DERIVED, moment_of_shapes
-from ...model.records import Array, Body
+from ...model.records import Array, Body, Shape
 from ...model.report import Report
 from ..access import record_of
 from ..build.bodies import unit_tensors
@@ -18,6 +21,8 @@ from ..physics.flywheel import is_typed, shown_mass
 from ..properties import KnuckleObject
 from .numbers import plain, same
 
+#: What a shape has besides that it is: its share of the mass of its body, in formats that know one.
+_MASS = "mass"
 #: Moments of inertia that differ by no more than this share of the largest are the same in 32 bits.
 _SAME_MOMENT = 3e-7
 
@@ -25,6 +30,22 @@ _SAME_MOMENT = 3e-7
 def derived_masses(bodies: Iterable[Body]) -> dict[str, float]:
     """The masses, by id, of the bodies of a document whose moments of inertia follow from their shapes."""
     return {body.id: body.mass for body in bodies if body.extra.get(DERIVED)}
+
+
+def shape_masses(bodies: Iterable[Body]) -> dict[str, list[Any]]:
+    """The masses that a document states for shapes, None where it states none, by the ids of their bodies."""
+    masses = {body.id: [shape.extra.get(_MASS) for shape in body.shapes] for body in bodies}
+    return {body: each for body, each in masses.items() if any(mass is not None for mass in each)}
+
+
+def with_masses(shapes: list[Shape], masses: list[Any] | None) -> list[Shape]:
+    """The shapes of a mirror image, which have the masses of those that they mirror; None: they keep their own."""
+    if masses is None:
+        return shapes
+    return [
+        shape if mass is None else replace(shape, extra=shape.extra | {_MASS: mass})
+        for shape, mass in zip_longest(shapes, masses[: len(shapes)])
+    ]
 
 
 def weigh(obj: bpy.types.Object, body: Body, derived: Mapping[str, float], report: Report) -> None:

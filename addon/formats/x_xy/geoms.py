@@ -23,6 +23,8 @@ from .values import Remarks, spell_all
 TRANSPARENT = "0 0 0 0"
 #: Masses that agree this well, relative to what is to be reached, are the same.
 SAME_MASS = 1e-9
+#: Shares of their size by which centers of mass and moments differ that are the same in Blender's 32 bits.
+SAME_IN_32_BITS = 3e-7
 #: The loader takes no length that is not positive.
 LEAST = 1e-9
 
@@ -176,14 +178,14 @@ def _agrees(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> boo
         return False
     if mass == 0.0:
         return body.inertia is None or _near(tensor, body.inertia) or not np.any(tensor)
-    if not _near(com, body.com, np.abs(body.com).max()):
+    if not _near(com, body.com, np.abs(body.com).max(), SAME_IN_32_BITS):
         return False
     wanted = body_inertia(body)
-    return _near(tensor, wanted, np.abs(wanted).max())
+    return _near(tensor, wanted, np.abs(wanted).max(), SAME_IN_32_BITS)
 
 
-def _near(a: Array, b: Array, size: float = 1.0) -> bool:
-    return bool(np.abs(np.asarray(a) - np.asarray(b)).max() <= SAME_MASS * (size or 1.0))
+def _near(a: Array, b: Array, size: float = 1.0, share: float = SAME_MASS) -> bool:
+    return bool(np.abs(np.asarray(a) - np.asarray(b)).max() <= share * (size or 1.0))
 
 
 def _carrier(body: Body, remarks: Remarks) -> GeomRow:
