@@ -97,7 +97,8 @@ def refit(
         loops = {record.source_id for record in records if record.joint.loop}
         retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
         bones = present_bones(rig, decided)
-        seen = {joint: values for joint, values in held.values.items() if joint not in _without_bones(rig)}
+        lost = _without_bones(rig, made) - edits.keys()
+        seen = {joint: values for joint, values in held.values.items() if joint not in lost}
         gone = own_bones(rig).difference(filter(None, bones))
         _let_go(rig, gone)
         names = edit_bones(rig, decided.bones, bones)
@@ -119,11 +120,16 @@ def refit(
     return report
 
 
-def _without_bones(rig: bpy.types.Object) -> set[str]:
-    """The ids of the joints whose bones were deleted by hand: what hangs on none is not seen where it was posed."""
+def _without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
+    """The ids of the joints whose bones were deleted by hand: what they carried is not seen where it was posed. Copies,
+    new joints and those that close loops have had none."""
     chains = joint_bones(rig)
-    records = [record_of(empty) for empty in parts(rig, "JOINT")]
-    return {record.source_id for record in records if record.joint.boned and not chains.get(record.source_id)}
+    records = [record_of(empty) for empty in parts(rig, "JOINT") if empty not in made]
+    return {
+        record.source_id
+        for record in records
+        if record.joint.boned and not (record.joint.loop or record.copy_of or chains.get(record.source_id))
+    }
 
 
 def _placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:

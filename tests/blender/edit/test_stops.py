@@ -227,5 +227,5 @@ def test_what_follows_a_loop_moves_along_and_comes_back(blank: Any) -> None:
 def test_under_physics_there_is_nothing_to_sweep(hexapod: Any) -> None:
     knee(hexapod)
     settings(hexapod).drive = "LIMP"
-    with pytest.raises(RuntimeError, match="set the Drive to Keys"):
+    with pytest.raises(RuntimeError, match="set Drive to Keyframes"):
         bpy.ops.knuckle.sweep()
