@@ -40,10 +40,6 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
         row.scale_y = 1.4
         row.prop(model, "drive", expand=True)
         row.prop_decorator(model, "drive")
-        if model.drive == "SERVO":
-            column = split(layout.column())
-            column.prop(model, "target")
-            fact(column, "Tracks", told(tracked(rig)))
         if model.listens_to or model.format == "juice":
             _draw_inputs(context, layout, rig)
         draw_live_input(layout, rig)
@@ -52,6 +48,10 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
             paragraph(context, layout, elsewhere, "ERROR")
         else:
             _draw_playback(context, layout, rig)
+        if model.drive == "SERVO":  # below the buttons, which stay where they are when the drive changes
+            column = split(layout.column())
+            column.prop(model, "target")
+            fact(column, "Tracks", told(tracked(rig)))
         if not is_simulated(rig):
             layout.operator("knuckle.build_physics", icon="PHYSICS")
         column = layout.column(align=True)
