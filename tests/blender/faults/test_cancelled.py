@@ -44,8 +44,8 @@ WORKS = {
     "knuckle.preview_film": Work(FILM),
     "knuckle.sweep": Work({"seconds": 0.3}),
 }
-#: What drags, and where it is tried: it needs a pointer in a view.
-DRAGGED = {"KNUCKLE_GT_stop": "overlays.py"}
+#: What needs a view, with a pointer or while it plays, and the driver of ``tests/window`` that tries it.
+DRAGGED = {"KNUCKLE_GT_stop": "overlays.py", "knuckle.live_input": "live_input.py"}
 #: The modules that hang timers or drawing into Blender. Each takes them out again where it is told to below.
 HANGING = {
     "ui/under_way.py": "leave_all",
@@ -53,6 +53,8 @@ HANGING = {
     "ui/edit_stops.py": "under_way",
     "ui/sliders.py": "unregister",
     "ui/overlay.py": "unregister",
+    "ui/live_input.py": "unregister",
+    "ui/live_overlay.py": "unregister",
     "ui/stop_handles.py": "unregister",
     "opening.py": "unregister",
 }
