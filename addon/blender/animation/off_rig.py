@@ -26,7 +26,7 @@ from .curves import Place, plays_cycles
 from .gait import settings_curves
 from .keys import NEAREST, blocks_of
 from .origins import origins_of
-from .residues import Residues, frames_to_look, is_posed_beside, stray_places
+from .residues import Residues, frames_around, frames_to_look, is_posed_beside, stray_places
 from .restored import block_tracks, single_track
 from .sampling import pose_values
 from .take_checks import refuse_no_number, see_to_joints, see_to_stops, tell_of_rate
@@ -333,12 +333,20 @@ class _Taking:
         if not self.residues.has_looked:
             own = [self.curves[place] for place in self.stray if place in self.curves]
             scale = self.scene.render.frame_map_new / self.scene.render.frame_map_old
-            keys = [float(key.co[0]) * scale for curve in own for key in curve.keyframe_points]
             first, last = self.clock.start, max(self._last(), self.clock.start)
-            frames = self.clock.frames(self._grid_times()) if self.stray or self.alone.is_mixed else [first]
-            looked = frames_to_look(np.minimum(frames, last), (key for key in keys if first <= key <= last))
-            pose_values(self.rig, self.scene, [], looked, self.residues.look)
-        self.residues.tell(self.report)
+            keys = np.array([float(key.co[0]) * scale for curve in own for key in curve.keyframe_points])
+            keys = keys[(keys >= first) & (keys <= last)]
+            frames = self.clock.frames(self._grid_times()) if self.stray or self.alone.is_mixed else np.array([first])
+            every = np.union1d(np.minimum(frames, last), keys)
+            seen, looked = np.zeros(0), frames_to_look(every, keys)
+            while len(looked):
+                pose_values(self.rig, self.scene, [], looked.tolist(), self.residues.look)
+                seen = np.union1d(seen, looked)
+                looked = frames_around(every, seen, self.residues.worst_frames())
+        self.residues.tell(self.report, self._teller().out)
+
+    def _teller(self) -> Teller:
+        return Teller(self.origins, self.clock, self.options.units, self.options.format, self.report)
 
     # --------------------------------------------------------- afterwards
 
@@ -359,7 +367,7 @@ class _Taking:
     def _told(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
         """The motion as files have it."""
         options = self.options
-        teller = Teller(self.origins, self.clock, options.units, options.format, self.report)
+        teller = self._teller()
         trajectories = teller.trajectories(tracks, self._cut, options.servos != "SELECTED", self.in_time)
         self._tell_of_renamed(tracks, trajectories)
         name, attributes = name_of(self.rig, self.action)

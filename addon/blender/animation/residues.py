@@ -18,6 +18,7 @@ from ..model_parts import RigParts
 from .actions import bone_numbers
 from .curves import Place
 from .pose import LocalPoses, turns_of
+from .units import SIZES, Units
 
 #: Turns (rad) and scales below which a bone keeps to its joint: its matrix has 32-bit numbers.
 _TURNED, _SCALED = 1e-4, 1e-4
@@ -131,30 +132,41 @@ class Residues:
             worst = Worst(float(sizes[pose, bone]), self._names[bone], float(frames[pose]))
         self.worst[kind] = Worst(worst.size, worst.bone, worst.frame, bones)
 
-    def tell(self, report: Report) -> None:
-        """Report each kind of residue once, with the largest, its bone and its frame."""
+    def worst_frames(self) -> list[float]:
+        """Frames of the largest residues so far."""
+        if self._seen:
+            self._measure()
+        bones = [(worst.size, worst.frame) for worst in self.worst.values()]
+        return sorted({frame for size, frame in (*bones, self._slid, self._rolled) if size > 0.0})
+
+    def tell(self, report: Report, units: Units) -> None:
+        """Report each kind of residue once, with the largest in a motion's ``units``, its bone and its frame."""
         if self._seen:
             self._measure()
         (slid, at), (turned, on) = self._slid, self._rolled
+        length, angle = units.of(is_angle=False), units.of(is_angle=True)
+        metre, radian = SIZES[length], SIZES[angle]
         if slid > 0.0 or turned > 0.0:
             report.warn(
                 "armature-moves",
-                f"Armature {self._rig.name!r} moves as an object, by up to {slid:.3g} m (frame {at:g}) and "
-                f"{turned:.3g} rad (frame {on:g}), which no motion file holds: key the bone of its root instead",
+                f"Armature {self._rig.name!r} moves as an object, by up to {slid / metre:.3g} {length} "
+                f"(frame {at:g}) and {turned / radian:.3g} {angle} (frame {on:g}), which no motion file holds: "
+                "key the bone of its root instead",
             )
         turn, slide, scale = (self.worst[kind] for kind in _KINDS)
         if turn.bone:
             report.warn(
                 "bone-turn",
-                f"Bone {turn.bone!r} turns by {turn.size:.3g} rad beside its joint (frame {turn.frame:g}; bones that "
-                f"do: {len(turn.bones)}), which no servo holds: it is not in the file. Unkey these axes, or move what "
-                "inverse kinematics aims it at",
+                f"Bone {turn.bone!r} turns by {turn.size / radian:.3g} {angle} beside its joint (frame {turn.frame:g}; "
+                f"bones that do: {len(turn.bones)}), which no servo holds: it is not in the file. "
+                "Unkey these axes, or move what inverse kinematics aims it at",
             )
         if slide.bone:
             report.warn(
                 "bone-slide",
-                f"Bone {slide.bone!r} slides by {slide.size:.3g} m beside its joint (frame {slide.frame:g}; bones that "
-                f"do: {len(slide.bones)}), which no servo holds: it is not in the file. Unkey these channels",
+                f"Bone {slide.bone!r} slides by {slide.size / metre:.3g} {length} beside its joint (frame "
+                f"{slide.frame:g}; bones that do: {len(slide.bones)}), which no servo holds: it is not in the file. "
+                "Unkey these channels",
             )
         if scale.bone:
             report.warn(
@@ -217,9 +229,31 @@ def _rest(prop: str) -> Array:
     return rest
 
 
-def frames_to_look(scene_frames: Array, keys: Iterable[float]) -> list[float]:
-    """At which frames bones are looked at that nothing else has sampled: at the keys of what strays, and at some of
-    the motion's, not more than Blender evaluates in some seconds."""
-    share = max(len(scene_frames) // _MOST_FRAMES, 1)
-    wanted = np.unique(np.concatenate([scene_frames[::share], scene_frames[-1:], np.fromiter(keys, np.float64)]))
-    return wanted[:: max(len(wanted) // (2 * _MOST_FRAMES), 1)].tolist()
+def frames_to_look(every: Array, keys: Array) -> Array:
+    """Choose frames for a first look at bones that nothing else has sampled: at most about twice 400, so that Blender
+    is done in some seconds.
+
+    Args:
+        every: The frames of the motion and of ``keys``, ascending.
+        keys: Those of the curves that move bones beside their joints: all are looked at while they are not too many.
+    """
+    share = max(len(every) // _MOST_FRAMES, 1)
+    wanted = np.unique(np.concatenate([every[::share], every[-1:], keys]))
+    return wanted[:: max(len(wanted) // (2 * _MOST_FRAMES), 1)]
+
+
+def frames_around(every: Array, seen: Array, worst: Sequence[float]) -> Array:
+    """Choose frames for a closer look at the largest residues: those between the neighbours of theirs that were seen.
+
+    What stands out only between two frames that were seen, far from the largest of these, is missed.
+
+    Args:
+        every: All frames, ascending.
+        seen: Those of them that were looked at, ascending.
+        worst: Frames among these with the largest residues.
+    """
+    near = np.zeros(len(every), dtype=bool)
+    for at in np.searchsorted(seen, worst).tolist():
+        near |= (every > seen[max(at - 1, 0)]) & (every < seen[min(at + 1, len(seen) - 1)])
+    left = every[near & ~np.isin(every, seen)]
+    return left[:: max(len(left) // _MOST_FRAMES, 1)]

@@ -27,4 +27,8 @@ class Units:
 
     def name(self, channel: Channel) -> MotionUnit:
         """The unit of a servo's numbers, as headers of tables have it."""
-        return _NAMES[self.angle if channel.is_angle else self.length]
+        return self.of(channel.is_angle)
+
+    def of(self, is_angle: bool) -> MotionUnit:
+        """The unit of angles, or of lengths."""
+        return _NAMES[self.angle if is_angle else self.length]

@@ -251,6 +251,46 @@ def test_an_armature_that_moves_as_an_object_is_told(blank: Any, tmp_path: Path)
     assert not told(rig, "bone-slide")
 
 
+def test_residues_are_told_in_the_units_of_the_file(blank: Any, tmp_path: Path) -> None:
+    rig = bring(LAMP)
+    key(rig, "shoulder", "rotation_euler", {1: 0.1, 31: 0.9}, 2)
+    key(rig, "elbow", "location", {1: (0.0, 0.0, 0.0), 31: (0.0, 0.04, 0.03)})
+    key(
+        rig,
+        "neck",
+        "rotation_euler",
+        {1: 0.0, 21: 0.3},
+        next(k for k in range(3) if rig.pose.bones["neck"].lock_rotation[k]),
+    )
+    rig.location = (0.0, 0.0, 0.0)
+    rig.keyframe_insert("location", frame=1)
+    rig.location = (0.3, 0.4, 0.0)
+    rig.keyframe_insert("location", frame=31)
+    export(tmp_path / "a.csv", angle_unit="RAD", length_unit="M")
+    (turned,) = told(rig, "bone-turn")
+    radians = number_in(turned, r"turns by ([\d.]+) rad")
+    export(tmp_path / "b.csv", angle_unit="DEG", length_unit="MM")
+    (turned,), (slid,), (moved,) = (told(rig, code) for code in ("bone-turn", "bone-slide", "armature-moves"))
+    assert number_in(turned, r"turns by ([\d.]+) deg ") == pytest.approx(math.degrees(radians), rel=5e-3)
+    assert number_in(slid, r"slides by ([\d.]+) mm ") == pytest.approx(50.0, abs=0.1)
+    assert number_in(moved, r"up to ([\d.]+) mm ") == pytest.approx(500.0, abs=1.0)
+
+
+def test_the_worst_frame_of_a_long_motion_is_told(blank: Any, tmp_path: Path) -> None:
+
+    rig = bring(LAMP)
+    key(rig, "shoulder", "rotation_euler", {1: 0.1, 4001: 0.9}, 2)
+    for curve in curves_of(rig):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+    driver = rig.pose.bones["elbow"].driver_add("location", 1).driver
+    driver.expression = "0.2 * exp(-((frame - 2006) / 30) ** 2)"
+    export(tmp_path / "a.csv", step=1000 / rate())
+    (slid,) = told(rig, "bone-slide")
+    assert number_in(slid, r"slides by ([\d.]+) m") == pytest.approx(0.2, abs=1e-4)
+    assert number_in(slid, r"frame ([\d.]+)") == pytest.approx(2006, abs=0.01)
+
+
 @pytest.mark.parametrize("servos", ["SELECTED", "KEYED"])
 def test_a_selected_root_has_its_path(blank: Any, tmp_path: Path, servos: str) -> None:
     import bpy

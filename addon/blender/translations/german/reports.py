@@ -185,17 +185,17 @@ WORDS: dict[str, str] = {
     "upper": "oben",
     "lower": "unten",
     "length units": "Längeneinheiten",
-    "Bone {} turns by {} rad beside its joint (frame {}; bones that do: {}), which no servo holds: it is not in the file. Unkey these axes, or move what inverse kinematics aims it at": (
-        "Knochen {} dreht um {} rad neben seinem Gelenk (Frame {}; so viele Knochen tun es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Keys dieser Achsen löschen oder das Ziel der inversen Kinematik verschieben"
+    "Bone {} turns by {} {} beside its joint (frame {}; bones that do: {}), which no servo holds: it is not in the file. Unkey these axes, or move what inverse kinematics aims it at": (
+        "Knochen {} dreht um {} {} neben seinem Gelenk (Frame {}; so viele Knochen tun es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Keys dieser Achsen löschen oder das Ziel der inversen Kinematik verschieben"
     ),
-    "Bone {} slides by {} m beside its joint (frame {}; bones that do: {}), which no servo holds: it is not in the file. Unkey these channels": (
-        "Knochen {} gleitet um {} m neben seinem Gelenk (Frame {}; so viele Knochen tun es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Keys dieser Kanäle löschen"
+    "Bone {} slides by {} {} beside its joint (frame {}; bones that do: {}), which no servo holds: it is not in the file. Unkey these channels": (
+        "Knochen {} gleitet um {} {} neben seinem Gelenk (Frame {}; so viele Knochen tun es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Keys dieser Kanäle löschen"
     ),
     "Bone {} is scaled, by {} more or less than 1 (frame {}; bones that are: {}), which no servo holds: it is not in the file. Take the scale away (Alt+S)": (
         "Knochen {} ist skaliert, um {} mehr oder weniger als 1 (Frame {}; so viele Knochen sind es: {}), was kein Servo wiedergibt: Es ist nicht in der Datei. Skalierung löschen (Alt+S)"
     ),
-    "Armature {} moves as an object, by up to {} m (frame {}) and {} rad (frame {}), which no motion file holds: key the bone of its root instead": (
-        "Armatur {} bewegt sich als Objekt, um bis zu {} m (Frame {}) und {} rad (Frame {}), was keine Bewegungsdatei aufnimmt: stattdessen den Knochen ihrer Wurzel keyen"
+    "Armature {} moves as an object, by up to {} {} (frame {}) and {} {} (frame {}), which no motion file holds: key the bone of its root instead": (
+        "Armatur {} bewegt sich als Objekt, um bis zu {} {} (Frame {}) und {} {} (Frame {}), was keine Bewegungsdatei aufnimmt: stattdessen den Knochen ihrer Wurzel keyen"
     ),
     "{} holds no root motion: {}. Write CSV to keep it": (
         "{} kann den Weg der Wurzel nicht aufnehmen: {}. Als CSV schreiben, um ihn zu behalten"
