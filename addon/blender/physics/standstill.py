@@ -10,6 +10,7 @@ from __future__ import annotations
 import bpy
 
 from ..compat import action_curves
+from ..ticks import after_change
 
 
 class Standstill:
@@ -32,6 +33,7 @@ class Standstill:
                 curve.mute = True
         self._nla = data.use_nla
         data.use_nla = False
+        after_change()  # nobody else tells that curves say nothing for the moment
 
     def release(self) -> None:
         """Switch on again what ``hold`` switched off. Blender then evaluates the frame once more, with its pose."""
@@ -41,3 +43,4 @@ class Standstill:
         if self._nla:
             self._rig.animation_data.use_nla = True
             self._nla = False
+        after_change()
