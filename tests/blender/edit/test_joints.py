@@ -84,6 +84,8 @@ def by_a_property(curve: Any) -> None:
     variable.targets[0].id_type = "SCENE"
     variable.targets[0].id = bpy.context.scene
     variable.targets[0].data_path = "frame_current"
+    if not len(curve.keyframe_points):  # a driver comes with none in Blender 4.2
+        curve.keyframe_points.add(2)
     curve.keyframe_points[1].co = 100.0, 2.0
     curve.update()
 
