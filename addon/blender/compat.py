@@ -164,7 +164,7 @@ _SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader", "lavapipe", "softw
 
 
 def draws_in_software() -> bool:
-    """Whether pictures are drawn by the processor, without a graphics card: ten to a hundred times slower."""
+    """Return whether pictures are drawn by the processor, without a graphics card: ten to a hundred times slower."""
     import gpu
 
     try:

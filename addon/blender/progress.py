@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
     @property
     def counted(self) -> tuple[int, int]:
-        """What is counted now: of the phase where there are several, else of all."""
+        """Return what is counted now: of the phase where there are several, else of all."""
         return (self.done, self.total) if self.part is None else (self.part, self.parts)
 
 

@@ -37,7 +37,7 @@ def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _
 
 
 def state_of(rig: bpy.types.Object) -> tuple[int, ...]:
-    """What is another after every change."""
+    """Return what is another after every change."""
     data, every = armature_of(rig), bpy.data
     return data.session_uid, len(data.bones), *_changes(), len(every.collections), len(every.texts), len(every.scenes)
 
@@ -75,7 +75,7 @@ class SceneModels:
         return self._every
 
     def holds(self, state: tuple[int, ...]) -> bool:
-        """Whether nothing changed since."""
+        """Return whether nothing changed since."""
         try:
             return self._state == state and all(rig.session_uid for rig in self._every)
         except ReferenceError:  # one is gone, and another came

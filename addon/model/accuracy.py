@@ -124,7 +124,7 @@ def _depth_told(truth: Truth, names: Mapping[int, str]) -> Line:
 
 
 def joint_told(joint: JointTruth) -> Line:
-    """How far one joint came apart, in words."""
+    """Return how far one joint came apart, in words."""
     return _marked(Line(joint.name, percent(joint.share), percent(joint.mean_share)), {"Joint separation": joint.share})
 
 

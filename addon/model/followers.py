@@ -143,7 +143,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Mark:
-    """Where a follower goes on from: the last closed position, where it was held last, and which way that was."""
+    """State from which a follower goes on: the last closed position, where it was held last, and which way that was."""
 
     last: Array
     held_at: Array
@@ -205,7 +205,7 @@ class Follower:
                 number += 1
 
     def _asked(self, given: Mapping[str, Array], count: int) -> tuple[NDArray[np.bool_], Array]:
-        """Which unknowns are not ``given``, and the given values (count, unknowns) where the others stay."""
+        """Return which unknowns are not ``given``, and the given values (count, unknowns) where the others stay."""
         system = self._system
         free, wanted = np.ones(len(self._last), dtype=bool), np.tile(self._last, (count, 1))
         for name, value in given.items():
@@ -249,7 +249,7 @@ class Follower:
         return out
 
     def mark(self) -> Mark:
-        """Where it would go on from now."""
+        """Return where it would go on from now."""
         return Mark(self._last, self._held_at, self._held_way)
 
     def resume(self, mark: Mark) -> None:

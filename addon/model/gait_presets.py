@@ -43,7 +43,7 @@ _ENOUGH = 0.5
 
 @dataclass(frozen=True)
 class Travel:
-    """How a mechanism goes over the ground in the mean: to its right and forward (the file's +Y) in sizes per second,
+    """Mean motion of a mechanism over the ground: to its right and forward (the file's +Y) in sizes per second,
     and turning to the left in rad/s."""
 
     right: float
@@ -118,7 +118,7 @@ class Trial:
         self._seconds = float(np.clip(1.0 / rate, _SHORTEST, _LONGEST)) if rate > 0.0 else 1.0
 
     def travel(self, inputs: Inputs) -> Travel:
-        """How the mechanism goes over a turn of the engine at some inputs."""
+        """Return how the mechanism goes over a turn of the engine at some inputs."""
         if self.size <= 0.0 or not self._tree.roots:
             return Travel(0.0, 0.0, 0.0)
         times = self.gait.engine.pose_delay + np.linspace(0.0, self._seconds, _SAMPLES + 1)

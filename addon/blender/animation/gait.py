@@ -194,7 +194,7 @@ def wants_gait(rig: bpy.types.Object) -> bool:
 
 
 def tracked(rig: bpy.types.Object) -> str:
-    """What the servos track, by its name."""
+    """Return what the servos track, by its name."""
     data = rig.animation_data
     if wants_gait(rig):
         return "the gait"

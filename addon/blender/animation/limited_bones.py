@@ -119,7 +119,7 @@ class BoneStops:
 
     @property
     def are_plain(self) -> bool:
-        """Whether all limits are plain, and may be while no bone turns far."""
+        """Return whether all limits are plain, and may be while no bone turns far."""
         return bool(np.isnan(self.held).all() and (self.sure > 0.0).all())
 
     def of_all(self, rig: bpy.types.Object) -> Array:

@@ -159,7 +159,7 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph, models: 
 
 
 def _is_as_known(evaluated: bpy.types.Object, known: KnownFrames, at: KnownFrame) -> bool:
-    """Whether a rig was evaluated to be where it is known to be at a frame."""
+    """Return whether a rig was evaluated to be where it is known to be at a frame."""
     whole = known.numbers.read_whole(evaluated)
     if whole and whole == at.whole:
         return True
@@ -218,7 +218,7 @@ def _at_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> tuple[KnownFrame
 
 
 def _told_by_curves(rig: bpy.types.Object, known: KnownFrames, frames: Sequence[float]) -> list[KnownFrame]:
-    """What a rig's loops will be at frames; nothing where curves do not tell."""
+    """Return what a rig's loops will be at frames; nothing where curves do not tell."""
     loops, base = live_loops(rig), known.numbers.read(rig)
     told = [loop.states_at(frames) if isinstance(loop, LiveLoop) else [None] * len(frames) for loop in loops]
     if base is None or any(states is None for states in told):
@@ -256,7 +256,7 @@ def _with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
 
 
 def _known_frames(rig: bpy.types.Object) -> KnownFrames:
-    """What is known of a rig's loops at frames since the last change."""
+    """Return what is known of a rig's loops at frames since the last change."""
     state, kept = pose_state_of(rig), _known.get(rig.session_uid)
     if kept is None or kept[0] != state:
         joints = [each for loop in live_loops(rig) for each in loop.channels.items()]

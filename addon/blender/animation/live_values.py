@@ -23,7 +23,7 @@ _values: dict[int, LiveValues] = {}
 
 
 def live_values(rig: bpy.types.Object) -> LiveValues:
-    """What Live Input moves on a mechanism."""
+    """Targets of Live Input on a mechanism."""
     return _values.get(rig.session_uid, NONE) if _values else NONE
 
 

@@ -1,4 +1,4 @@
-"""What closed loops were found to be at frames, kept until something changes.
+"""Solutions of closed loops at frames, kept until something changes.
 
 The numbers of all bones of a rig's loops are one array. Before a frame that is known it is put into the rig, and into
 what Blender's dependency graphs made of that, and after it compared with what was evaluated: drivers that are where
@@ -104,7 +104,7 @@ def numbers_of(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
 
 @dataclass
 class KnownFrame:
-    """What a rig's loops are at a frame: the numbers that are evaluated there, which of them the loops give, and the
+    """Solution of a rig's loops at a frame: the numbers that are evaluated there, which of them the loops give, and the
     states of the loops."""
 
     numbers: Numbers
@@ -115,7 +115,7 @@ class KnownFrame:
 
     @cached_property
     def is_held(self) -> bool:
-        """Whether drivers are held short of where they are told to be."""
+        """Return whether drivers are held short of where they are told to be."""
         return any(state is not None and state.is_held for state in self.states)
 
 
@@ -127,7 +127,7 @@ class KnownFrames:
         self._frames: dict[tuple[int, float], KnownFrame] = {}
 
     def get(self, scene: bpy.types.Scene, frame: float) -> KnownFrame | None:
-        """What is known of a frame."""
+        """Return what is known of a frame."""
         return self._frames.get((scene.session_uid, frame))
 
     def keep(self, scene: bpy.types.Scene, frame: float, known: KnownFrame) -> None:

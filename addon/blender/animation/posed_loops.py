@@ -30,14 +30,14 @@ _STANDS = 1e-5
 
 @dataclass(frozen=True)
 class LoopState:
-    """What a loop was found to be for joints that were ``given``; nothing is ``found`` where it has none to pose."""
+    """Solution of a loop for joints that were ``given``; nothing is ``found`` where it has none to pose."""
 
     given: dict[str, Array]
     found: Followed | None = None
 
     @property
     def is_held(self) -> bool:
-        """Whether what is given is held short of where it is told to be."""
+        """Return whether what is given is held short of where it is told to be."""
         return self.found is not None and self.found.held
 
 
@@ -96,7 +96,7 @@ class LiveLoop:
         return out
 
     def _told_by_curves(self, frames: Sequence[float]) -> dict[str, Array] | None:
-        """Where the given joints will be at frames, (frames, size), by joint."""
+        """Return where the given joints will be at frames, (frames, size), by joint."""
         out = {}
         for joint in self._given_joints():
             values = np.tile(self._read(self.rig, joint), (len(frames), 1))
@@ -154,7 +154,7 @@ class LiveLoop:
         return {joint: values[joint] for joint in self._given_joints()}
 
     def _given_joints(self) -> list[str]:
-        """What is not to be moved: keyed joints, and drivers unless the keyed ones are as many as drive the loops."""
+        """Return the joints to keep: keyed ones, and drivers unless the keyed ones are as many as drive the loops."""
         keyed = [joint for joint, channels in self.channels.items() if any(map(self._curve, channels))]
         if len(keyed) >= len(self.drivers):
             return keyed
@@ -231,7 +231,7 @@ class RigidLoop:
 
     @property
     def is_moved(self) -> bool:
-        """Whether joints were put back just now."""
+        """Return whether joints were put back just now."""
         return self._refused is not None
 
     def after_change(self, evaluated: bpy.types.Object) -> None:

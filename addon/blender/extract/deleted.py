@@ -1,4 +1,4 @@
-"""What goes with the bodies and joints that were deleted."""
+"""Parts that go with the bodies and joints that were deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...model.report import Report
 
 @dataclass
 class Before:
-    """What a document had, kept before its parts become those of now: names of bodies and joints, and the ends of
+    """Facts of a document, kept before its parts become those of now: names of bodies and joints, and the ends of
     joints, by id."""
 
     names: dict[str, str]

@@ -67,7 +67,7 @@ class Designs:
         return self.rig.pose.bones.get(name) if self.rig.pose is not None else None
 
     def move(self, bone: bpy.types.PoseBone) -> Array:
-        """What a bone does to what hangs on it, (4, 4) in the model's frame."""
+        """Return what a bone does to what hangs on it, (4, 4) in the model's frame."""
         now, rest = (np.array(each, dtype=np.float64) for each in (bone.matrix, bone.bone.matrix_local))
         move = now @ inverse(rest)
         if self._back is None:

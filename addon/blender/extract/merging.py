@@ -1,4 +1,4 @@
-"""Which object is which part of a document: of several with one id one is that part, and the others are new."""
+"""Assignment of objects to the parts of a document: of several with one id one is that part, and the others are new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a model stands: where its bones have its bodies, and by which joints, and from which roots, they place them.
+"""Stance of a model: where its bones have its bodies, and by which joints, and from which roots, they place them.
 
 Bones outlast what they were made for. A joint that was deleted with Blender's own *Delete* leaves them, and what they
 carry is seen where they have it until the armature is fitted to what is left.

@@ -23,7 +23,7 @@ _looked_up: dict[int, SceneModels] = {}
 
 @persistent
 def _before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
-    """What is done before every frame, of models that are looked up once."""
+    """Do what every frame needs before it, on models that are looked up once."""
     live_input.before_frame(scene)  # what is controlled at the frame reads these values
     models = _looked_up[scene.session_uid] = models_at_frames(scene)
     before_frame(scene, models)
@@ -32,7 +32,7 @@ def _before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
 
 @persistent
 def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """What is done after every frame."""
+    """Do what every frame needs after it."""
     live_input.after_frame(scene)
     models = _looked_up.pop(scene.session_uid, None) or models_at_frames(scene)
     live_loops.after_frame(scene, depsgraph, models)
@@ -42,7 +42,7 @@ def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
 
 @persistent
 def _after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """What is done after every change."""
+    """Do what every change needs after it."""
     if depsgraph.id_type_updated("OBJECT"):
         models = models_at_frames(depsgraph.scene)
         live_loops.after_update(depsgraph, models)

@@ -41,7 +41,7 @@ class EndReason(Enum):
 
 
 class Written(NamedTuple):
-    """What became of a recording: its first and last frame, whether the gait still has to be baked for its Action to
+    """Outcome of a recording: its first and last frame, whether the gait still has to be baked for its Action to
     play it, whether the target was set to the gait, and the name of the Action of servo values, empty for none."""
 
     first: int
@@ -53,7 +53,7 @@ class Written(NamedTuple):
 
 @dataclass
 class Recording:
-    """What was recorded: frames, inputs by their names, and values of servos by the ids of their joints."""
+    """Recorded frames, inputs by their names, and values of servos by the ids of their joints."""
 
     frames: list[int] = field(default_factory=list)
     inputs: list[dict[str, float]] = field(default_factory=list)
@@ -100,7 +100,7 @@ class LiveSession:
 
     @property
     def is_there(self) -> bool:
-        """Whether the mechanism still is in the file and in a collection."""
+        """Return whether the mechanism still is in the file and in a collection."""
         try:
             return bool(self.rig.users_collection) and self.scene.name is not None
         except ReferenceError:
@@ -151,7 +151,7 @@ class LiveSession:
                 self.is_over = True
 
     def _servo_values(self, frame: int) -> dict[str, float]:
-        """What servos are told at a frame, by the ids of their joints: by the gait, and by keys before that."""
+        """Return what servos are told at a frame, by the ids of their joints: by the gait, and by keys before that."""
         out: dict[str, float] = {}
         if self._gait is not None:
             phase = engine_phase(self._gait, self.rig, self.scene, np.array([float(frame)]))
@@ -169,7 +169,7 @@ class LiveSession:
         return out | self.live.servo_values
 
     def _simulated(self) -> dict[str, float]:
-        """Where physics has the servos."""
+        """Return where physics has the servos."""
         assert self._plant is not None
         values = self._plant.coordinates(self._plant.poses())
         return dict(zip(self._plant.joints, values.tolist(), strict=True))

@@ -73,7 +73,7 @@ def mix(first: Color, second: Color, share: NDArray[np.float64]) -> NDArray[np.f
 
 
 def band(look: Look, shade: NDArray[np.int64] | int) -> Any:
-    """Where the middle of a shade is in the palette, from 0 to 1; after them come the sky and its clouds."""
+    """Return where the middle of a shade is in the palette, from 0 to 1; after them come the sky and its clouds."""
     return (np.asarray(shade) + 0.5) / (len(look.shades) + 2)
 
 
@@ -142,7 +142,7 @@ def open_ground(look: Look, grid: Grid, ground: float) -> Quads:
 
 
 def haze(distance: Array) -> Array:
-    """How far ground at a distance (in camera distances) has faded to the horizon's colour, 0 to 1."""
+    """Return how far ground at a distance (in camera distances) has faded to the horizon's colour, 0 to 1."""
     faded: Array = np.clip((distance - FADE_FROM) / (FAR - FADE_FROM), 0.0, 1.0) ** _HAZE
     return faded
 
@@ -237,7 +237,7 @@ def sky_dome(look: Look, shot: Shot, ground: float) -> Quads:
 
 
 def clouds(rise: Array, turn: Array) -> Array:
-    """How much of a cloud covers the sky at angles (rad) above the horizon and round, 0 to ``CLOUD``."""
+    """Return how much of a cloud covers the sky at angles (rad) above the horizon and round, 0 to ``CLOUD``."""
     # flat layers seen from below: long near the horizon; round the sky they close
     places = np.stack([2.0 * np.cos(turn) + 7.0 * rise, 2.0 * np.sin(turn) - 11.0 * rise], axis=-1).reshape(-1, 2)
     value = sum(

@@ -46,7 +46,7 @@ class Take:
     bending: list[bpy.types.Object] = field(default_factory=list)
 
     def moves(self) -> bool:
-        """Whether anything of the model is moved by more than a thousandth of its size."""
+        """Return whether anything of the model is moved by more than a thousandth of its size."""
         corners = self.corners()
         size = float(np.ptp(corners[0], axis=0).max())
         return bool(np.ptp(corners, axis=0).max() > 1e-3 * size)

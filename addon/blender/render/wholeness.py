@@ -41,7 +41,7 @@ def is_whole_gif(path: str) -> bool:
 
 
 def is_whole_webp(path: str) -> bool:
-    """Whether the file is as long as its RIFF header says, padded to an even number of bytes."""
+    """Return whether the file is as long as its RIFF header says, padded to an even number of bytes."""
     with open(path, "rb") as file:
         head = file.read(12)
     if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WEBP":

@@ -139,7 +139,7 @@ def image_editors(context: bpy.types.Context) -> list[Any]:
 
 
 def is_free(editor: Any) -> bool:
-    """Whether an Image Editor shows nothing, a render or the preview."""
+    """Return whether an Image Editor shows nothing, a render or the preview."""
     return editor.image is None or editor.image.type == "RENDER_RESULT" or editor.image.name == PREVIEW
 
 
@@ -156,7 +156,7 @@ def picture_size(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[None]:
 
 
 def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
-    """Where the video goes: as wished, else beside the .blend. ValueError where neither says."""
+    """Return where the video goes: as wished, else beside the .blend. ValueError where neither says."""
     name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
     reason = why_no_place(wanted)
     if reason:

@@ -59,7 +59,7 @@ NAMES = (
 
 
 def file_property(**more: Any) -> Any:
-    """Where the video goes."""
+    """Return where the video goes."""
     return StringProperty(
         name="File",
         description="A .mp4, .webm, .webp or .gif for a video, a .png for one picture. "

@@ -58,7 +58,7 @@ _KEY_ICONS: dict[str, Any] = {"none": "DECORATE", "elsewhere": "DECORATE_ANIMATE
 
 
 class KnuckleJointList(bpy.types.PropertyGroup):
-    """What the list of joints shows. Lives on the window manager, ``WindowManager.knuckle_joint_list``."""
+    """State of the list of joints. Lives on the window manager, ``WindowManager.knuckle_joint_list``."""
 
     columns: EnumProperty(
         name="Columns", description="Columns of the list of joints", items=_COLUMN_ITEMS, translation_context=CONTEXT
@@ -73,7 +73,7 @@ def list_of(context: bpy.types.Context) -> KnuckleJointList:
 
 
 def is_of_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Object]) -> bool:
-    """Whether a joint is one of those that are to be listed."""
+    """Return whether a joint is one of those that are to be listed."""
     joint = record_of(empty).joint
     kinds = [dof.kind for dof in joint.dofs]
     return {
@@ -207,7 +207,7 @@ def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked
 
 
 def _share(value: float, stops: Limits) -> float:
-    """How near a value is to its stops, from 0 in the middle to 1 on one of them; -1 without two stops."""
+    """Return how near a value is to its stops, from 0 in the middle to 1 on one of them; -1 without two stops."""
     lower, upper = stops
     if lower is None or upper is None:
         return -1.0
@@ -264,7 +264,7 @@ def _draw_stops(context: bpy.types.Context, layout: Any, empty: bpy.types.Object
 
 
 def _draw_asked(context: bpy.types.Context, layout: Any, name: str, row: Row | None, columns: str) -> None:
-    """What the motion asks of a servo, with a button that goes to where it asks most."""
+    """Draw what the motion asks of a servo, with a button that goes to where it asks most."""
     left, right = _cells(context, layout)
     if row is None:
         left.label(text=name, translate=False)

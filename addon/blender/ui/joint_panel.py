@@ -48,7 +48,7 @@ class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
 
 
 def _draw_all(layout: Any) -> None:
-    """What is done to all servos at once."""
+    """Draw the buttons for all servos at once."""
     grid = layout.column(align=True)
     row = grid.row(align=True)
     row.operator("knuckle.key_servos", text="Key All", icon="KEY_HLT").only_selected = False
@@ -62,7 +62,7 @@ def _draw_all(layout: Any) -> None:
 
 
 def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, columns: str) -> None:
-    """Whether the motion keeps within the stops, and where the active servo leaves them."""
+    """Draw whether the motion keeps within the stops, and where the active servo leaves them."""
     rows = seen_rows(rig, context.scene)
     if not rows:
         layout.label(text="No motion plays")
@@ -108,7 +108,7 @@ class _JointPanel(ModelPanel):
 
     @classmethod
     def shows(cls, empty: bpy.types.Object) -> bool:
-        """Whether there is something to show of a joint."""
+        """Return whether there is something to show of a joint."""
         return len(record_of(empty).joint.dofs) > 0
 
 
@@ -178,7 +178,7 @@ def _draw_stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
 
 
 def _draw_stop_buttons(layout: bpy.types.UILayout) -> None:
-    """What sets stops from the pose or the motion, switches them, and plays through them."""
+    """Draw the buttons that set stops from the pose or the motion, switch them and play through them."""
     column = layout.column(align=True)
     row = column.row(align=True)
     row.operator("knuckle.set_stops", text="Lower from Pose", icon="TRIA_DOWN").to = "LOWER"

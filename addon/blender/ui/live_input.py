@@ -140,7 +140,7 @@ def _hint() -> str:
 
 
 def _sentences(written: Written) -> list[str]:
-    """What became of a recording, in the user's language."""
+    """Return what became of a recording, in the user's language."""
     out = [told(f"Recorded frames {written.first} to {written.last}")]
     if written.is_unbaked:
         out.append(told("Bake Gait writes the motion"))
@@ -152,7 +152,7 @@ def _sentences(written: Written) -> list[str]:
 
 
 class _Shown:
-    """What a session shows in a window."""
+    """Display of a session in a window."""
 
     def __init__(
         self, session: LiveSession, overlay: LiveOverlay, screen: bpy.types.Screen, follower: ViewFollower | None
@@ -198,7 +198,7 @@ _WHILE_ON: Handlers = (("frame_change_post", _after_frame),)
 
 
 def _follower(rig: bpy.types.Object) -> ViewFollower | None:
-    """What follows the root body of a mechanism."""
+    """Return what follows the root body of a mechanism."""
     roots = root_bones(rig)
     bodies = parts(rig, "BODY")
     root = next((obj for obj in bodies if record_of(obj).source_id in roots), bodies[0] if bodies else None)
@@ -206,7 +206,7 @@ def _follower(rig: bpy.types.Object) -> ViewFollower | None:
 
 
 def _targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
-    """What each axis moves, in words, by the axes that move something."""
+    """Return what each axis moves, in words, by the axes that move something."""
     controls, channels = settings(rig).controls, servo_channels(rig)
     out: dict[str, list[str]] = {}
     for binding in live.inputs:

@@ -1,4 +1,4 @@
-"""What the 3D View shows during Live Input: keys, what they move, and how far."""
+"""Overlay of the 3D View during Live Input: keys, what they move, and how far."""
 
 from __future__ import annotations
 

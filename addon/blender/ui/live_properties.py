@@ -31,7 +31,7 @@ class KnuckleLiveServo(bpy.types.PropertyGroup):
 
 
 class KnuckleLiveInput(bpy.types.PropertyGroup):
-    """How Live Input goes on a mechanism."""
+    """Settings of Live Input on a mechanism."""
 
     record: BoolProperty(
         name="Record", description="Write the inputs as keyframes, one per frame, from the first frame on"

@@ -41,7 +41,7 @@ class LongWork(NeedsModel):
         """What follows when all is done: tell the user."""
 
     def told_of(self, step: Step) -> str:
-        """What goes on in a step."""
+        """Return what goes on in a step."""
         return self.bl_label
 
     def told_when_stopped(self) -> str:

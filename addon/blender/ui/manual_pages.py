@@ -1,4 +1,4 @@
-"""Which page of the manual tells of an operator or a property: *Online Manual* in Blender's context menus opens it."""
+"""Pages of the manual by operator and property: *Online Manual* in Blender's context menus opens it."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def entries(ending: str) -> list[tuple[str, str]]:
 
 
 def manual_map() -> tuple[str, list[tuple[str, str]]]:
-    """What Blender asks for: the address of the manual, and a path in it for each identifier."""
+    """Return what Blender asks for: the address of the manual, and a path in it for each identifier."""
     start, ending = manual.folder()
     return start, entries(ending) if start else []
 

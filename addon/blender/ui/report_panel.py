@@ -51,7 +51,7 @@ def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) ->
 
 
 def is_cut(context: bpy.types.Context, row: Any) -> bool:
-    """Whether a message is longer than a list shows."""
+    """Return whether a message is longer than a list shows."""
     return len(wrapped(context, told(row.message), room=74)) > _MOST_LINES
 
 
@@ -82,7 +82,7 @@ def filtered(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[in
 
 
 class KNUCKLE_UL_report(bpy.types.UIList):
-    """What happened to the file, row by row, errors first."""
+    """Entries of the report, row by row, errors first."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any

@@ -1,4 +1,4 @@
-"""What goes on in a window for a while: its timer, the progress that is shown meanwhile, and how it ends.
+"""Modal work in a window: its timer, the progress that is shown meanwhile, and how it ends.
 
 An operator that runs ends this itself, or is told to by Blender as another file is opened. Nobody tells it when the
 add-on is switched off: Blender drops operators whose class goes, and leaves what they hung in. So it is kept here."""
