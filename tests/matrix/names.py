@@ -299,6 +299,7 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleAction.* KnuckleJointList.* KnuckleFilm.* KnuckleOverlay.* KnuckleMeshFolder.*"
     ),
     "what lists of panels show": "KnuckleJointList.* KnuckleSeverities.*",
+    "settings of Live Input": "KnuckleLiveInput.* KnuckleLiveServo.*",
     "what reports and checks said": (
         "KnuckleReportLine.* KnuckleFinding.* KnuckleTwinPair.* KnuckleModel.finding_index KnuckleModel.checked "
         "KnuckleModel.found_twins KnuckleModel.differences KnuckleModel.difference_index KnuckleModel.symmetry_checked "
