@@ -17,7 +17,7 @@ from .keys import Keys, turned_round
 from .kinematics import joint_frames_world
 from .motions import span_of
 from .naming import servo_names
-from .records import DOF_SIZE, Array, Dof, DofKind, Joint, Mechanism, Motion, Trajectory
+from .records import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Motion, Plane, Trajectory
 from .report import Report
 from .rotations import inverse
 from .sides import Sides, name_list, sides_of
@@ -92,13 +92,14 @@ def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
     names = servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
     heights = {key: sides.plane.height(frame[:3, 3]) for key, frame in frames.items()}
     out = Mirror(sides, {}, names, heights)
+    bodies = {body.id: body for body in mechanism.bodies}
     rough: dict[str, float] = {}
     lone = []
     for joint in mechanism.joints:
         if not (joint.dofs and joint.active):
             continue
         other = every[sides.joints.get(joint.id, joint.id)]
-        swapped = _is_swapped(joint, other, sides, mechanism)
+        swapped = image_ends(joint, other, sides.bodies, bodies, sides.plane)[1]
         with np.errstate(over="ignore", invalid="ignore"):  # frames may stand anywhere that a number can tell
             reflected = inverse(frames[other.id]) @ sides.plane.reflection @ frames[joint.id]
         parts, nearest = joint_parts(joint, other, reflected, swapped)
@@ -133,9 +134,32 @@ def _tell(mirror: Mirror, every: Mapping[str, Joint], lone: list[str], rough: Ma
         )
 
 
-def _is_swapped(joint: Joint, other: Joint, sides: Sides, mechanism: Mechanism) -> bool:
+def image_ends(
+    joint: Joint, twin: Joint | None, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
+) -> tuple[tuple[str | None, str | None], bool]:
+    """Find the bodies that the mirror image of a joint joins, and whether the twin has them the other way round.
+
+    A body with a twin has that for its image. One without has the body in its place at the joint's twin, if that has no
+    twin either, else itself. ``mates`` are the twins of bodies, by id; ``bodies`` those that the two joints
+    join.
+
+    Returns:
+        The images of the joint's parent and child, and whether the twin's parent is the image of the child.
+    """
+    swapped = twin is not None and _is_swapped(joint, twin, mates, bodies, plane)
+    its = (None, None) if twin is None else (twin.child, twin.parent) if swapped else (twin.parent, twin.child)
+
+    def image(end: str | None, there: str | None) -> str | None:
+        if end is None or end in mates:
+            return mates[end] if end is not None else None
+        return end if there is None or there in mates else there
+
+    return (image(joint.parent, its[0]), image(joint.child, its[1])), swapped
+
+
+def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
     """Whether the counterpart has its bodies the other way round: its parent is the mirror image of the child."""
-    parent, child = (sides.bodies.get(end, end) if end is not None else None for end in (joint.parent, joint.child))
+    parent, child = (mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child))
     if (parent, child) == (other.parent, other.child):
         return False
     if (child, parent) == (other.parent, other.child):
@@ -144,13 +168,14 @@ def _is_swapped(joint: Joint, other: Joint, sides: Sides, mechanism: Mechanism) 
         return False
     if child == other.parent or parent == other.child:
         return True
-    at = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies}
-    if {joint.parent, joint.child, other.parent, other.child} - at.keys():
+    found = [bodies.get(end or "") for end in (joint.parent, joint.child, other.parent, other.child)]
+    at = [body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in found if body is not None]
+    if len(at) < len(found):
         return False
-    flip = sides.plane.reflection
-    ends = [flip[:3, :3] @ at[end] + flip[:3, 3] for end in (joint.parent, joint.child)]
-    straight = np.linalg.norm(ends[0] - at[other.parent]) + np.linalg.norm(ends[1] - at[other.child])
-    crossed = np.linalg.norm(ends[1] - at[other.parent]) + np.linalg.norm(ends[0] - at[other.child])
+    flip = plane.reflection
+    ends = [flip[:3, :3] @ place + flip[:3, 3] for place in at[:2]]
+    straight = np.linalg.norm(ends[0] - at[2]) + np.linalg.norm(ends[1] - at[3])
+    crossed = np.linalg.norm(ends[1] - at[2]) + np.linalg.norm(ends[0] - at[3])
     return bool(crossed < straight)
 
 

@@ -14,7 +14,7 @@ from itertools import permutations, product
 import numpy as np
 
 from .kinematics import joint_frame_world
-from .mirror import Part, direction, is_plain, joint_parts
+from .mirror import Part, direction, image_ends, is_plain, joint_parts
 from .records import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
 from .rotations import inverse
 
@@ -142,24 +142,24 @@ def mirrored_joint(
 ) -> Joint:
     """The mirror image of a joint: a copy of ``twin``, or of the joint itself, between the twins of its bodies.
 
-    ``mates`` are the twins of bodies, by id: a body without one is its own. ``bodies`` are those of now, mirrored
+    ``mates`` are the twins of bodies, by id (``image_ends``). ``bodies`` are those of now, mirrored
     already. The coordinates count so that equal ones are mirrored poses wherever the axes allow it, else with the other
     sign; stops, starts and rests go with that. ValueError where the twin has other degrees of freedom."""
     frame = joint_frame_world(joint, bodies)
     before = frame if twin is None else joint_frame_world(twin, bodies)
     flip = usual_flip(plane) if twin is None else flip_between(frame, before, plane)
     out = deepcopy(joint if twin is None else twin)
-    ends = [mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child)]
+    ends, swapped = image_ends(joint, twin, mates, bodies, plane)
     frames = [image_of(_in_world(end, at, bodies), plane, flip) for end, at in _sides(joint)]
-    if twin is not None and (twin.parent, twin.child) == (ends[1], ends[0]):
-        ends.reverse()
+    if swapped:
+        ends = ends[::-1]
         frames.reverse()
     out.parent, out.child = ends
     out.frame_parent, out.frame_child = (
         at if end is None else inverse(bodies[end].pose) @ at for end, at in zip(ends, frames, strict=True)
     )
     out.active, out.type = joint.active, joint.type
-    _mirror_axes(joint, out, flip, swapped=ends[0] != mates.get(joint.parent or "", joint.parent))
+    _mirror_axes(joint, out, flip, swapped)
     parts = dof_parts(joint, out, plane, mates, bodies)
     if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
         raise ValueError(f"joint {joint.name!r} and its twin {out.name!r} have other degrees of freedom")
@@ -182,8 +182,7 @@ def dof_parts(
 ) -> tuple[Part, ...]:
     """Which coordinates of a joint become which of its twin's, and how; none where they cannot. ``mates`` and
     ``bodies`` as for ``mirrored_joint``."""
-    image = [mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child)]
-    swapped = image == [twin.child, twin.parent] and image != [twin.parent, twin.child]
+    swapped = image_ends(joint, twin, mates, bodies, plane)[1]
     reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
     return joint_parts(joint, twin, reflected, swapped)[0]
 
@@ -210,8 +209,7 @@ def retyped_twin(
     out.type, out.dofs = joint.type, deepcopy(joint.dofs)
     for dof in out.dofs:
         dof.axis = _own_axis(flip.T @ dof.axis, dof.axis)
-    ends = [mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child)]
-    if (twin.parent, twin.child) == (ends[1], ends[0]):
+    if image_ends(joint, twin, mates, bodies, plane)[1]:
         out.dofs.reverse()
     return mirrored_joint(joint, plane, mates, bodies, out)
 

@@ -34,6 +34,10 @@ ANY = "(any)"
 TOLERANCE = 2e-6
 #: The same of places and turns, which went through several matrices.
 PLACE = 1e-5
+#: Shapes whose extents are reckoned here.
+SOLIDS = {"box", "ellipsoid", "sphere", "cylinder", "capsule"}
+#: What an empty field of a motion file counts as.
+EMPTY = 1e300
 #: How far what joints of closed loops hold together may be apart, which a solver finds at each frame.
 JOINED = 1e-4
 #: By how much of its size the mesh of a round shape may be within it.
@@ -112,7 +116,7 @@ class Cell:
 
     def _own_axes(self) -> Iterator[tuple[str, np.ndarray]]:
         """The axes of the objects of bodies whose pose in the file is that of their first geom, in that."""
-        poses = self.before.document.world_poses({j: [v] for j, v in self.values_at(self.frames[0]).items()})
+        poses = self.before.document.world_poses(self.values_at(self.frames[0]))
         for name in poses if self.format == "x_xy" else ():
             yield name, placed((0, 0, 0), poses[name][:3, :3].T @ self.before.seen["BODY", name][0][:3, :3])
 
@@ -126,10 +130,9 @@ class Cell:
             if not names.twin_id(twins[0])[1]:
                 pick(*twins)
                 names.run("link twins")
-        if self.state == "posed":
-            self._pose(self.scene.posed, None)
-        for frame in FRAMES if self.state == "animated" else ():
-            self._pose(self.values_at(frame), frame)
+        for frame in () if self.scene.has_gait else FRAMES if self.state == "animated" else (None,):
+            if self.state != "initial":
+                self._pose({joint: self.values_at(frame or 1)[joint][0] for joint in self.scene.posed}, frame)
         if self.state == "animated":
             bpy.context.scene.frame_set(FRAMES[1])
         pick(names.the_rig())
@@ -143,12 +146,12 @@ class Cell:
             if frame is not None:
                 bone.keyframe_insert(prop, index=index, frame=frame)
 
-    def values_at(self, frame: int) -> dict[str, float]:
+    def values_at(self, frame: int) -> dict[str, list[float]]:
         """The values at which joints stand at a frame (those keyed are keyed at every frame that is looked at)."""
-        if self.state == "initial":
-            return self.scene.initial
-        share = (frame - 1) / 10 if self.state == "animated" else 1.0
-        return {joint: value * share for joint, value in self.scene.posed.items()}
+        values = {joint: np.atleast_1d(value).tolist() for joint, value in self.scene.initial.items()}
+        share = {"initial": 0.0, "posed": 1.0, "animated": (frame - 1) / 10}[self.state]
+        posed = self.scene.posed if self.state != "initial" and not self.scene.has_gait else {}
+        return values | {joint: [value * share] for joint, value in posed.items()}
 
     @property
     def frames(self) -> tuple[int, ...]:
@@ -184,7 +187,7 @@ class Cell:
         names.run("export motion", filepath=str(path))
         with path.open(newline="") as file:
             header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
-        return {name: tuple(float(row[i] or "nan") for row in rows) for i, name in enumerate(header)}
+        return {name: tuple(float(row[i] or EMPTY) for row in rows) for i, name in enumerate(header)}
 
     def upright(self) -> np.ndarray:
         """From the world to the file's axes."""
@@ -237,7 +240,7 @@ class Cell:
         ]
         if expected.told and expected.told not in {code for code, _message in after.told}:
             found.append(f"report: no entry {expected.told!r}, but {[code for code, _message in after.told]}")
-        if expected.is_shown:
+        if expected.is_shown and not self.scene.has_gait:
             found += self._is_as_shown(after, expected)
         return found
 
@@ -252,7 +255,7 @@ class Cell:
             if self.scene.chord:
                 yield from self._is_joined(after, expected, number)
                 continue
-            values = {expected.renamed.get(joint, joint): [value] for joint, value in self.values_at(frame).items()}
+            values = {expected.renamed.get(joint, joint): each for joint, each in self.values_at(frame).items()}
             for name, freed in expected.freed.items():
                 values.pop(name, None)
                 values |= self._values_seen(after, number, freed.parent, freed.child)[0]
@@ -291,7 +294,7 @@ class Cell:
         """Whether every joint of a mechanism with closed loops lets its bodies stand as they are seen, and those that
         were posed stand there."""
         facts, frame = after.document.facts, self.frames[number]
-        posed = {expected.renamed.get(joint, joint): value for joint, value in self.values_at(frame).items()}
+        posed = {expected.renamed.get(joint, joint): each for joint, (each, *_) in self.values_at(frame).items()}
         ends = {
             joint: (facts[f"joint/{joint}/parent"], facts[f"joint/{joint}/child"])
             for joint in after.document.names("joint")
@@ -316,15 +319,16 @@ class Cell:
 
     def went_before(self, body: str) -> np.ndarray:
         """How far (4, 4) a body was, at the frame of the edit, from where it is designed."""
-        if self.scene.chord:
+        if self.scene.chord or self.scene.has_gait:
             return self._went(self.before, min(1, len(self.frames) - 1), body)
         document = self.before.document
-        poses = document.world_poses({joint: [value] for joint, value in self.values_at(self.frame).items()})
+        poses = document.world_poses(self.values_at(self.frame))
         return poses[body] @ np.linalg.inv(document.facts[f"body/{body}/pose"])
 
     def _fits(self, name: str, pose: np.ndarray, after: Observation) -> Iterator[str]:
         shapes = visual_shapes(after.document, name)
-        if not shapes or any(code == "mesh-edited" for code, _message in after.told):
+        is_known = {kind for kind, *_rest in shapes} <= SOLIDS and name not in after.document.decorated
+        if not shapes or not is_known or any(code == "mesh-edited" for code, _message in after.told):
             return
         ends = np.array([extent(kind, size, pose @ at) for kind, size, at in shapes])
         box = np.array([ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)])

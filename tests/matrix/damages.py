@@ -11,9 +11,9 @@ import bpy
 import numpy as np
 
 from . import names
-from .cells import Cell, Freed, pick
+from .cells import Cell, Expected, Freed, pick
 from .edits import Edit, Fixed, Mass
-from .structure import delete, limb
+from .structure import Cut, delete, limb
 from .tools import with_children
 
 #: The density that bodies are weighed with, kg/m³.
@@ -134,6 +134,26 @@ def delete_collection(rig: Any) -> None:
     pick(rig)
 
 
+def delete_folder(name: str) -> Callable[[Any], None]:
+    """What deletes a collection of the mechanism with all that is in it, as the Outliner's *Delete Hierarchy* does:
+    Blender keeps the objects that records point at, in no collection."""
+
+    def do(rig: Any) -> None:
+        (folder,) = (each for each in names.settings().collection.children if each.name.split(".")[0] == name)
+        for obj in list(folder.all_objects):
+            for collection in obj.users_collection:
+                collection.objects.unlink(obj)
+        bpy.data.collections.remove(folder)
+        pick(rig)
+
+    return do
+
+
+def call_alike(hand: Any) -> None:
+    """Called as the arm that has it, as files may have it."""
+    names.call(hand, hand.knuckle.source_name.replace("hand", "arm"))
+
+
 def delete_text(rig: Any) -> None:
     """The text of the file."""
     bpy.data.texts.remove(names.settings().document)
@@ -174,6 +194,26 @@ class Refitted(Fixed):
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
         carried = limb(cell, self.part(cell, side))[1]
         return super().moved(cell, side) | {key for obj in carried for key in with_children(obj)}
+
+
+class CutOff(Fixed):
+    """A joint deleted with X, and its bones taken away."""
+
+    def __init__(self) -> None:
+        super().__init__(Cut(delete), "bones-left")
+
+    def expected(self, cell: Cell) -> Expected:
+        return self.edit.expected(cell)
+
+
+class Numbered(Fixed):
+    """Two bodies of one name, of which the second gets a number."""
+
+    def __init__(self) -> None:
+        super().__init__(Damage(call_alike, "BODY", "left hand"), "name-twice")
+
+    def renamed(self, cell: Cell, side: int = 0) -> dict[str, str]:
+        return {"left hand": "left arm 2"}
 
 
 class Weightless(Mass):

@@ -31,6 +31,8 @@ class Document:
     origin: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: The frames (4, 4) of joints on their child bodies, where these are elsewhere at the design pose: of closed loops.
     inner: dict[str, np.ndarray] = field(default_factory=dict)
+    #: Bodies that look like more than their shapes: axes are drawn on them.
+    decorated: set[str] = field(default_factory=set)
     #: Joints of one dof are written with their frame turned about its axis, which means the same.
     spins: bool = False
 
@@ -189,6 +191,7 @@ def flat_xml(text: str, key: Callable[[ET.Element], str]) -> tuple[ET.Element, R
             if isinstance(child.tag, str):
                 walk(child, path + keys[-1])
             elif note := _NOTE.match(child.text or ""):
+                keys[-1] = "/knuckle"
                 flat_json(json.loads(note[1]), f"{path}/knuckle", raw)
             else:
                 raw[path + keys[-1]] = child.text

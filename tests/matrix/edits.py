@@ -159,7 +159,16 @@ class Mass(Edit):
         facts: dict[str, Any] = {f"{key}/mass": self.value}
         if f"{key}/inertia" in before:
             facts[f"{key}/inertia"] = before[f"{key}/inertia"] * (self.value / before[f"{key}/mass"])
+        elif cell.format == "skel":  # programs derive them in more than one way
+            facts[f"{key}/inertia"] = ANY
         return facts
+
+    def expected(self, cell: Cell) -> Expected:
+        expected, key = super().expected(cell), f"body/{self.part(cell)}"
+        if expected.facts.get(f"{key}/inertia") is ANY:
+            (path,) = cell.before.document.origin[f"{key}/mass"]
+            expected.besides = (path.removesuffix("/mass"),)
+        return expected
 
 
 class BodyFlag(Edit):

@@ -107,6 +107,11 @@ def part(role: str, name: str) -> Any:
     return next(obj for obj in parts(role) if obj.knuckle.source_name == name)
 
 
+def part_id(obj: Any) -> str:
+    """The id that the file of a part has for it."""
+    return obj.knuckle.source_id
+
+
 def visible_parts() -> Iterator[Any]:
     """Everything of the mechanism that has a place in its file."""
     for obj in parts("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"):
@@ -169,6 +174,11 @@ def twin_id(obj: Any) -> tuple[str, str]:
 def twin(obj: Any) -> Any:
     """The twin of a part."""
     return next(other for other in parts(obj.knuckle.role) if other.knuckle.source_id == obj.knuckle.twin)
+
+
+def call(obj: Any, name: str) -> None:
+    """Give a part the name of another one, which Blender lets no two objects have."""
+    obj.knuckle.source_name, obj.knuckle.built_name = name, obj.name
 
 
 def clear_twin(obj: Any) -> None:

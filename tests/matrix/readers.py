@@ -253,6 +253,7 @@ def read_x_xy(text: str) -> Document:
         note = _note(raw, f"{at}/knuckle")
         out.put(f"body/{name}/is", True, at)
         geoms = [geom for geom in element.findall("geom") if geom.get("type") != "xyz"]
+        out.decorated |= {name} if len(geoms) < len(element.findall("geom")) else set()
         masses = [float(geom.get("mass", 0)) for geom in geoms]
         where = [paths[geom] for geom in geoms]
         first = _x_xy_pose(geoms[0]) if geoms else np.eye(4)

@@ -38,6 +38,8 @@ from .tools import Applied, AppliedScale, Mesh, Paint, Placing, Rename, Scale
 ALL = ("juice", "skel", "x_xy", "shift")
 UNLIKE = ("juice unlike", "skel unlike", "x_xy unlike")
 LOOPS = ("juice loop", "pumpjack")
+SAMPLES = ("desk lamp", "humanoid", "sensor leg")
+WALKERS = ("rover", "hexapod")
 Way = Callable[[Any, Cell], Expected]
 
 #: What is done with every edit.
@@ -99,6 +101,14 @@ def _as_it_was(cell: Cell, edit: Edit) -> dict[str, Any]:
 
 HANDLESS = Delete("BODY", "left hand", ("left hand", "left wrist"), delete)
 WEIGHTLESS = damages.Weightless()
+
+#: What is done to the sample models.
+OF_SAMPLES: dict[str, Edit] = {
+    "mass": Mass(), "move": Placing("BODY", tools.move), "rotate": Placing("BODY", tools.rotate),
+    "stop": DofValue("lower", -0.9), "rename": Rename("BODY"), "move joint": MoveJoint(),
+    "weld": Retype("weld"), "slider": Retype("prismatic"), "cut": Cut(structure.delete_parts),
+    "applied": Applied("rotation"),
+}  # fmt: skip
 
 
 def _without_hand(cell: Cell, _edit: Edit) -> dict[str, Any]:
@@ -261,6 +271,10 @@ ROWS: tuple[Row, ...] = (
         },
         AFTER,
     ),
+    Row("sample", SAMPLES, OF_SAMPLES, AFTER),
+    Row("sample twin", ("humanoid",), {"panel": DofValue("lower", -0.4)}, TWINS),
+    Row("walker", WALKERS, OF_SAMPLES, AFTER, ("animated",)),
+    Row("walker twin", WALKERS, {"panel": DofValue("lower", -0.4)}, TWINS, ("animated",)),
     Row("twin shapes", UNLIKE, {"mirror all": MirrorWhole()}, AFTER),
     Row("twin", ALL, {"unlink": Unlink()}, AFTER),
     Row("assembly", ("shift",), {"operator": SwitchAssembly()}, AFTER),
@@ -304,6 +318,7 @@ ROWS: tuple[Row, ...] = (
             "edited": Fixed(Damage(damages.roll_bone, "JOINT"), "bones-edited"),
             "made again": BoneAgain(),
             "rebuilt": Fixed(Damage(delete, "JOINT"), "bones-gone", other=True),
+            "taken away": damages.CutOff(),
         },
         AFTER,
     ),
@@ -325,6 +340,15 @@ ROWS: tuple[Row, ...] = (
         },
         AFTER,
     ),
+    Row(
+        "folder fixed", ALL,
+        {
+            name.lower(): Fixed(Damage(damages.delete_folder(name), "MODEL"), "folder-gone")
+            for name in ("Bodies", "Joints")
+        },
+        AFTER,
+    ),
+    Row("names fixed", ("juice", "skel", "shift"), {"number": damages.Numbered()}, AFTER),
     Row("mass fixed", ALL, {"weigh": Fixed(WEIGHTLESS, "no-mass", WEIGHTLESS.weighed)}, AFTER),
     Row(
         "twin fixed", ALL,

@@ -30,10 +30,12 @@ class Scene:
     hip: tuple[str, str] = ("left hip", "right hip")
     trunk: str = "trunk"
     lift: str = "lift"
-    initial: dict[str, float] = field(default_factory=dict)
+    initial: dict[str, float | list[float]] = field(default_factory=dict)
     meshes: dict[str, str] = field(default_factory=dict)
     #: Where joints are posed, if not at 0.25, -0.15 and 0.1.
     pose: dict[str, float] = field(default_factory=dict)
+    #: Whether a gait moves its joints, which the import turns into keyframes.
+    has_gait: bool = False
     #: The joint that closes the loop, where there is one, and a body between two joints of it, with these.
     chord: str = ""
     link: tuple[str, ...] = ()
@@ -355,5 +357,30 @@ SCENES: dict[str, Scene] = {
         "pumpjack/pumpjack.json", 1.0, "shift", arm=("pitman", ""), hip=("motor", ""), trunk="crank", lift="crank_pin",
         pose={"motor": 0.85}, chord="tail_bearing",
         link=("pitman", "crank_pin", "tail_bearing"),
+    ),
+    "desk lamp": _model(
+        "desk_lamp/desk_lamp.skel", 1.0, "skel", arm=("upper arm", ""), hip=("elbow", ""), trunk="lower arm",
+        lift="shoulder", initial={"shoulder": 0.5, "elbow": -1.3, "neck": [-1.4, 0.0]},
+        pose={"shoulder": 0.2, "elbow": -0.7},
+    ),
+    "humanoid": _model(
+        "humanoid/humanoid.skel", -1.0, "skel", arm=("left thigh", "right thigh"), hip=("LHipRoll", "RHipRoll"),
+        trunk="torso", lift="HeadPitch", pose={"LHipRoll": 0.3, "RHipRoll": -0.2, "HeadPitch": 0.15},
+        initial={
+            "LShoulderPitch": 1.4, "LShoulderRoll": 0.2, "LElbowYaw": -1.2, "LElbowRoll": -0.5,
+            "RShoulderPitch": 1.4, "RShoulderRoll": -0.2, "RElbowYaw": 1.2, "RElbowRoll": 0.5,
+        },
+    ),
+    "sensor leg": _model(
+        "sensor_leg/sensor_leg.xml", 1.0, "x_xy", arm=("shank", ""), hip=("shank", ""), trunk="pelvis",
+        lift="shank", pose={"shank": 0.4},
+    ),
+    "rover": _model(
+        "rover/rover.jm", -1.0, "juice", arm=("Left Knuckle", "Right Knuckle"), hip=("Left Steering", "Right Steering"),
+        trunk="Chassis", lift="Mast Lift", has_gait=True,
+    ),
+    "hexapod": _model(
+        "hexapod/hexapod.jm", -1.0, "juice", arm=("Left Front Femur", "Right Front Femur"),
+        hip=("Left Front Lift", "Right Front Lift"), trunk="Chassis", lift="Neck", has_gait=True,
     ),
 }  # fmt: skip

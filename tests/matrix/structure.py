@@ -10,6 +10,7 @@ import numpy as np
 
 from . import names
 from .cells import ANY, GONE, Cell, Expected, Freed, pick
+from .document import value_of
 from .edits import Edit
 from .tools import with_children
 
@@ -99,6 +100,7 @@ class Cut(Edit):
     def apply(self, cell: Cell, side: int = 0) -> None:
         self.limb = limb(cell, self.part(cell))
         self.objects = {(obj.knuckle.role, obj.name) for obj in (self.target(cell), *self.limb[1])}
+        self.id = value_of(names.part_id(self.target(cell)))
         self.tool(self.target(cell))
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
@@ -126,6 +128,10 @@ class Cut(Edit):
         expected = super().expected(cell)
         expected.is_carried = False  # no key moves it any more
         expected.free = {self.limb[0][0]}
+        expected.has_motion = {*cell.scene.posed} != {self.part(cell)}
+        expected.besides = tuple(  # what a gait has for the joint is for none now
+            path for path, value in cell.before.document.raw.items() if path.endswith("/JointID") and value == self.id
+        )
         return expected
 
 
@@ -226,7 +232,8 @@ class Retype(Edit):
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)
         expected.made = rf"{self.part(cell).split()[0]} .*\d|.*_\d"
-        expected.is_shown, expected.has_motion = self.type != "screw", not cell.scene.chord
+        expected.is_shown = self.type != "screw"
+        expected.has_motion = not cell.scene.chord and {*cell.scene.posed} != {self.part(cell)}
         expected.is_carried = not (cell.scene.chord and self.type == "weld")  # it moves no more
         return expected
 
@@ -318,7 +325,9 @@ class MoveJoint(Edit):
         if cell.scene.chord:
             return placed_anyhow(before)
         went = before[f"joint/{joint}/frame"].copy()
-        went[:3, 3] += cell.upright()[:3, :3] @ (0.0, 0.0, 0.1)
+        parent = before[f"joint/{joint}/parent"]
+        stood = cell.went_before(parent)[:3, :3] if parent is not None else np.eye(3)
+        went[:3, 3] += stood.T @ cell.upright()[:3, :3] @ (0.0, 0.0, 0.1)
         return facts | {f"joint/{joint}/frame": went}
 
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:

@@ -296,7 +296,7 @@ class Applied(Edit):
     def apply(self, cell: Cell, side: int = 0) -> None:
         pick(self.target(cell))
         chosen = {name: name == self.what for name in ("location", "rotation", "scale")}
-        assert bpy.ops.object.transform_apply(**chosen) == {"FINISHED"}
+        assert bpy.ops.object.transform_apply(**chosen, isolate_users=True) == {"FINISHED"}
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
         return {}

@@ -105,7 +105,7 @@ class _Patch:
                 frame = frame_of(joint, poses, self.report)
                 row, sense = joint_row(joint, frame, self.plan.body_number, self.plan.joint_number)
                 self._append(object_node(JOINTS[joint.type], row, self._dialect))
-            if joint.dofs and sense != joint.dofs[0].file_sign:
+            if self.plan.is_reversed(joint, sense):
                 turned_round.add(joint.id)
         for item in placed.values():
             self._delete(item.element)

@@ -27,6 +27,8 @@ class Plan:
     body_number: Numbers
     joint_number: Numbers
     pose_of: dict[str, Array]
+    #: How the coordinates of joints relate to those that the file counts in, by id. A weld has none.
+    file_signs: dict[str, float]
 
     @classmethod
     def of(cls, mechanism: Mechanism, report: Report, taken: Iterable[str] = ()) -> Plan:
@@ -38,7 +40,13 @@ class Plan:
             joint_number = Numbers((joint.id for joint in joints), (*taken, *body_number.values()))
         except FormatError as error:
             raise FormatError(error.message, path=mechanism.source.path, remedy=error.remedy) from None
-        return cls(bodies, joints, body_number, joint_number, {body.id: body.pose for body in mechanism.bodies})
+        pose_of = {body.id: body.pose for body in mechanism.bodies}
+        file_signs = {joint.id: joint.dofs[0].file_sign for joint in mechanism.joints if joint.dofs}
+        return cls(bodies, joints, body_number, joint_number, pose_of, file_signs)
+
+    def is_reversed(self, joint: Joint, sense: float) -> bool:
+        """Whether the file will count a joint the other way round, ``sense`` being that of its row."""
+        return sense != self.file_signs.get(joint.id, sense)
 
 
 def frame_of(joint: Joint, pose_of: Mapping[str, Array], report: Report) -> Array:
@@ -60,7 +68,7 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
         frame = frame_of(joint, plan.pose_of, report)
         row, sense = joint_row(joint, frame, plan.body_number, plan.joint_number)
         rows[JOINTS[joint.type].tag].append(row)
-        if joint.dofs and sense != joint.dofs[0].file_sign:
+        if plan.is_reversed(joint, sense):
             reversed_joints.add(joint.id)
     behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
     usual = dict(MODEL.defaults)
