@@ -52,20 +52,22 @@ def keep_rests(rig: bpy.types.Object) -> None:
 
 
 def tell_of_cleared(obj: bpy.types.Object, report: Report) -> None:
-    """Warn of an empty or light whose place or turn was cleared, or applied: it has no mesh that could take it over, so
-    Blender moves it to the origin of what it hangs on."""
+    """Warn of an empty or light that has exactly the place or turn of what it hangs on, and was built with another:
+    Apply and Clear leave it so, as it has no mesh that could take its transform over. Nobody can tell that from what
+    was put there on purpose."""
     place, turn, _size = obj.matrix_basis.decompose()
     was_place, was_turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
     told = []
     if not any(place[:]) and was_place.length > _CLEARED:
-        told.append(f"its location ({was_place.length:.3g} away)")
+        told.append(f"{was_place.length:.3g}")
     if abs(turn.w) == 1.0 and was_turn.angle > _CLEARED:
-        told.append(f"its rotation ({math.degrees(was_turn.angle):.3g}°)")
+        told.append(f"{math.degrees(was_turn.angle):.3g}°")
     if told:
         report.warn(
             "transform-cleared",
-            f"{record_of(obj).role.capitalize()} {obj.name!r} has lost {' and '.join(told)}: Apply (Ctrl+A) and Clear "
-            "move what has no mesh. The file has it where it is seen now; undo that to have it where it was",
+            f"{record_of(obj).role.capitalize()} {obj.name!r} is exactly at the origin or axes of what it hangs on, "
+            f"{' and '.join(told)} from where it was: Apply (Ctrl+A) and Clear move what has no mesh. The file has it "
+            "there; undo that if it is not meant",
             where=obj.name,
         )
 

@@ -390,7 +390,7 @@ WORDS: dict[str, str] = {
     "Its transform was applied to its mesh (Ctrl+A): the file has both where they are seen. Physics takes the origin for the center of mass: Update Armature puts it back": (
         "Seine Transformation wurde auf sein Mesh angewendet (Strg+A): Die Datei hat beide, wo sie zu sehen sind. Die Physik nimmt den Ursprung für den Schwerpunkt: Armature aktualisieren setzt ihn zurück"
     ),
-    "{} {} has lost {}: Apply (Ctrl+A) and Clear move what has no mesh. The file has it where it is seen now; undo that to have it where it was": (
-        "{} {} hat {} verloren: Anwenden (Strg+A) und Zurücksetzen bewegen, was kein Mesh hat. Die Datei hat es dort, wo es jetzt zu sehen ist; rückgängig machen, damit es bleibt, wo es war"
+    "{} {} is exactly at the origin or axes of what it hangs on, {} from where it was: Apply (Ctrl+A) and Clear move what has no mesh. The file has it there; undo that if it is not meant": (
+        "{} {} liegt genau am Ursprung oder an den Achsen dessen, woran es hängt, {} entfernt von vorher: Anwenden (Strg+A) und Zurücksetzen bewegen, was kein Mesh hat. Die Datei hat es dort; rückgängig machen, wenn es nicht so gemeint ist"
     ),
 }
