@@ -11,6 +11,7 @@ from ..access import armature_of
 from ..extract.applied import applied_upright
 from ..extract.designs import Designs
 from ..model_parts import is_foreign, parts
+from ..records import flat
 
 
 def put_applied_back(rig: bpy.types.Object) -> None:
@@ -31,13 +32,19 @@ def put_applied_back(rig: bpy.types.Object) -> None:
 
 
 def _put_origins_back(rig: bpy.types.Object) -> None:
-    designs = Designs(rig)
+    """Give bodies their origins back. A mesh that others have as well, or that is linked, is copied for that: once for
+    all bodies that have it alike."""
+    designs, made = Designs(rig), dict[tuple[object, ...], bpy.types.Mesh]()
     for obj in parts(rig, "BODY"):
         applied = designs.applied(obj)
-        if applied is None or obj.data.users > 1 or obj.data.library is not None:
+        if applied is None:
             continue
-        back = applied.inverted_safe()
-        cast(bpy.types.Mesh, obj.data).transform(back)
+        back, mesh = applied.inverted_safe(), cast(bpy.types.Mesh, obj.data)
+        key = mesh.session_uid, *flat(applied)
+        if key not in made:
+            made[key] = mesh.copy() if mesh.users > 1 or mesh.library is not None else mesh
+            made[key].transform(back, shape_keys=True)
+        obj.data = made[key]
         obj.matrix_basis = obj.matrix_basis @ applied
         for child in obj.children:
             child.matrix_parent_inverse = back @ child.matrix_parent_inverse

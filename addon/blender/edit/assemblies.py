@@ -15,8 +15,7 @@ from ..extract import extract
 from ..listeners import quiet
 from ..model_parts import child_collection, parts
 from .moving import KINDS
-from .present import Present
-from .refit import give_ids, refit, without_physics
+from .refit import begin_edit, refit, without_physics
 
 
 def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
@@ -25,8 +24,7 @@ def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
     if row is None:
         raise ValueError(f"The mechanism has no assembly {path!r}")
     report = Report()
-    give_ids(rig)
-    present, off = Present(rig), [obj for obj in parts(rig, "BODY") if not record_of(obj).active]
+    present, off = begin_edit(rig), [obj for obj in parts(rig, "BODY") if not record_of(obj).active]
     with without_physics(rig, report), quiet():
         row.active = on
         mechanism = extract(rig)

@@ -26,8 +26,8 @@ from ..model_parts import child_collection, parts, require_rig, rig_of
 from ..records import flat, write_dofs, write_shape
 from .copies import ids_in, numbered
 from .places import to_design
-from .present import JointEdit, Present
-from .refit import give_ids, refit
+from .present import JointEdit
+from .refit import begin_edit, refit
 
 #: What bodies are made of where nobody says (kg/m3): water's.
 DENSITY = 1000.0
@@ -227,8 +227,7 @@ def add_joint(
             raise ValueError(f"{end.name!r} is no body of {_name_of(rig)!r}")
     if parent == child:
         raise ValueError("A joint is between two bodies: select another one")
-    give_ids(rig)
-    present = Present(rig)
+    present = begin_edit(rig)
     name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
     dofs = dofs_of_type(type_)
     empty = _make_empty(rig, name, to_design(rig, parent, place), type_, dofs)

@@ -22,8 +22,8 @@ from ..records import flat, read_dofs, unflat, write_dofs
 from .missing import let_go
 from .motion_change import KeyedMotion
 from .places import joint_in_design, put_design, rigid
-from .present import JointEdit, Present
-from .refit import give_ids, refit, without_physics
+from .present import JointEdit
+from .refit import begin_edit, refit, without_physics
 from .retyping import retyping
 from .reversing import reversing
 from .strangers import hanging_on, in_place
@@ -85,8 +85,7 @@ def take_type(
     """Give a joint a type and degrees of freedom; its bodies stay where they are seen. Those that are among the ones
     that it had ``before``, as they were read, go on; ``then`` is called when the record has the others."""
     rig, record = record_of(empty).model, record_of(empty).joint
-    give_ids(rig)
-    present, own = Present(rig), record_of(empty).source_id
+    present, own = begin_edit(rig), record_of(empty).source_id
     seen = present.coordinates(empty, joint_frame(empty), opening_of(record))
     edit, motion = retyping(read_dofs(record), seen, dofs, before), KeyedMotion(rig, present, own)
     with quiet():
@@ -116,8 +115,7 @@ def swap_ends(empty: bpy.types.Object) -> Report:
     record = record_of(empty).joint
     dofs = read_dofs(record)
     rig, frame, opening = record_of(empty).model, joint_frame(empty), opening_of(record)
-    give_ids(rig)
-    present, own = Present(rig), record_of(empty).source_id
+    present, own = begin_edit(rig), record_of(empty).source_id
     edit = reversing(dofs, present.pose.get(own))
     with quiet():
         record.parent, record.child = record.child, record.parent
@@ -153,9 +151,8 @@ def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) 
 
 def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
     """The same, to a frame (4, 4) of the model's design."""
-    rig, own = record_of(empty).model, record_of(empty).source_id
-    give_ids(rig)
-    present = Present(rig)
+    rig = record_of(empty).model
+    present, own = begin_edit(rig), record_of(empty).source_id
     seen = present.coordinates(empty, joint_frame(empty), opening_of(record_of(empty).joint))
     with quiet():
         put_frame(empty, frame)
@@ -192,7 +189,7 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
         joint = record_of(empty).joint
         if joint.parent in bodies or joint.child in bodies:
             joints.add(empty)
-    report, present = Report(), Present(rig)
+    report, present = Report(), begin_edit(rig)
     with without_physics(rig, report):
         hung, strangers = hanging_on([*bodies, *joints], rig)
         shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]

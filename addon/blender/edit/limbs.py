@@ -17,8 +17,8 @@ from ..extract import extract
 from ..listeners import quiet
 from ..model_parts import file_name, parts
 from .copies import copy_part, copy_shapes, ids_in, numbered
-from .present import JointEdit, Present, present_tree
-from .refit import give_ids, refit, without_physics
+from .present import JointEdit, present_tree
+from .refit import begin_edit, give_ids, refit, without_physics
 from .twins import mates_among, plane_of
 
 
@@ -102,7 +102,7 @@ def duplicate_limb(
     offsets = offset if isinstance(offset, dict) else dict.fromkeys((*limb.bodies, *limb.joints), offset)
     twins = mates_among(offsets) if isinstance(offset, dict) else {}
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}
-    present = Present(rig)
+    present = begin_edit(rig)
     with without_physics(rig, report), quiet():
         names = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
         ids = ids_in(rig)

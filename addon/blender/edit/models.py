@@ -31,7 +31,7 @@ from .missing import let_go, own_part_ids
 from .motions_along import curves_of_both, hand_over_motions, own_motions
 from .moving import belongings, hand_over, hand_over_strangers, new_folders, part_folders
 from .present import JointEdit, Present
-from .refit import give_ids, keep_fitted, refit, without_physics
+from .refit import begin_edit, keep_fitted, refit, without_physics
 from .strangers import (
     Spot,
     bones_along,
@@ -59,8 +59,7 @@ def split_model(
         raise ValueError("Select bodies of the mechanism to split them off")
     if chosen >= {*parts(rig, "BODY")}:
         raise ValueError("All bodies are selected: leave at least one to the mechanism that there is")
-    give_ids(rig)
-    report, present = Report(), Present(rig)
+    report, present = Report(), begin_edit(rig)
     with without_physics(rig, report), quiet():
         every = own_part_ids(rig)
         inside, across = _joints_of(rig, chosen)
@@ -213,9 +212,7 @@ class _Taken:
 
 
 def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _Taken:
-    give_ids(other)
-    give_ids(rig)
-    present, its = Present(rig), Present(other)
+    its, present = begin_edit(other), begin_edit(rig)
     motions = own_motions(other, rig)
     _complete_records(rig, other, report)
     ids, renamed = _free_ids_and_names(rig, other)

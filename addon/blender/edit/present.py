@@ -24,7 +24,6 @@ from ..extract.standing import keyed_bones, moves_of, placing_of, roots_of, tree
 from ..model_parts import parts, root_bones
 from ..posing import pose_of
 from ..records import read_dofs
-from .applying import put_applied_back
 
 #: Bones that are posed by less stand as they were made.
 _UNPOSED = 1e-6
@@ -61,8 +60,6 @@ class Present:
     """
 
     def __init__(self, rig: bpy.types.Object) -> None:
-        put_applied_back(rig)
-        bpy.context.view_layer.update()
         self.rig = rig
         self.channels = servo_channels(rig)
         self.pose = pose_of(rig, self.channels)

@@ -47,6 +47,7 @@ from ..physics.homes import home_of
 from ..physics.simulation import build_physics, clear_physics, put_typed_frictions, typed_frictions
 from ..records import flat, kinds_of
 from ..workshop import shown
+from .applying import put_applied_back
 from .going_on import go_on, make_fresh
 from .places import put_design
 from .present import JointEdit, Present, kept_bones
@@ -75,8 +76,8 @@ def refit(
         What is to be said of it.
     """
     report = Report()
+    present = present or begin_edit(rig)
     give_ids(rig)
-    present = present or Present(rig)
     with live_loops.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
         designs = _designs(rig)
         tree = tree_of(extract_design(rig), present.placing | _placing_new(rig, made), present.roots)
@@ -118,6 +119,15 @@ def refit(
     for act in on_refit:
         act(rig)
     return report
+
+
+def begin_edit(rig: bpy.types.Object) -> Present:
+    """Prepare a mechanism to be edited, and return how it stands: copies have ids of their own, and transforms that
+    were applied (Ctrl+A) are back on their objects."""
+    give_ids(rig)
+    put_applied_back(rig)
+    bpy.context.view_layer.update()
+    return Present(rig)
 
 
 def _without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:

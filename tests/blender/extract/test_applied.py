@@ -158,3 +158,110 @@ def test_each_empty_that_is_moved_by_it_is_told_of(blank: Any, name: str, kind: 
     }
     told = {entry.where for entry in extract(rig).report.entries if entry.code == "transform-cleared"}
     assert told == moved
+
+
+def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> None:
+    """What is said of it is true as well of what was put there by hand: where it is, and how far that is from before."""
+    from addon.blender.extract import extract
+    from addon.blender.model_parts import parts
+
+    rig = imported("pumpjack.json")
+    empty = next(obj for obj in parts(rig, "JOINT") if obj.matrix_basis.translation.length > 0.1)
+    before = empty.matrix_basis.translation.length
+    empty.location = (0.0, 0.0, 0.0)
+    (entry,) = (entry for entry in extract(rig).report.entries if entry.code == "transform-cleared")
+    assert "lost" not in entry.message and f" {before:.3g} from where it was" in entry.message
+
+
+def test_to_look_at_a_model_before_an_edit_changes_nothing(blank: Any) -> None:
+    from addon.blender.edit.present import Present
+    from addon.blender.model_parts import parts
+
+    def state() -> list[Any]:
+        meshes = [[corner.co[:] for corner in obj.data.vertices] for obj in parts(rig, "BODY")]
+        bones = [bone.matrix_local.copy() for bone in rig.data.bones]
+        objects = [obj.matrix_basis.copy() for obj in (rig, *parts(rig, "BODY"), *parts(rig, "JOINT"))]
+        return [meshes, bones, objects]
+
+    rig = imported("desk_lamp.skel")
+    bodies = parts(rig, "BODY")
+    for obj in bodies:
+        obj.location[1] += 0.07
+    apply("all", rig, *bodies)
+    before = state()
+    Present(rig)
+    assert state() == before
+
+
+@pytest.mark.parametrize("how", ["linked duplicate", "other object", "fake user"])
+def test_origins_go_back_where_a_mesh_has_other_users(blank: Any, how: str) -> None:
+    """Nothing is seen to move, of the body and of what else has its mesh; copies of a body go on sharing theirs."""
+    import bpy
+
+    from addon.blender.access import record_of
+    from addon.blender.extract import extract
+    from addon.blender.model_parts import parts
+
+    rig = imported("desk_lamp.skel")
+    obj = next(each for each in parts(rig, "BODY") if record_of(each).source_name == "shade")
+    obj.shape_key_add(name="Basis")
+    obj.shape_key_add(name="Wide").data[0].co.x += 0.5
+    obj.location[1] += 0.07
+    bpy.context.view_layer.update()
+    home = obj.matrix_world.translation.copy()
+    apply("all", obj)
+    pick(obj)
+    if how == "linked duplicate":
+        bpy.ops.object.duplicate(linked=True)
+    elif how == "other object":
+        bpy.context.scene.collection.objects.link(bpy.data.objects.new("Other", obj.data))
+    else:
+        obj.data.use_fake_user = True
+    assert obj.data.users > 1
+    bpy.context.view_layer.update()
+    users = [each for each in bpy.data.objects if each.data == obj.data]
+    seen = {each.name: [each.matrix_world @ corner.co for corner in each.data.vertices] for each in users}
+    wide = [obj.matrix_world @ point.co for point in obj.data.shape_keys.key_blocks["Wide"].data]
+    codes = [entry.code for entry in extract(rig).report.entries]
+    assert codes.count("transform-applied") == len(seen) - (how == "other object")
+    pick(rig)
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    for own, corners in seen.items():
+        there = bpy.data.objects[own]
+        now = [there.matrix_world @ corner.co for corner in there.data.vertices]
+        assert np.abs(np.array(now) - np.array(corners)).max() < 1e-5, own
+    now = [obj.matrix_world @ point.co for point in obj.data.shape_keys.key_blocks["Wide"].data]
+    assert np.abs(np.array(now) - np.array(wide)).max() < 1e-5
+    assert "transform-applied" not in {entry.code for entry in extract(rig).report.entries}
+    bodies = [each for each in users if record_of(each).role == "BODY"]
+    assert len({each.data for each in bodies}) == 1
+    for each in bodies:
+        assert each.matrix_world.translation[:] == pytest.approx(home[:], abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["desk_lamp.skel", "humanoid.skel"])
+def test_bones_that_an_edit_turned_know_their_rests(blank: Any, tmp_path: Path, name: str) -> None:
+    """An armature that is applied after them gives the file nothing."""
+    import bpy
+
+    from addon.blender.model_parts import own_bones, parts
+
+    rig = imported(name)
+    for number, empty in enumerate(parts(rig, "JOINT")):
+        empty.rotation_mode = "XYZ"
+        empty.rotation_euler[number % 3] += 0.4 + 0.1 * number
+    bpy.context.view_layer.update()
+    before = {bone.name: np.array(bone.matrix_local.to_3x3()) for bone in rig.data.bones}
+    pick(rig)
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    own = own_bones(rig)
+    turned = [bone for bone in rig.data.bones if np.abs(np.array(bone.matrix_local.to_3x3()) - before[bone.name]).max()]
+    assert turned
+    for bone in rig.data.bones:
+        if bone.name in own:
+            rest = np.array(bone.knuckle.rest[:]).reshape(3, 3)
+            assert rest == pytest.approx(np.array(bone.matrix_local.to_3x3()), abs=1e-5), bone.name
+    text, there = read(tmp_path, name)
+    apply("rotation", rig)
+    assert_same(there, read(tmp_path, name)[1])
