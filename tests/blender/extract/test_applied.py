@@ -161,7 +161,7 @@ def test_each_empty_that_is_moved_by_it_is_told_of(blank: Any, name: str, kind: 
 
 
 def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> None:
-    """What is said of it is true as well of what was put there by hand: where it is, and how far that is from before."""
+    """The warning says where the joint is and how far that is from before, which is true of it too."""
     from addon.blender.extract import extract
     from addon.blender.model_parts import parts
 
