@@ -157,8 +157,7 @@ def _once(pairs: Mapping[str, str], known: Mapping[str, Body | Joint]) -> Iterat
 
 
 def _of_bodies(body: Body, twin: Body, plane: Plane, size: float) -> Iterator[Difference]:
-    meshes = [number for number, shape in enumerate(twin.shapes) if shape.type == "mesh"]  # their surfaces are compared
-    image = mirrored_body(body, plane, twin, kept=meshes)
+    image = mirrored_body(body, plane, twin)
     yield from _of_poses("body", body.id, twin.id, image.pose, twin.pose, size)
     if abs(image.mass - twin.mass) > SAME * max(abs(image.mass), abs(twin.mass)):
         yield Difference("body", body.id, twin.id, "mass", twin.mass - image.mass)
@@ -176,7 +175,7 @@ def _of_bodies(body: Body, twin: Body, plane: Plane, size: float) -> Iterator[Di
         return
     for own, its in zip(image.shapes, twin.shapes, strict=True):
         off = max((abs(own.size[key] - its.size.get(key, own.size[key])) for key in own.size), default=0.0)
-        if off > SAME * max(map(abs, own.size.values()), default=1.0):
+        if own.type != "mesh" and off > SAME * max(map(abs, own.size.values()), default=1.0):  # surfaces are compared
             yield Difference("body", body.id, twin.id, f"size of its {own.type}", off, "m")
         if np.linalg.norm(own.pose[:3, 3] - its.pose[:3, 3]) > SAME * size:
             gap = float(np.linalg.norm(own.pose[:3, 3] - its.pose[:3, 3]))

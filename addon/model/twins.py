@@ -70,7 +70,7 @@ def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Coll
 
     ``twin``, whose id, names and axes it has, is left as it is; None: the image has the body's own id, and its axes are
     reflected by the ``usual_flip``. A mesh is reflected by the sign of its size; those of the shapes ``kept`` (numbers)
-    stay what they are in the twin, as they are mirror images already."""
+    stay what they are in the twin, and where, as they are mirror images there already."""
     flip = usual_flip(plane) if twin is None else flip_between(body.pose, twin.pose, plane)
     out = deepcopy(body if twin is None else twin)
     out.pose = image_of(body.pose, plane, flip)
@@ -84,7 +84,7 @@ def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Coll
         its = before.get(number)
         image = mirrored_shape(shape, flip, its)
         if number in kept and its is not None:
-            image.mesh, image.size = its.mesh, dict(its.size)
+            image.mesh, image.size, image.pose = its.mesh, its.size, its.pose
         out.shapes.append(image)
     return out
 
@@ -100,7 +100,6 @@ def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shap
     out.size = dict(shape.size)
     if shape.type == "mesh":
         out.size = {axis: own[k, k] * shape.size.get(axis, 1.0) for k, axis in enumerate("xyz")}
-
     out.mesh, out.soft = shape.mesh, shape.soft
     out.spheres = [(radius, *(own @ [x, y, z]).tolist()) for radius, x, y, z in shape.spheres]
     out.visual, out.collision, out.color = shape.visual, shape.collision, shape.color

@@ -391,3 +391,18 @@ def test_axes_of_no_length_are_nobodys_image(kind: str, own: tuple[float, ...], 
             return
         image = mirrored_joint(left, Plane(np.eye(3)[0]), mates, bodies, right).dofs[0].axis
     assert np.abs(image).tolist() == pytest.approx(np.abs(own).tolist())
+
+
+def test_a_kept_mesh_stays_where_it_is_and_has_all_else_of_its_mate() -> None:
+    """It is the mirror image as it is: with its own file, size and pose."""
+    rng = np.random.default_rng(3)
+    shape = Shape("mesh", {"x": 1.0, "y": 2.0, "z": 3.0}, replace_pose(rng), mesh="left.obj")
+    shape.visual, shape.collision, shape.color = False, True, (0.1, 0.2, 0.3, 1.0)
+    its = Shape("mesh", {"x": 4.0, "y": 5.0, "z": 6.0}, replace_pose(rng), mesh="right.obj")
+    body, twin = (Body(own, own, replace_pose(rng), shapes=[each]) for own, each in (("a", shape), ("b", its)))
+    (kept,) = mirrored_body(body, Plane(np.eye(3)[0]), twin, kept=[0]).shapes
+    assert (kept.mesh, kept.size) == ("right.obj", its.size)
+    assert np.array_equal(kept.pose, its.pose)
+    assert (kept.visual, kept.collision, kept.color) == (False, True, shape.color)
+    (other,) = mirrored_body(body, Plane(np.eye(3)[0]), twin).shapes
+    assert other.mesh == "left.obj" and not np.allclose(other.pose, its.pose)

@@ -21,13 +21,13 @@ from ...model.followers import Linkage, linkages
 from ...model.kinematics import CLOSES_LOOP
 from ...model.loop_newton import CLOSED
 from ...model.loops import Positions, joint_initial
-from ...model.records import Body, Joint, Mechanism
+from ...model.records import Body, Mechanism
 from ..access import record_of
 from ..channels import Channel, servo_channels
-from ..joint_sides import sides_of
+from ..joint_sides import read_joint
 from ..model_parts import parts
 from ..posing import read_pose
-from ..records import read_dofs, start_of
+from ..records import start_of
 from ..ticks import SceneModels, pose_state_of
 from .loop_frames import KnownFrame, KnownFrames, PoseNumbers
 from .posed_loops import LiveLoop, RigidLoop
@@ -57,9 +57,9 @@ def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
         lost = (joint.parent is None) + (joint.child is None)
         if not joint.active or lost > int(joint.at_world) or record.source_id in joints:
             continue
-        names = [end.name if end is not None else None for end in (joint.parent, joint.child)]
-        made = Joint(record.source_id, record.source_name, joint.type, names[0], names[1], *sides_of(empty))
-        made.dofs = [_begun(dof, start_of(kept)) for dof, kept in zip(read_dofs(joint), joint.dofs, strict=True)]
+        parent, child = (end.name if end is not None else None for end in (joint.parent, joint.child))
+        made = replace(read_joint(empty), parent=parent, child=child)
+        made.dofs = [_begun(dof, start_of(kept)) for dof, kept in zip(made.dofs, joint.dofs, strict=True)]
         made.extra[CLOSES_LOOP] = joint.loop
         joints[record.source_id] = made
     return Mechanism(rig.name, bodies=[Body(obj.name, obj.name) for obj in bodies], joints=list(joints.values()))

@@ -8,8 +8,10 @@ from mathutils import Matrix
 from ...model.report import Report
 from ...model.twins import flip_between, image_of, retyped_twin
 from ..access import record_of
+from ..joint_sides import read_joint
 from .joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type
-from .twin_images import Surroundings, joint_record, put_values_image
+from .places import rigid_pose
+from .twin_images import Surroundings, put_values_image
 from .twins import by_id, plane_of
 
 
@@ -20,7 +22,8 @@ def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str
         return report
     plane, around = plane_of(rig), Surroundings(by_id(rig, "BODY"))
     try:
-        image = retyped_twin(joint_record(empty), plane, around.mates, around.bodies, joint_record(mate))
+        joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
+        image = retyped_twin(joint, plane, around.mates, around.bodies, twin)
     except ValueError as error:  # the joint itself is of the type by now
         report.warn("twin-differs", str(error), where=mate.name)
         return report

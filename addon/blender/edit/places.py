@@ -55,6 +55,12 @@ def rigid(matrix: Matrix) -> Array:
     return np.array(Matrix.Translation(place) @ turn.to_matrix().to_4x4(), dtype=np.float64)
 
 
+def rigid_pose(obj: bpy.types.Object | None) -> Array:
+    """Where an object stands in its model's design, (4, 4), right-handed also where it is mirrored; None is the
+    world."""
+    return np.eye(4) if obj is None else rigid(obj.matrix_basis)
+
+
 def put_design(obj: bpy.types.Object, place: Array) -> None:
     """Have a part be designed at a place (4, 4). Where it is there already, or was built there, as far as 32 bits can
     tell, its own numbers stay: what is put where it is does not creep."""

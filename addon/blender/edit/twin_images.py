@@ -27,11 +27,12 @@ from ...model.twins import (
 )
 from ..access import record_of
 from ..joint_properties import KnuckleDof, KnuckleJoint
+from ..joint_sides import read_body, read_joint
 from ..model_parts import file_name
-from ..records import flat, read_dofs, read_shape, surface_corners, surface_figures, unflat, write_dof, write_shape
+from ..records import flat, surface_corners, surface_figures, unflat, write_dof, write_shape
 from ..shape_children import copy_beside
-from .joints import joint_frame, opening_of, put_dofs, put_frame, put_opening
-from .places import put_design, rigid
+from .joints import put_dofs, put_frame, put_opening
+from .places import put_design, rigid, rigid_pose
 from .twin_looks import Looks
 
 Objects = Mapping[str, bpy.types.Object]
@@ -57,35 +58,20 @@ class Surroundings:
 def _place_of(obj: bpy.types.Object) -> Body:
     """A body as joints count: where its object is designed, and its twin."""
     record = record_of(obj)
-    return Body(record.source_id, obj.name, rigid(obj.matrix_basis), twin=record.twin or None)
+    return Body(record.source_id, obj.name, rigid_pose(obj), twin=record.twin or None)
 
 
 # ---------------------------------------------------------------- bodies
 
 
-def body_record(obj: bpy.types.Object) -> Body:
-    """A body as its object and record have it, without the scale of the object; its inertia is that of mass 1."""
-    record = record_of(obj)
-    com = np.array(record.com, dtype=np.float64)
-    tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) if any(record.tensor) else None
-    pose = rigid(obj.matrix_basis)
-    pose[:3, 3] -= pose[:3, :3] @ com
-    shapes = [read_shape(shape) for shape in record.shapes]
-    body = Body(record.source_id, obj.name, pose, record.mass, com, tensor, shapes, record.twin or None)
-    body.gravity, body.collidable, body.immobile = record.gravity, record.collidable, record.immobile
-    return body
-
-
 def put_body_image(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, looks: Looks, is_new: bool) -> None:
     """Make a body's twin its mirror image: what it weighs, looks like and collides with, and what is attached to it.
     ``is_new``: the twin is a copy that was just made, and has no axes of its own yet. Physics has to be away."""
-    own, its = body_record(obj), body_record(mate)
+    own, its = (read_body(each, rigid_pose) for each in (obj, mate))
     flip = usual_flip(plane) if is_new else flip_between(own.pose, its.pose, plane)
     kept = set() if is_new else _kept_meshes(obj, mate, own, its, flip, looks)
     image = mirrored_body(own, plane, None if is_new else its, kept)
-    for number, (shape, before) in enumerate(zip(image.shapes, its.shapes, strict=False)):
-        if number in kept:
-            image.shapes[number] = before
+    for shape, before in zip(image.shapes, its.shapes, strict=False):
         if not looks.materials:
             shape.color = before.color
     record = record_of(mate)
@@ -126,18 +112,24 @@ def _put_mesh(
 def _kept_meshes(
     obj: bpy.types.Object, mate: bpy.types.Object, own: Body, its: Body, flip: Array, looks: Looks
 ) -> set[int]:
-    """The numbers of shapes whose meshes are files of the twin's own that are mirror images as they are."""
+    """The numbers of shapes whose meshes are files of the twin's own that are mirror images as they are, where they
+    are on their bodies."""
     mine, theirs = shape_children(obj), shape_children(mate)
     out = set()
     for number, (shape, other) in enumerate(zip(own.shapes, its.shapes, strict=False)):
         if not (shape.type == other.type == "mesh") or not (shape.mesh and other.mesh):
             continue
-        if shape.visual and np.abs(flip.T @ own.com - its.com).max() <= 1e-6 and looks.are_images(obj, mate, flip):
+        seen = [(obj, mate, (_at(own.com), _at(its.com)))] if shape.visual else []
+        if number in mine and number in theirs:
+            seen.append((mine[number], theirs[number], (shape.pose, other.pose)))
+        if any(looks.are_images(one, two, flip, poses) for one, two, poses in seen):
             out.add(number)
-        elif number in mine and number in theirs:
-            pair = (mine[number], shape.pose), (theirs[number], other.pose)
-            if looks.are_images(pair[0][0], pair[1][0], flip, (pair[0][1], pair[1][1])):
-                out.add(number)
+    return out
+
+
+def _at(place: Array) -> Array:
+    out = np.eye(4)
+    out[:3, 3] = place
     return out
 
 
@@ -257,29 +249,12 @@ def _same_light(lamp: Any, other: Any) -> None:
 # ---------------------------------------------------------------- joints
 
 
-def joint_record(empty: bpy.types.Object) -> Joint:
-    """A joint's record with frames on its bodies' objects."""
-    record = record_of(empty).joint
-    frame = joint_frame(empty)
-    opening = opening_of(record)
-    other = frame if opening is None else frame @ opening
-    ends = record.parent, record.child
-    names = [None if end is None else record_of(end).source_id for end in ends]
-    sides = [
-        side if end is None else inverse(rigid(end.matrix_basis)) @ side
-        for end, side in zip(ends, (frame, other), strict=True)
-    ]
-    made = Joint(record_of(empty).source_id, file_name(empty), record.type, names[0], names[1], sides[0], sides[1])
-    made.dofs, made.active = read_dofs(record), record.active
-    return made
-
-
 def put_joint_image(
     empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: Surroundings, is_new: bool
 ) -> None:
     """Make a joint's twin its mirror image: place, bodies, type, stops, start, springs and motors. ``is_new``: the twin
     is a copy that was just made. The bodies are mirrored already."""
-    joint, twin = joint_record(empty), joint_record(mate)
+    joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
     try:
         image = mirrored_joint(joint, plane, around.mates, around.bodies, None if is_new else twin)
     except ValueError:  # the twin has other degrees of freedom
@@ -299,7 +274,7 @@ def put_joint_image(
 def put_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: Surroundings) -> None:
     """Give a joint's twin its stops, start, springs and motors, as far as their axes are mirror images; it stays where
     it is."""
-    joint, twin = joint_record(empty), joint_record(mate)
+    joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
     image = mirrored_values(joint, plane, around.mates, around.bodies, twin)
     _put_values(mate, image, joint, dof_parts(joint, twin, plane, around.mates, around.bodies), empty)
 

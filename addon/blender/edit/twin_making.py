@@ -16,13 +16,15 @@ from ..animation.actions import motions_of
 from ..animation.curves import curves_at, places_of
 from ..animation.mirroring import mirror_keys
 from ..channels import servo_channels
+from ..joint_sides import read_joint
 from ..listeners import quiet
 from ..model_parts import file_name, joint_bones, parts
 from ..posing import pose_of
 from .copies import copy_part, ids_in
+from .places import rigid_pose
 from .present import JointEdit
 from .refit import give_ids, refit, without_physics
-from .twin_images import Surroundings, joint_record, mirrored_coordinates, put_body_image, put_joint_image
+from .twin_images import Surroundings, mirrored_coordinates, put_body_image, put_joint_image
 from .twin_looks import Looks
 from .twins import by_id, mates, note, plane_of, same_friction
 
@@ -78,7 +80,7 @@ def _posed(
     for empty, mate in pairs.items():
         values = pose.get(record_of(empty).source_id)
         if values is not None:
-            joint, twin = joint_record(empty), joint_record(mate)
+            joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
             found = dof_parts(joint, twin, plane, around.mates, around.bodies)
             image = mirrored_coordinates(values, found, sum(DOF_SIZE[dof.kind] for dof in twin.dofs))
             yield record_of(mate).source_id, JointEdit(values=image)

@@ -25,10 +25,10 @@ from ..build.bodies import com_pose
 from ..document import read_document
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
+from ..joint_sides import read_body
 from ..materials import Painted, painted
 from ..mirror_plane import kept_plane
 from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
-from ..properties import KnuckleObject
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
 from .applied import tell_of_cleared
 from .attachments import Attachments
@@ -155,11 +155,12 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
             report.info("copied-model", told, where=obj.name)
 
 
-def _authored(own: str, record: KnuckleObject) -> Body:
+def _authored(own: str, obj: bpy.types.Object) -> Body:
     """A body that no document knows: it was made of a mesh, or came from another model."""
-    body = Body(own, record.source_name, mass=record.mass, com=np.array([plain(x) for x in record.com]))
-    if record.has_tensor:
-        body.inertia = np.array(record.tensor, dtype=np.float64).reshape(3, 3) * record.mass
+    body = read_body(obj)
+    body.id, body.com, body.shapes = own, np.array([plain(x) for x in body.com]), []
+    known = body.inertia if record_of(obj).has_tensor else None
+    body.inertia = None if known is None else known * body.mass
     return body
 
 
@@ -191,7 +192,7 @@ class _Reading:
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
         record = record_of(obj)
-        body = old or original or _authored(own, record)
+        body = old or original or _authored(own, obj)
         if old is None:
             self._tell_of_new("Body", obj, own, original)
         known = old or original

@@ -590,6 +590,44 @@ def test_meshes_of_files_are_mirrored_by_the_sign_of_their_scale(blank: Any, tmp
     assert off_the_image(own, its, rig) < 1e-5
 
 
+@pytest.mark.parametrize("size", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("off", [0.0, 1e-7, 1e-5, 0.1])
+def test_a_twins_own_file_stays_whatever_its_center_of_mass_was(
+    blank: Any, tmp_path: Path, size: float, off: float
+) -> None:
+    """It is the mirror image where it is on its body. ``off``: how far the center is, as a share of the size."""
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.0], [0.2, 0.3, 0.9]]) * size
+    for name, flip, faces in (
+        ("odd", 1.0, "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"),
+        ("even", -1.0, "f 1 2 3\nf 1 4 2\n"),
+    ):
+        rows = "".join(f"v {x * flip:.9g} {y:.9g} {z:.9g}\n" for x, y, z in points)
+        (tmp_path / f"{name}.obj").write_text(rows + faces)
+    text = '<?xml version="1.0"?><skel version="1.0"><world name="w"><skeleton name="s">'
+    for name, side, file, com in (("base", 0, "", 0.0), ("arm_L", -1, "odd", 0.3), ("arm_R", 1, "even", off - 0.3)):
+        mesh = f"<visualization_shape>{MESH.format('0 0 0 0 0 0', file, '1 1 1')}</visualization_shape>" if file else ""
+        text += f'<body name="{name}"><transformation>{2 * side * size} 0 0 0 0 0</transformation><inertia><mass>1'
+        text += f"</mass><offset>{com * size:.12g} 0 0</offset></inertia>{mesh}</body>"
+    text += '<joint type="free" name="root"><parent>world</parent><child>base</child></joint>'
+    for name in ("arm_L", "arm_R"):
+        text += f'<joint type="weld" name="at_{name}"><parent>base</parent><child>{name}</child></joint>'
+    (tmp_path / "arms.skel").write_text(text + "</skeleton></world></skel>")
+    assert bpy.ops.import_scene.mechanism(filepath=str(tmp_path / "arms.skel")) == {"FINISHED"}
+    rig = the_rig()
+    left, right = body(rig, "arm_L"), body(rig, "arm_R")
+    pick(left, right)
+    bpy.ops.knuckle.link_twins()
+    pick(left)
+    assert bpy.ops.knuckle.mirror_to_twin(plane="X") == {"FINISHED"}
+    told = {each.get("name"): each for each in ET.parse(exported(rig, tmp_path)).iter("body")}
+    assert {name: each.findtext(".//file_name") for name, each in told.items()} == {
+        "base": None, "arm_L": "odd.obj", "arm_R": "even.obj",
+    }  # fmt: skip
+    assert float(told["arm_R"].findtext("inertia/offset").split()[0]) == pytest.approx(-0.3 * size, rel=1e-6)
+    bpy.context.view_layer.update()
+    assert off_the_image(left, right, rig) < 3e-5 * size
+
+
 @pytest.mark.parametrize(
     ("name", "first", "other", "across"),
     [("hexapod.jm", "Left Front Tibia", "Right Front Tibia", 0), ("humanoid.skel", "left foot", "right foot", 1)],
