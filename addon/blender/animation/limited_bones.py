@@ -14,6 +14,7 @@ more; this comparison 0.02 ms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from mathutils import Quaternion
 from numpy.typing import NDArray
 
 from ...model.records import Array
@@ -34,6 +36,8 @@ from .live_loops import is_resting
 #: A lone angle of a bone is read off its matrix for certain up to here (rad), and several angles of one.
 _SURE, _SURE_OF_SEVERAL = np.pi - 1e-3, 0.5 * np.pi - 1e-2
 _AXES = "XYZ"
+#: Angles (rad) that are nearer after they went through a quaternion are the same.
+_SAME_ANGLE = 1e-4
 
 
 #: Stops, and where a file begins beyond them, where there are none.
@@ -59,10 +63,20 @@ def ends_of(stop: Stop | None) -> tuple[float, float, float]:
 
 @dataclass
 class BoneStops:
-    """The stops of a rig's bones in one property, ``rotation_euler`` or ``location``. ``rows`` (n,) are the bones that
-    have any, in the order of all, ``lower`` and ``upper`` (n, 3) their stops, infinite where there are none, ``begins``
-    (n, 3) where files begin beyond them, else nan; ``plain`` what the bones' limits are set to where that does, and
-    ``sure`` (n, 1) up to where it does in any case; ``held`` (n, 3) what they are set to otherwise, else nan."""
+    """The stops of a rig's bones in one property, ``rotation_euler`` or ``location``.
+
+    Attributes:
+        rows: (n,), the bones that have any, in the order of all.
+        lower, upper: (n, 3), their stops, infinite where there are none.
+        begins: (n, 3), where files begin beyond them, else nan.
+        middle: (n,), the middle axis of each bone's order of rotations.
+        sure: (n, 1), up to where a plain limit does in any case.
+        follows: (n,), the bones that follow loops.
+        plain: what the bones' limits are set to where that does.
+        held: (n, 3), what they are set to otherwise, else nan.
+        others: those of the n that are not turned by Euler angles, each with the one axis that its joint turns it
+            about, None where it does so about several: Blender's limit sees their angles in the order XYZ.
+    """
 
     prop: str
     rows: NDArray[np.intp]
@@ -74,6 +88,7 @@ class BoneStops:
     follows: NDArray[np.bool_]
     plain: list[Ranges]
     held: NDArray[np.float32]
+    others: dict[int, int | None]
 
     @classmethod
     def of(cls, rig: bpy.types.Object, prop: str, found: Sequence[_Found]) -> BoneStops:
@@ -89,11 +104,17 @@ class BoneStops:
         several = np.array([each.is_several for each in found], dtype=bool)
         sure = np.where(several, _SURE_OF_SEVERAL, _SURE)[:, None]
         sure[~np.isnan(begins).all(axis=1)] = -np.inf
+        others = {
+            number: None if each.is_several else each.stops[0].index
+            for number, (each, order) in enumerate(zip(found, orders, strict=True))
+            if prop == "rotation_euler" and order not in _ORDERS
+        }
+        sure[list(others)] = -np.inf
         rows = np.array([each.row for each in found], dtype=np.intp)
         follows = np.array([each.follows for each in found], dtype=bool)
         plain = [plain_ranges(each.stops) for each in found]
         held = np.full((len(found), 3), np.nan, dtype=np.float32)
-        out = cls(prop, rows, lower, upper, begins, middle, sure, follows, plain, held)
+        out = cls(prop, rows, lower, upper, begins, middle, sure, follows, plain, held, others)
         for number in range(len(rows)):
             out._put(rig, number, held[number])
         return out
@@ -105,6 +126,8 @@ class BoneStops:
         values = channel_values(evaluated, self.prop)[self.rows]
         if self.follows.any():  # what follows loops was posed just now, and is not evaluated yet
             values = np.where(self.follows[:, None], channel_values(rig, self.prop)[self.rows], values)
+        for number, axis in self.others.items():
+            values[number] = _angles_of(evaluated.pose.bones[int(self.rows[number])], axis)
         if bool((np.abs(values) <= self.sure).all()) and bool(np.isnan(self.held).all()):
             return
         told = values.astype(np.float64)
@@ -149,6 +172,25 @@ class BoneStops:
             put_ranges(limit, ranges)
 
 
+def _angles_of(pose: bpy.types.PoseBone, axis: int | None) -> list[float]:
+    """The angles (rad) about X, Y and Z, in this order, of a bone that is turned by a quaternion, or by an axis and an
+    angle. Those of the one ``axis`` of a hinge count whole turns: as the bone's Euler angles do, which Blender leaves
+    where they were when the mode is changed, while these mean the same, else as the quaternion or the angle does."""
+    if pose.rotation_mode == "QUATERNION":
+        turn = pose.rotation_quaternion.normalized()
+        angle = 0.0 if axis is None else 2.0 * math.atan2(turn[1 + axis], turn.w)
+    else:
+        around, *about = pose.rotation_axis_angle
+        turn = Quaternion(about, around)
+        angle = 0.0 if axis is None else around * about[axis]
+    out = [*turn.to_euler("XYZ")]
+    if axis is not None:
+        before = pose.rotation_euler[axis]
+        counted = before if abs(math.remainder(before - out[axis], 2.0 * math.pi)) < _SAME_ANGLE else angle
+        out[axis] = counted - math.remainder(counted - out[axis], 2.0 * math.pi)
+    return out
+
+
 @dataclass
 class _Found:
     """A bone with stops: its place among all bones, its stops in one property, whether its joint poses several numbers
@@ -185,21 +227,26 @@ _State = tuple[int, tuple[str, ...], bytes]
 #: Stops of rigs by the ``session_uid`` that they keep until another file is opened, and of which state these are.
 _gathered: dict[int, tuple[_State, dict[str, BoneStops]]] = {}
 #: Rigs of which it is known that their limits are plain, and may be while no bone turns far, by how often the limits
-#: had been derived then.
-_plain: dict[int, int] = {}
+#: had been derived then, and how bones were turned.
+_plain: dict[int, tuple[int, bytes]] = {}
 
 
 def is_plain(rig: bpy.types.Object) -> None:
     """Know of a rig that was made just now that its limits are plain, and may be."""
-    _plain[rig.session_uid] = changes(rig)
+    _plain[rig.session_uid] = changes(rig), _modes_of(rig)
 
 
 def _state_of(rig: bpy.types.Object) -> _State:
     """What the gathered stops of a rig go by. Asked in every frame: 0.012 ms for 100 bones."""
+    return changes(rig), tuple(rig.pose.bones.keys()), _modes_of(rig)
+
+
+def _modes_of(rig: bpy.types.Object) -> bytes:
+    """How each bone of a rig is turned."""
     bones = rig.pose.bones
     modes = np.empty(len(bones), dtype=np.int32)
     bones.foreach_get("rotation_mode", modes)  # type: ignore[arg-type]
-    return changes(rig), tuple(bones.keys()), modes.tobytes()
+    return modes.tobytes()
 
 
 def bone_stops(rig: bpy.types.Object) -> dict[str, BoneStops]:
@@ -227,7 +274,7 @@ def after_evaluation(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> Non
     """Keep bones at their stops after a frame or a change of poses was evaluated. Blender then evaluates once more."""
     for rig in _posed(models):
         evaluated = rig.evaluated_get(depsgraph)
-        if _plain.get(rig.session_uid) == changes(rig) and _is_near(evaluated):
+        if _plain.get(rig.session_uid) == (changes(rig), _modes_of(rig)) and _is_near(evaluated):
             continue
         every = bone_stops(rig).values()
         for stops in every:

@@ -598,3 +598,50 @@ def test_another_rotation_mode_is_another_state(hinges: Any) -> None:
     hinges.pose.bones["J0"].rotation_mode = "XZY"
     after = bone_stops(hinges)["rotation_euler"]
     assert before.middle[0] == 1 and after.middle[0] == 2
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE"])
+@pytest.mark.parametrize("value", [0.1, -0.1, 2.5, 3.2, 4.0, -4.0, 6.3, -7.0, 21.0, 1203.0])
+def test_another_rotation_mode_leaves_bones_where_they_stand(hinges: Any, mode: str, value: float) -> None:
+    """At their stops too, and in a file that is saved and opened: Blender turns angles into quaternions."""
+    import bpy
+
+    def angles() -> list[float]:
+        bpy.context.view_layer.update()
+        return [angle_of(hinges, number) for number in range(len(RANGES))]
+
+    for number in range(len(RANGES)):
+        hinges.pose.bones[f"J{number}"].rotation_euler.z = value
+    before = angles()
+    for number in range(len(RANGES)):
+        hinges.pose.bones[f"J{number}"].rotation_mode = mode
+    assert max(map(apart, angles(), before)) < 1e-3
+    bpy.context.scene.frame_set(3)
+    assert max(map(apart, angles(), before)) < 1e-3
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE"])
+@pytest.mark.parametrize("begin", [0.0, 9.5], ids=["plain", "held"])
+def test_bones_turned_by_quaternions_stand_at_their_stops(hinges: Any, mode: str, begin: float) -> None:
+    """Up to a turn to either side, which is what a quaternion can tell; from a pose at which limits are plain, and from
+    one at which bones are held."""
+    import bpy
+    from mathutils import Quaternion
+
+    poses = [hinges.pose.bones[f"J{number}"] for number in range(len(RANGES))]
+    for pose in poses:
+        pose.rotation_euler.z = begin
+    bpy.context.view_layer.update()
+    for pose in poses:
+        pose.rotation_mode = mode
+    bpy.context.view_layer.update()
+    for value in (0.1, -0.3, 1.9, 3.0, 3.3, 4.0, 5.5, -2.0, -3.3, -5.0, 0.2):
+        for pose in poses:
+            if mode == "QUATERNION":
+                pose.rotation_quaternion = Quaternion((math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
+            else:
+                pose.rotation_axis_angle = (value, 0.0, 0.0, 1.0)
+        bpy.context.view_layer.update()
+        for number, (lower, upper, _at) in enumerate(RANGES):
+            wanted = within(value, lower, upper)
+            assert apart(angle_of(hinges, number), wanted) < 1e-3, (value, lower, upper)
