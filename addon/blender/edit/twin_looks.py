@@ -1,4 +1,4 @@
-"""What twins look like: meshes that are mirror images of each other or are made so, and materials."""
+"""The looks of twins: meshes that are mirror images of each other or are made so, modifiers and materials."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from mathutils import Matrix
 from mathutils.kdtree import KDTree
 
 from ...model.records import Array
+from ...model.report import Report
 from ..materials import looks_alike
 from .surface_gaps import mesh_points, surface_gap
+from .twin_modifiers import put_modifiers
 
 #: Corners of mirror images that are nearer than this share of the size of their mesh are at one place.
 _SAME = 2e-5
@@ -20,15 +22,18 @@ _SAME = 2e-5
 
 @dataclass
 class Looks:
-    """Meshes as one operation mirrors them, each once. ``materials``: twins get those of their mates too."""
+    """Meshes as one operation mirrors them, each once. ``materials``: twins get those of their mates too. ``left_out``
+    are modifiers that have no mirror image here, by the names of their objects and those of the twins."""
 
     materials: bool = True
+    left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     _made: dict[tuple[int, bytes], bpy.types.Mesh] = field(default_factory=dict)
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     def put(self, obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> bool:
         """Make the mesh of a twin, whose axes are reflected by ``flip`` (3, 3), the mirror image of its mate's, as far
-        as it is not; and its materials. Returns whether the twin got another mesh, that of its mate mirrored."""
+        as it is not; and its modifiers and materials. Returns whether the twin got another mesh, that of its mate
+        mirrored."""
         if not (obj.type == mate.type == "MESH"):
             return False
         before = [slot.material for slot in mate.material_slots]
@@ -47,7 +52,19 @@ class Looks:
                 its.link = own.link
                 if own.link == "OBJECT":
                     its.material = own.material
+        left_out = put_modifiers(obj, mate, flip)
+        if left_out:
+            self.left_out[obj.name, mate.name] = left_out
         return is_other
+
+    def tell(self, report: Report) -> None:
+        """Report the modifiers that were not mirrored."""
+        for (name, mate), modifiers in self.left_out.items():
+            report.warn(
+                "modifier-not-mirrored",
+                f"Modifiers of {name!r} are not mirrored: {', '.join(modifiers)}. Set those of {mate!r} by hand",
+                where=mate,
+            )
 
     def are_images(
         self,

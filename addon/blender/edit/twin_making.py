@@ -67,6 +67,7 @@ def create_twins(
         edits = dict(_posed({empty: pairs[empty] for empty in ordered}, between, around, pose))
         report.extend(refit(rig, edits=edits, made=list(pairs.values())))
     report.extend(_key(rig, ordered, between))
+    looks.tell(report)
     return list(pairs.values()), report
 
 

@@ -213,6 +213,7 @@ def mirror_to_twins(
             if record_of(empty).role == "JOINT":
                 put_joint_image(empty, mate, between, around, is_new=False)
         report.extend(refit(rig))
+    looks.tell(report)
     return list(chosen), report
 
 
