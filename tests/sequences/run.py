@@ -27,6 +27,8 @@ EPISODE = 100
 #: Every so many steps undo is compared: it takes as long as several steps.
 _UNDO_EACH = 3
 _ROOT = Path(__file__).resolve().parents[2]
+#: What a run begins with that tells what failed.
+_FAILED = "failed: "
 
 
 class Failed(Exception):
@@ -300,7 +302,8 @@ def outcome(path: Path, folder: Path) -> str:
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
     if done.returncode < 0:
         return f"signal {-done.returncode}"
-    return done.stdout.split("\n", 1)[0]
+    told = (line.partition(_FAILED)[2] for line in done.stdout.splitlines() if line.startswith(_FAILED))
+    return next(told, "")  # Blender 5.2 logs to the same place
 
 
 def shrink(path: Path, folder: Path, seconds: float = 120.0) -> list[Step]:
@@ -343,7 +346,7 @@ def main(words: list[str]) -> int:
         wrong = replay(Path(words[1]), folder, heard)
     else:
         wrong = draw(int(words[0]), int(words[1]), folder, [Path(word) for word in words[3:]], heard)
-    print(wrong, file=heard.real, flush=True)
+    print(f"{_FAILED}{wrong}" if wrong else "", file=heard.real, flush=True)
     os._exit(1 if wrong else 0)  # what Blender crashes with as it ends is none of this
 
 
