@@ -325,6 +325,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
     let_go: StringProperty(description="The ids of parts of the document that were deleted on purpose, line by line")
     restraints: CollectionProperty(type=KnuckleRestraint, description="What pulls on the model besides its joints")
+    mirrored_restraints: StringProperty(description="Those that mirroring made or set, by their numbers, as JSON")
     throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
     before: PointerProperty(type=KnuckleServoState)

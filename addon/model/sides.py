@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +40,20 @@ def counterpart_names(name: str) -> list[str]:
         else:
             out.append(_swapped(name, [match.span()]))
     return [each for each in dict.fromkeys(out) if each != name]
+
+
+def twin_name(name: str, taken: Collection[str]) -> str:
+    """What a twin is called: ``Left Hip`` -> ``Right Hip``, ``FL`` -> ``FR``; where the name has no side, with a number
+    behind it."""
+    for other in counterpart_names(name):
+        if other not in taken:
+            return other
+    stem = re.sub(r" twin( \d+)?$", "", name)
+    number, out = 1, f"{stem} twin"
+    while out in taken:
+        number += 1
+        out = f"{stem} twin {number}"
+    return out
 
 
 def _swapped(name: str, places: Sequence[tuple[int, int]]) -> str:

@@ -25,7 +25,6 @@ from ..build.joints import make_joints
 from ..build.mesh_files import MeshFiles
 from ..build.meshes import MeshShelf
 from ..build.plan import Plan, plan
-from ..build.restraints import keep_restraints
 from ..build.rig import Hook
 from ..datablocks import latest
 from ..document import adopt_document, keep_document, read_document, read_text
@@ -41,6 +40,7 @@ from .missing import FILED, has_lost_physics, is_armature_gone, missing, orphans
 from .needed import FOLDERS, Needed, lacks_end, lost_shapes, needed
 from .rebuilt import Rebuilt, give_motion, tell_of_left
 from .refit import refit
+from .restraints import renew_restraints
 from .twins import by_id
 
 _MOST_NAMES = 4
@@ -329,8 +329,7 @@ def _parts(rig: bpy.types.Object, base: Mechanism, want: Needed, everything: boo
             out.done.append(name_list(names, _MOST_NAMES))
     joined = _join_again(base, bodies, joints)
     if new_bodies or new_joints or joined:
-        settings(rig).restraints.clear()
-        keep_restraints(rig, base, bodies, joints)
+        renew_restraints(rig, base, bodies, joints)
     return bool(new_bodies or new_joints or joined)
 
 

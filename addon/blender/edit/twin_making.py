@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import bpy
 
 from ...model.records import DOF_SIZE, Array, Plane
 from ...model.report import Report
-from ...model.sides import counterpart_names
+from ...model.sides import twin_name
 from ...model.twins import dof_parts
 from ..access import record_of
 from ..animation.actions import motions_of
@@ -24,6 +23,7 @@ from .copies import copy_part, ids_in
 from .places import rigid_pose
 from .present import JointEdit
 from .refit import give_ids, refit, without_physics
+from .restraints import put_restraint_images
 from .twin_images import Surroundings, mirrored_coordinates, put_body_image, put_joint_image
 from .twin_looks import Looks
 from .twins import by_id, mates, note, plane_of, same_friction
@@ -66,6 +66,7 @@ def create_twins(
             note(obj, mate)
         edits = dict(_posed({empty: pairs[empty] for empty in ordered}, between, around, pose))
         report.extend(refit(rig, edits=edits, made=list(pairs.values())))
+        put_restraint_images(rig, pairs, between, by_id(rig, "BODY"), by_id(rig, "JOINT"), report)
     report.extend(_key(rig, ordered, between))
     looks.tell(report)
     return list(pairs.values()), report
@@ -100,20 +101,6 @@ def _key(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane
         except ValueError as error:
             report.warn("keys-not-mirrored", f"Keyframes of {action.name!r} are not mirrored: {error}")
     return report
-
-
-def twin_name(name: str, taken: Collection[str]) -> str:
-    """What a twin is called: ``Left Hip`` -> ``Right Hip``, ``FL`` -> ``FR``; where the name has no side, with a number
-    behind it."""
-    for other in counterpart_names(name):
-        if other not in taken:
-            return other
-    stem = re.sub(r" twin( \d+)?$", "", name)
-    number, out = 1, f"{stem} twin"
-    while out in taken:
-        number += 1
-        out = f"{stem} twin {number}"
-    return out
 
 
 class _Taken:

@@ -18,6 +18,7 @@ from ..listeners import quiet
 from ..mirror_plane import keep_plane, kept_plane
 from ..model_parts import is_foreign, parts
 from .refit import give_ids, refit, without_physics
+from .restraints import put_restraint_images
 from .twin_images import Surroundings, put_body_image, put_joint_image
 from .twin_looks import Looks
 
@@ -213,6 +214,7 @@ def mirror_to_twins(
             if record_of(empty).role == "JOINT":
                 put_joint_image(empty, mate, between, around, is_new=False)
         report.extend(refit(rig))
+        put_restraint_images(rig, chosen, between, by_id(rig, "BODY"), by_id(rig, "JOINT"), report)
     looks.tell(report)
     return list(chosen), report
 

@@ -30,6 +30,7 @@ from ..materials import Painted, painted
 from ..mirror_plane import kept_plane
 from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
 from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
+from ..restraint_records import with_mirrored
 from .applied import tell_of_cleared
 from .attachments import Attachments
 from .deleted import Before
@@ -83,6 +84,7 @@ def _read(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechan
         raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
     base = _base(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
+    mechanism.restraints = with_mirrored(rig, base.restraints)
     _tell_of_strangers(rig, collection, mechanism.report)
     by_role, present = every_part_by_role(rig, collection)
     for obj in present:

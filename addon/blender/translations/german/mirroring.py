@@ -31,6 +31,9 @@ WORDS: dict[str, str] = {
         "Die andere Seite wurde nicht angelegt: Es gibt keine Spiegelebene. Eine wählen: Zwillinge > Spiegelebene"
     ),
     "Keyframes of {} are not mirrored: {}": "Keyframes von {} sind nicht gespiegelt: {}",
+    "Restraint {} has no mirror image on the twin of its joint": (
+        "Kraftelement {} hat kein Spiegelbild am Zwilling seines Gelenks"
+    ),
     "Modifiers of {} are not mirrored: {}. Set those of {} by hand": (
         "Modifikatoren von {} sind nicht gespiegelt: {}. Die von {} von Hand einstellen"
     ),
