@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .spelling import plain
@@ -67,6 +67,14 @@ def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
     depth = {"Penetration": truth.depth * len(lengths) / sum(lengths)} if lengths else {}
     out.append(_marked(_depth_told(truth, names), depth))
     return out
+
+
+def verdict(lines: Sequence[Line]) -> str:
+    """How many figures need attention."""
+    bad = sum(line.good is False for line in lines)
+    if bad < 2:
+        return "1 figure needs attention" if bad else "All figures are good"
+    return f"{bad} figures need attention"
 
 
 def _of_link(joint: JointTruth, length: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.accuracy import THRESHOLDS, joint_told, percent, told
+from addon.model.accuracy import THRESHOLDS, Line, joint_told, percent, told, verdict
 from addon.model.records import Dof, Joint
 from addon.model.truth import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, energy_gained, judge
 
@@ -225,3 +225,15 @@ def test_the_thresholds_are_read_from_the_table(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_no_length_is_known_for_has_no_mark() -> None:
     assert [line.good for line in told(Truth((), depth=1.0), {})] == [True, None]
+
+
+@pytest.mark.parametrize(
+    ("marks", "said"),
+    [
+        ((True, None), "All figures are good"),
+        ((False, True), "1 figure needs attention"),
+        ((False, None, False), "2 figures need attention"),
+    ],
+)
+def test_the_verdict_counts_the_figures_beyond_their_thresholds(marks: tuple[bool | None, ...], said: str) -> None:
+    assert verdict([Line("Figure", "1", good=mark) for mark in marks]) == said

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
+from ...model.accuracy import verdict
 from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
 from ..physics.bake import bake_steps, steps_per_frame
@@ -86,7 +87,9 @@ class KNUCKLE_OT_bake_physics(LongWork):
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
-        found = [str(line) for line in truth_lines(recording.plant.rig)[:1]]
+        lines = truth_lines(recording.plant.rig)
+        bad = [line for line in lines if line.good is False]
+        found = [verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
         finer = (
             f"Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
             if self._finer > 1
@@ -96,7 +99,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
         spoilt = distortion(recording.plant.rig)
         say(
             self,
-            {"WARNING"} if spoilt else {"INFO"},
+            {"WARNING"} if spoilt or bad else {"INFO"},
             ". ".join(told(each) for each in (said, *found, finer, spoilt) if each),
         )
 

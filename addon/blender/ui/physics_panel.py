@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ...model.accuracy import Line
+from ...model.accuracy import Line, verdict
 from ..access import settings
 from ..animation.gait import tracked, wants_gait
 from ..physics.homes import is_simulated, why_elsewhere, why_stopped
@@ -15,7 +15,7 @@ from ..physics.truth import truth_lines, worst_joints
 from ..physics.world import frame_rate, is_gravity_other
 from ..properties import control_property
 from ..translations import told
-from .common import counted, model_in
+from .common import model_in
 from .input_presets import draw_presets
 from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
 from .sidebar import ORDER, ModelPanel, fact, labelled, paragraph, split
@@ -117,9 +117,8 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
             paragraph(context, layout, "Bake Simulation measures how accurate it is")
             return
         layout.label(text=told(settings(rig).truth.run), translate=False)
-        bad = sum(line.good is False for line in lines)
-        said = f"{counted(bad, 'figure needs', 'figures need')} attention" if bad else "All figures are good"
-        layout.label(text=told(said), icon=_MARKS[not bad], translate=False)
+        good = all(line.good is not False for line in lines)
+        layout.label(text=told(verdict(lines)), icon=_MARKS[good], translate=False)
         figures = layout.column(align=True)
         _figure(figures, Line("", "Worst", "Mean"))
         for line in lines:

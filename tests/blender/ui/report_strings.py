@@ -23,7 +23,7 @@ STAY_ENGLISH = ("blender/jobs", "blender/render", "model/gait.py", "model/gait_m
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,
          "Line": 0, "Difference": 3, "Row": 0, "_tried": 0}  # fmt: skip
 #: Functions whose answer panels and reports show.
-_ANSWERS = ("why_", "_why", "tracked", "distortion")
+_ANSWERS = ("why_", "_why", "tracked", "distortion", "verdict")
 
 
 def files() -> list[Path]:

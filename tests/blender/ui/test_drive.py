@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +109,14 @@ def test_bake_physics_refuses_on_keys(rig: Any) -> None:
         ops().bake_physics()
 
 
-def test_bake_physics_leaves_keys_that_play_the_fall(rig: Any) -> None:
+def test_bake_physics_leaves_keys_that_play_the_fall(rig: Any, capfd: pytest.CaptureFixture[str]) -> None:
     import bpy
 
     gait, scene = rig.animation_data.action, bpy.context.scene
     ops().set_drive(drive="LIMP")
     assert ops().bake_physics(frame_end=13) == {"FINISHED"}
+    said = capfd.readouterr().out
+    assert re.search("13 frames baked to Action .* (All figures are good|figures? needs? attention)", said), said
     assert rig.data.knuckle.drive == "KEYS"
     assert rig.animation_data.action != gait
     assert gait.name in bpy.data.actions

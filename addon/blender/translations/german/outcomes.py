@@ -192,10 +192,9 @@ WORDS: dict[str, str] = {
     "The scene's rigid-body world has its objects in collection {}, which is linked from another file and takes no more: choose another there (Scene properties, Rigid Body World), or do without physics": (
         "Die Starrkörperwelt der Szene hat ihre Objekte in der Sammlung {}, die aus einer anderen Datei verknüpft ist und nichts mehr aufnimmt: dort eine andere wählen (Szeneneigenschaften, Starrkörperwelt) oder auf Physik verzichten"
     ),
-    "{} attention": "{} Aufmerksamkeit",
+    "1 figure needs attention": "1 Wert braucht Aufmerksamkeit",
+    "{} figures need attention": "{} Werte brauchen Aufmerksamkeit",
     "All figures are good": "Alle Werte sind gut",
-    "figure needs": "Wert braucht",
-    "figures need": "Werte brauchen",
     "Good up to {}": "Gut bis {}",
     "Good up to {} of a link's length": "Gut bis {} einer Gliedlänge",
     "Errors": "Fehler",
