@@ -645,3 +645,53 @@ def test_bones_turned_by_quaternions_stand_at_their_stops(hinges: Any, mode: str
         for number, (lower, upper, _at) in enumerate(RANGES):
             wanted = within(value, lower, upper)
             assert apart(angle_of(hinges, number), wanted) < 1e-3, (value, lower, upper)
+
+
+@pytest.mark.parametrize("edited", ["nothing", "copy", "original"])
+def test_a_duplicated_joint_leaves_the_bone_its_own_stops(blank: Any, edited: str) -> None:
+    """The bone is that of the joint that was there first: stops of a copy, which has no bone yet, hold nothing."""
+    import bpy
+
+    from addon.blender.access import record_of
+    from tests.blender.edit.test_stops import joint_of, pick
+
+    rig = made([[Dof("rotation", Z, lower=-2.6, upper=0.2)], [Dof("rotation", Z, lower=-4.0, upper=4.0)]])
+    original = joint_of(rig, "J0")
+    pick(original)
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    copy = bpy.context.object
+    assert record_of(copy).source_id == record_of(original).source_id and copy != original
+    upper = 0.2
+    if edited == "copy":
+        record_of(copy).joint.dofs[0].upper = 1.5
+    elif edited == "original":
+        record_of(original).joint.dofs[0].upper = upper = 1.0
+    for value in (0.1, 1.2, 4.0, 9.0, -3.0):
+        rig.pose.bones["J0"].rotation_euler.z = value
+        bpy.context.view_layer.update()
+        assert apart(angle_of(rig, 0), within(value, -2.6, upper)) < 2e-4, value
+
+
+def test_a_bone_that_is_deleted_as_a_key_is_added_holds_no_other(hinges: Any, capfd: Any) -> None:
+    """In one change: all other bones go on to stand at their stops, by the keys that there are now."""
+    import bpy
+
+    for _ in by_keys(hinges):
+        pass
+    bpy.context.scene.frame_set(1)
+    pick = bpy.context.view_layer.objects
+    pick.active = hinges
+    bpy.ops.object.mode_set(mode="EDIT")
+    hinges.data.edit_bones.remove(hinges.data.edit_bones["J3"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    hinges.pose.bones["J9"].rotation_euler.z = -9.0
+    hinges.pose.bones["J9"].keyframe_insert("rotation_euler", index=2, frame=4)
+    capfd.readouterr()
+    for frame in frames(20):
+        for number, (lower, upper, _at) in enumerate(RANGES):
+            if number != 3:
+                told = float(hinges.pose.bones[f"J{number}"].rotation_euler.z)
+                assert apart(angle_of(hinges, number), within(told, lower, upper)) < 2e-4, (frame, number)
+        if frame == 4:
+            assert hinges.pose.bones["J9"].rotation_euler.z == pytest.approx(-9.0)
+    assert "Traceback" not in capfd.readouterr().err

@@ -20,6 +20,7 @@ from tests.blender.animation.test_live_loops import (
     codes,
     driver,
     key_driver,
+    live,
     off,
     pose_driver,
     put,
@@ -325,3 +326,23 @@ def without_handlers() -> Iterator[None]:
     finally:
         for each, before in zip(lists, kept, strict=True):
             each[:] = before
+
+
+def test_a_bone_that_is_deleted_as_a_key_is_added(blank: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """In one change: nothing is known any more, and the driver goes by the keys that there are now."""
+    import bpy
+
+    rig, _pivots = keyed()
+    channel = driver(rig)
+    bones = {each.bone for own in live(rig)[0].channels.values() for each in own} - {channel.bone}
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones.remove(rig.data.edit_bones[min(bones)])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    curve_of(rig).keyframe_points.insert(21.0, 0.3)
+    capfd.readouterr()
+    play()
+    bpy.context.scene.frame_set(21)
+    assert getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] == pytest.approx(0.3)
+    assert not live(rig), "nothing can be followed until the bone is made again"
+    assert "Traceback" not in capfd.readouterr().err
