@@ -85,7 +85,7 @@ class KNUCKLE_OT_live_input(NeedsModel):
             session.end()
 
         self._session, self._under_way = session, UnderWay(context, _TICK, close)
-        self._under_way.tell(_hint())
+        self._under_way.tell(_hint(session))
         if wish.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
             session.restart()
         bpy.ops.screen.animation_play(sync=False)
@@ -135,8 +135,12 @@ class KNUCKLE_OT_live_input(NeedsModel):
         return {"FINISHED"}
 
 
-def _hint() -> str:
-    return told("Space pauses, R restarts, Esc ends")
+def _hint(session: LiveSession) -> str:
+    """Return what the keys do besides, and what to choose where the gait moves a mechanism in place."""
+    words = [told("Space pauses, R restarts, Esc ends")]
+    if session.live.inputs and settings(session.rig).drive == "KEYS":
+        words.append(told("Keyframes play in place: with drive Servos it walks"))
+    return ". ".join(words)
 
 
 def _sentences(written: Written) -> list[str]:
@@ -168,7 +172,7 @@ class _Shown:
         state = (told("Recording") if session.records else told("Playing")) if playing else told("Paused")
         title = f"{told('Live Input')}: {state}"
         self._overlay.title = f"{title}, {told('frame')} {frame}"
-        self._overlay.hint = _hint()
+        self._overlay.hint = _hint(session)
         self._overlay.rows = [Row(told(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()]
         for area in self._screen.areas:
             if area.type == "VIEW_3D":

@@ -61,6 +61,7 @@ WORDS: dict[str, str] = {
     "Playing": "Läuft",
     "Recording": "Aufnahme",
     "Space pauses, R restarts, Esc ends": "Leertaste hält an, R beginnt neu, Esc beendet",
+    "Keyframes play in place: with drive Servos it walks": "Keyframes laufen auf der Stelle: mit dem Antrieb Servos läuft es",
     "Up/W, Down/S": "Auf/W, Ab/S",
     "Arrow keys up and down, or W and S": "Pfeiltasten auf und ab oder W und S",
     "Right/D, Left/A": "Rechts/D, Links/A",
