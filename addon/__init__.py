@@ -25,7 +25,7 @@ def unregister() -> None:
 
 
 def is_registered() -> bool:
-    """Whether Blender knows Knuckle."""
+    """Return whether Blender knows Knuckle."""
     from .blender import registration
 
     return registration.is_registered()

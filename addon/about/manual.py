@@ -15,7 +15,8 @@ _SHIPPED, _SOURCE = "manual", "docs"
 
 @cache
 def folder(address: str = PROJECT_ADDRESS) -> tuple[str, str]:
-    """Where the pages are, as an address that ends in a slash, and what their names end in; empty where there are none.
+    """Return where the pages are, as an address that ends in a slash, and what their names end in; empty where there
+    are none.
 
     Args:
         address: The address of the hosted project; empty for the pages on disk.

@@ -20,7 +20,7 @@ class Row:
 
 
 def is_sound(rows: Iterable[Row]) -> bool:
-    """Whether nothing is broken."""
+    """Return whether nothing is broken."""
     return all(row.state != "error" for row in rows)
 
 

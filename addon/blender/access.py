@@ -40,7 +40,7 @@ def armature_settings(data: bpy.types.Armature) -> KnuckleModel:
 
 
 def bone_record(bone: bpy.types.Bone) -> KnuckleBone:
-    """Which joint or root a bone is for."""
+    """Return which joint or root a bone is for."""
     return cast(KnuckleBone, bone.knuckle)  # type: ignore[attr-defined]
 
 

@@ -131,8 +131,8 @@ def in_short_turns(
 
 
 def parted(counts: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Where keys are, counted in keys (m,), when the way from each to the next is made of so many equal parts (n - 1,),
-    and what share of that way lies before them (m,)."""
+    """Return where keys are, counted in keys (m,), when the way from each to the next is made of so many equal parts (n
+    - 1,), and what share of that way lies before them (m,)."""
     first = np.repeat(np.cumsum(counts) - counts, counts)
     shares = np.append((np.arange(counts.sum()) - first) / np.repeat(counts, counts), 0.0)
     return np.append(np.repeat(np.arange(len(counts)), counts), len(counts)) + shares, shares

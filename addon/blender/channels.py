@@ -43,17 +43,17 @@ class Channel:
 
     @property
     def is_root(self) -> bool:
-        """Whether it is a coordinate of a root's path, and no servo's."""
+        """Return whether it is a coordinate of a root's path, and no servo's."""
         return self.joint.startswith(ROOT)
 
     @property
     def is_single(self) -> bool:
-        """Whether the channel's value is the coordinate itself."""
+        """Return whether the channel's value is the coordinate itself."""
         return DOF_SIZE[self.kind] == 1
 
     @property
     def is_angle(self) -> bool:
-        """Whether the coordinate is in radians, not in length units."""
+        """Return whether the coordinate is in radians, not in length units."""
         if self.is_single:
             return self.prop == "rotation_euler"
         return self.index < 3
@@ -150,7 +150,7 @@ def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
 
 
 def is_of_screw(curve: bpy.types.FCurve) -> bool:
-    """Whether a driver is one that has a screw's bone slide as another turns."""
+    """Return whether a driver is one that has a screw's bone slide as another turns."""
     names = [variable.name for variable in curve.driver.variables]
     return names == ["angle"] and curve.driver.expression.startswith("angle * ")
 

@@ -25,14 +25,14 @@ _IDENTITY = tuple(float(x) for x in np.eye(4).ravel())
 
 
 def collides(shape: Shape | KnuckleShape) -> bool:
-    """Whether anything can touch a shape: it is there to collide with, and has an inside."""
+    """Return whether anything can touch a shape: it is there to collide with, and has an inside."""
     can = shape.collidable if isinstance(shape, KnuckleShape) else shape.extra.get("collidable", True)
     return bool(shape.collision and can and shape.type not in _HOLLOW)
 
 
 def own_mesh_collides(shapes: Sequence[Shape]) -> bool:
-    """Whether the mesh of a body's visible shapes is what it collides with: where one shape is both, or two are one,
-    or where nothing collides."""
+    """Return whether the mesh of a body's visible shapes is what it collides with: where one shape is both, or two are
+    one, or where nothing collides."""
     solid = [shape for shape in shapes if collides(shape)]
     if not solid:
         return True

@@ -96,7 +96,7 @@ def use_action(id_block: Any, action: bpy.types.Action | None) -> None:
 
 
 def action_slot(data: bpy.types.AnimData) -> Any:
-    """Which part of its Action plays on something; None where it plays none."""
+    """Return which part of its Action plays on something; None where it plays none."""
     return data.action_slot if HAS_SLOTS else None
 
 
@@ -124,8 +124,8 @@ def use_in_strip(id_block: Any, strip: bpy.types.NlaStrip, action: bpy.types.Act
 
 
 def is_muted(curve: bpy.types.FCurve) -> bool:
-    """Whether a curve is passed over when Blender plays: by itself, or with its group, for which Blender does not care
-    any more since Actions have layers, from 4.4 on (measured: 4.2 does, 5.0 and 5.2 do not)."""
+    """Return whether a curve is passed over when Blender plays: by itself, or with its group, for which Blender does
+    not care any more since Actions have layers, from 4.4 on (measured: 4.2 does, 5.0 and 5.2 do not)."""
     return curve.mute or (not HAS_SLOTS and curve.group is not None and curve.group.mute)
 
 
@@ -154,7 +154,7 @@ def select_bone(pose: bpy.types.PoseBone, chosen: bool) -> None:
 
 
 def bone_is_selected(pose: bpy.types.PoseBone) -> bool:
-    """Whether a bone is selected in pose mode."""
+    """Return whether a bone is selected in pose mode."""
     holder: Any = pose if VERSION >= (5, 0) else pose.bone
     return bool(holder.select)
 

@@ -29,7 +29,7 @@ def made_since(moment: int, kinds: Sequence[str]) -> list[Any]:
 
 
 def is_there(block: bpy.types.ID) -> bool:
-    """Whether a datablock was not deleted since somebody kept it."""
+    """Return whether a datablock was not deleted since somebody kept it."""
     try:
         return bool(block.session_uid)
     except ReferenceError:

@@ -52,7 +52,8 @@ def _kept(text: bpy.types.Text) -> tuple[str, str]:
 
 
 def _has_long_line(text: str) -> bool:
-    """Whether a line is longer than Blender takes well: seen by leaps from one end of a line to the last in reach."""
+    """Return whether a line is longer than Blender takes well: seen by leaps from one end of a line to the last in
+    reach."""
     at = 0
     while len(text) - at > _LONGEST_LINE:
         at = text.rfind("\n", at, at + _LONGEST_LINE + 1) + 1

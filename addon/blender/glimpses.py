@@ -65,7 +65,7 @@ def glimpsing() -> Iterator[None]:
 
 
 def is_glimpsing() -> bool:
-    """Whether work goes on for which everything is asked once."""
+    """Return whether work goes on for which everything is asked once."""
     return _Seen.answers is not None
 
 

@@ -17,8 +17,8 @@ from .records import read_dofs, read_shape, unflat
 
 
 def design_pose(obj: bpy.types.Object | None) -> Array:
-    """Where an object stands in the model's frame when nothing is posed: its local matrix (4, 4), unscaled. None is the
-    world."""
+    """Return where an object stands in the model's frame when nothing is posed: its local matrix (4, 4), unscaled. None
+    is the world."""
     if obj is None:
         return np.eye(4)
     return unflattened(np.array(obj.matrix_basis.normalized(), dtype=np.float64)[None])[0]

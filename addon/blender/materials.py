@@ -94,7 +94,7 @@ def _color_of(material: bpy.types.Material) -> Sequence[float] | None:
 
 
 def looks_alike(one: bpy.types.Material | None, other: bpy.types.Material | None) -> bool:
-    """Whether two materials are the same, or both of one colour and of the same one."""
+    """Return whether two materials are the same, or both of one colour and of the same one."""
     if one == other or one is None or other is None:
         return one == other
     mine, its = _color_of(one), _color_of(other)

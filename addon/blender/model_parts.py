@@ -46,7 +46,7 @@ def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def is_orphan_part(obj: bpy.types.Object | None) -> bool:
-    """Whether an object is a part of a model that is gone for good: it is no other model that is meant then."""
+    """Return whether an object is a part of a model that is gone for good: it is no other model that is meant then."""
     record = record_of(obj) if obj is not None else None
     return record is not None and record.role in _ROLES and record.model is None and not record.is_ground
 
@@ -74,12 +74,12 @@ def rigs_of(armature: bpy.types.Armature) -> Iterator[bpy.types.Object]:
 
 
 def is_newer(rig: bpy.types.Object) -> bool:
-    """Whether a newer release of ours keeps the model, in a way that this one does not know."""
+    """Return whether a newer release of ours keeps the model, in a way that this one does not know."""
     return isinstance(rig.data, bpy.types.Armature) and settings(rig).version > VERSION
 
 
 def is_foreign(rig: bpy.types.Object) -> bool:
-    """Whether a model is linked from another file, overridden or not, or a newer release's: nothing of it can be
+    """Return whether a model is linked from another file, overridden or not, or a newer release's: nothing of it can be
     set."""
     data = rig.data
     if is_newer(rig):
@@ -110,9 +110,9 @@ def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Whether a scene has a model. This is asked in every frame: what a layer shows, hides or has selected it knows at
-    once. Looking for a name takes the longer the more objects there are, and only where all layers exclude the model
-    are all objects of all scenes looked through."""
+    """Return whether a scene has a model. This is asked in every frame: what a layer shows, hides or has selected it
+    knows at once. Looking for a name takes the longer the more objects there are, and only where all layers exclude the
+    model are all objects of all scenes looked through."""
     return (
         any(_layer_knows(layer, rig) for layer in scene.view_layers)
         or any(layer.objects.get(rig.name) == rig for layer in scene.view_layers)
@@ -241,7 +241,7 @@ def every_part_by_role(
 
 
 def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
-    """Whether an object is a model's, in a role."""
+    """Return whether an object is a model's, in a role."""
     record = record_of(obj)
     return record.role == role and record.model == rig
 
@@ -318,7 +318,7 @@ def root_bones(rig: bpy.types.Object) -> dict[str, str]:
 
 
 def carrying_bones(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
-    """How many bones turn each joint, by its id, and the ids of the bodies of the roots that bones carry."""
+    """Return how many bones turn each joint, by its id, and the ids of the bodies of the roots that bones carry."""
     tasks = _bones_by_task(rig)
     turned = Counter(joint for joint, _, _ in tasks if joint)
     return turned, {root for joint, root, _ in tasks if root and not joint}
@@ -371,8 +371,8 @@ def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> 
 
 
 def was_numbered(name: str, before: str) -> bool:
-    """Whether a name is another one with Blender's number behind it, which may have replaced one, or the end of a long
-    name.
+    """Return whether a name is another one with Blender's number behind it, which may have replaced one, or the end of
+    a long name.
 
     >>> was_numbered("Leg.001", "Leg"), was_numbered("Leg.002", "Leg.001"), was_numbered("Arm.001", "Leg")
     (True, True, False)

@@ -55,7 +55,7 @@ def new_group(kind: Any, values: Mapping[str, Any]) -> Group:
 
 
 def is_other_zero(value: Any, usual: Any) -> bool:
-    """Whether one of two values that are equal, numbers or lists of some, has -0 where the other has 0."""
+    """Return whether one of two values that are equal, numbers or lists of some, has -0 where the other has 0."""
     if isinstance(value, float | int):
         return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
     return array("d", value).tobytes() != array("d", usual).tobytes()
@@ -84,7 +84,7 @@ def _usual_and_ways(kind: Any) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
 
 @cache
 def _ways(kind: Any) -> dict[str, Callable[[Any], Any]]:
-    """How the values of a group's properties are to be given to Blender, by their names."""
+    """Return how the values of a group's properties are to be given to Blender, by their names."""
     return {each.identifier: _way(each) for each in kind.bl_rna.properties}
 
 

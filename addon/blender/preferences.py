@@ -22,12 +22,13 @@ def mesh_folders() -> tuple[str, ...]:
 
 
 def is_absolute(folder: str) -> bool:
-    """Whether a folder is the same whichever .blend is open: ``//`` means the folder of that, perhaps a stranger's."""
+    """Return whether a folder is the same whichever .blend is open: ``//`` means the folder of that, perhaps a
+    stranger's."""
     return os.path.isabs(folder) and not folder.startswith("//")
 
 
 def ignore_collada_units() -> bool:
-    """Whether the unit that a Collada file names is left out of account."""
+    """Return whether the unit that a Collada file names is left out of account."""
     found = _preferences()
     return bool(found.ignore_collada_units) if found is not None else True
 
@@ -39,7 +40,7 @@ def import_defaults(names: Iterable[str]) -> dict[str, Any]:
 
 
 def overlay_defaults() -> set[str]:
-    """Which overlays are switched on with the first mechanism of a scene."""
+    """Return which overlays are switched on with the first mechanism of a scene."""
     found = _preferences()
     return set(found.overlays) if found is not None else set()
 

@@ -366,7 +366,7 @@ POINTERS: tuple[tuple[Any, type], ...] = (
 
 
 def registered() -> bool:
-    """Whether Blender knows our property groups."""
+    """Return whether Blender knows our property groups."""
     return hasattr(bpy.types.Object, "knuckle")
 
 

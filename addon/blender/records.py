@@ -130,7 +130,8 @@ def stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
 
 
 def is_angle(dof: KnuckleDof) -> bool:
-    """Whether the numbers of a degree of freedom, or of a part of a ball, are in radians and not in length units."""
+    """Return whether the numbers of a degree of freedom, or of a part of a ball, are in radians and not in length
+    units."""
     return dof.kind != "translation"
 
 

@@ -17,7 +17,7 @@ _state: dict[str, Any] = {"on": False}
 
 
 def is_registered() -> bool:
-    """Whether ``register`` ran."""
+    """Return whether ``register`` ran."""
     return _state["on"]
 
 

@@ -16,7 +16,7 @@ _TAIL = 64
 
 
 def is_whole_blend(path: str | os.PathLike[str]) -> bool:
-    """Whether a .blend goes on to its end."""
+    """Return whether a .blend goes on to its end."""
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL))

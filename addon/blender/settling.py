@@ -73,7 +73,7 @@ def _own(rig: bpy.types.Object) -> None:
 
 
 def _holds(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bool:
-    """Whether a collection has a model: its armature, or any of its bodies."""
+    """Return whether a collection has a model: its armature, or any of its bodies."""
     if collection is None or collection.library is not None or collection.override_library is not None:
         return False
     if collection.objects.get(rig.name) == rig:

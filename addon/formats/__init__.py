@@ -67,7 +67,8 @@ def _at_work() -> Iterator[None]:
 
 
 def is_motion(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds servo motion rather than a model. FormatError where it is nothing that can be opened."""
+    """Return whether a file holds servo motion rather than a model. FormatError where it is nothing that can be
+    opened."""
     name = os.fspath(path)
     opened = _opened_motion(read_bytes(name), name)
     return any(row.detect(opened) for row in MOTION_FORMATS.values())

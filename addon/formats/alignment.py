@@ -66,7 +66,7 @@ def _by_time(old_times: Array, old_values: Array, new_times: Array, new_values: 
 
 
 def _cost(places: Places, old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> int:
-    """How many numbers of the document change."""
+    """Return how many numbers of the document change."""
     kept = places >= 0
     retimed = np.count_nonzero(old_times[places[kept]] != new_times[kept])
     changed = np.count_nonzero(old_values[places[kept]] != new_values[kept])

@@ -68,7 +68,8 @@ def _said(mechanism: Mechanism) -> Iterator[tuple[Body | Joint, list[str]]]:
 
 
 def _is_limit(dof: Dof, key: str, value: Any) -> bool:
-    """Whether it says something: infinity bounds nothing, and a force that is the same both ways is the servo's."""
+    """Return whether it says something: infinity bounds nothing, and a force that is the same both ways is the
+    servo's."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
     return not (key.startswith("force/@") and isinstance(value, float) and abs(value) == dof.max_force)

@@ -253,8 +253,8 @@ def _material(primitive: Any, materials: dict[str, Any]) -> tuple[str, tuple[flo
 
 
 def _opacity(effect: Any) -> float:
-    """How much of what is behind a material it hides, 0 to 1. Files disagree about what their own words mean: where
-    they would make it invisible, it is drawn in full."""
+    """Return how much of what is behind a material it hides, 0 to 1. Files disagree about what their own words mean:
+    where they would make it invisible, it is drawn in full."""
     transparency = getattr(effect, "transparency", None)
     if not isinstance(transparency, int | float):
         return 1.0

@@ -18,7 +18,7 @@ _NO_AREA = 1e-12
 
 
 def is_flat(outline: Array) -> bool:
-    """Whether a polygon (n, 3) has no area: less than three corners, or all of them on a line."""
+    """Return whether a polygon (n, 3) has no area: less than three corners, or all of them on a line."""
     extent = float(np.ptp(outline, axis=0).max()) if len(outline) >= 3 else 0.0
     return extent == 0.0 or float(np.linalg.norm(_normal((outline - outline[0]) / extent))) <= _NO_AREA
 

@@ -136,7 +136,8 @@ def _is_wild(source: etree._Element) -> bool:
 
 
 def _offset_of(element: etree._Element) -> int | None:
-    """Where an input's number stands among those of a corner, 0 where that is not told; None where it is no place."""
+    """Return where an input's number stands among those of a corner, 0 where that is not told; None where it is no
+    place."""
     told = (element.get("offset") or "0").strip()
     offset = int(told) if re.fullmatch(r"\+?[0-9]{1,9}", told) else _MOST_OFFSET
     return offset if offset < _MOST_OFFSET else None

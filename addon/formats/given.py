@@ -22,7 +22,7 @@ class Given(dict[str, Any]):
         return path in self._defaults or super().__contains__(path)
 
     def says(self, path: str) -> bool:
-        """Whether the document gives a value."""
+        """Return whether the document gives a value."""
         return super().__contains__(path)
 
     def get(self, path: str, default: Any = None) -> Any:

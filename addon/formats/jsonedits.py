@@ -57,7 +57,7 @@ class Edits:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is to be changed."""
+        """Return whether nothing is to be changed."""
         return not (self._changes or self._deleted or self._added)
 
     def put(self, node: Node, value: Any) -> None:
@@ -190,7 +190,7 @@ class Edits:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two plain values are the same, numbers to twelve digits."""
+    """Return whether two plain values are the same, numbers to twelve digits."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
@@ -238,6 +238,6 @@ def _is_flat(value: list[Any]) -> bool:
 
 
 def _step_of(text: str) -> str:
-    """How far a document indents its first line that is indented."""
+    """Return how far a document indents its first line that is indented."""
     match = re.search(r"\n([ \t]+)\S", text)
     return match[1] if match else "  "

@@ -28,7 +28,7 @@ def decoded(text: str, start: int, deepest: int) -> tuple[Any, int] | None:
 
 
 def end_of(text: str, start: int) -> int:
-    """Where a value ends that ``decoded`` has taken before. Little is kept of what is passed over."""
+    """Return where a value ends that ``decoded`` has taken before. Little is kept of what is passed over."""
     return _PASSED(text, start)[1]
 
 

@@ -264,8 +264,8 @@ class _Parser:
         self.ready = True
 
     def _another(self, node: Node, closer: str) -> bool:
-        """Whether a container has another element, which begins here; steps out of it where it has none. What is read
-        in between ends with ``_comma``."""
+        """Return whether a container has another element, which begins here; steps out of it where it has none. What is
+        read in between ends with ``_comma``."""
         here = self.text[self.at : self.at + 1]
         if here == closer:
             self.at += 1

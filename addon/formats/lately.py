@@ -38,7 +38,7 @@ class Lately(Generic[T]):
             self._kept.popitem(last=False)
 
     def has_room(self, data: bytes) -> bool:
-        """Whether a document would be kept."""
+        """Return whether a document would be kept."""
         return len(data) <= self.most
 
     def clear(self) -> None:

@@ -92,7 +92,7 @@ def _bounds(path: Path, kind: str, report: Report | None) -> Array:
 
 
 def lacks_masses(mechanism: Mechanism) -> bool:
-    """Whether a moment of inertia hangs on the size of a mesh and is not known yet."""
+    """Return whether a moment of inertia hangs on the size of a mesh and is not known yet."""
     return any(_is_lacking(body) for body in mechanism.bodies)
 
 

@@ -160,7 +160,7 @@ class _Copier:
         return all(self._place(place.parent, each, other, places) for each, other in file.names.items())
 
     def _is_free(self, place: Path, data: bytes) -> bool:
-        """Whether a file may be written to a place: it is within the model's folder once every symbolic link is
+        """Return whether a file may be written to a place: it is within the model's folder once every symbolic link is
         followed, and no other file is there."""
         room = self.target.parent
         if place == self.target or not place.is_relative_to(room) or str(place).lower() in self.claimed:

@@ -83,7 +83,7 @@ def library_at_hand(need: str, path: Path) -> Iterator[None]:
 
 
 def is_network(name: str) -> bool:
-    """Whether a name leads out to another machine: an address, or a share."""
+    """Return whether a name leads out to another machine: an address, or a share."""
     plain = name.strip().replace("\\", "/")
     if plain.startswith("//"):
         return True
@@ -150,11 +150,11 @@ class Rooms:
         self.all = list(dict.fromkeys([*written, *self._real]))
 
     def hold(self, place: Path) -> bool:
-        """Whether a place lies in one of them by its name, ``..`` taken out; nothing is looked at on disk."""
+        """Return whether a place lies in one of them by its name, ``..`` taken out; nothing is looked at on disk."""
         return any(place.is_relative_to(room) for room in self.all)
 
     def hold_really(self, place: Path) -> bool:
-        """Whether a place lies in one of them once every symbolic link is followed."""
+        """Return whether a place lies in one of them once every symbolic link is followed."""
         real = Path(os.path.realpath(place))
         return any(real.is_relative_to(room) for room in self._real)
 
@@ -169,7 +169,8 @@ def _may_be_room(folder: str) -> bool:
 
 
 def name_is_outside(place: Path, name: str, rooms: Rooms) -> bool:
-    """Whether a place outside is what the name itself says, rather than a guess of ours that is not worth telling."""
+    """Return whether a place outside is what the name itself says, rather than a guess of ours that is not worth
+    telling."""
     plain = _local(name)
     own = plain if _is_absolute(plain) else os.path.join(rooms.model, plain) if rooms.model else ""
     return bool(own) and place == Path(os.path.normpath(own))

@@ -108,7 +108,7 @@ def _use_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple[int, 
 
 
 def _statements(kind: re.Pattern[bytes], data: bytes) -> Iterator[list[tuple[int, bytes]]]:
-    """Where statements of a kind begin and what they say, some at a time, comments left out."""
+    """Yield where statements of a kind begin and what they say, some at a time, comments left out."""
     found = ((match.start(), match[1].partition(b"#")[0]) for match in kind.finditer(data))
     while some := list(islice(found, _AT_ONCE)):
         yield some

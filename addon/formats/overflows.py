@@ -24,7 +24,8 @@ def refuse_overflows(mechanism: Mechanism, path: str) -> None:
 
 
 def _are_finite(bodies: Sequence[Body]) -> bool:
-    """Whether all is finite that is made of the numbers of bodies: of many at once, for each by itself takes long."""
+    """Return whether all is finite that is made of the numbers of bodies: of many at once, for each by itself takes
+    long."""
     tensors = [body.inertia for body in bodies if body.inertia is not None]
     made = np.array([body.pose for body in bodies]), np.array([body.com for body in bodies]), np.array(tensors)
     return all(bool(np.isfinite(each).all()) for each in made)

@@ -145,14 +145,14 @@ class Lines(Sequence[Line]):
 
 
 def begins(text: str) -> bool:
-    """Whether a text is a table of motion: its first line is a header with a time column."""
+    """Return whether a text is a table of motion: its first line is a header with a time column."""
     first, delimiter = header(text)
     return delimiter != "" and time_column(first) is not None
 
 
 def is_table(text: str) -> bool:
-    """Whether a text is a table at all: the line after its header holds a number for some of its cells, and nothing
-    but numbers."""
+    """Return whether a text is a table at all: the line after its header holds a number for some of its cells, and
+    nothing but numbers."""
     first, delimiter = header(text)
     if not delimiter:
         return False
@@ -162,7 +162,7 @@ def is_table(text: str) -> bool:
 
 
 def is_column(text: str) -> bool:
-    """Whether a text is a table of one column: its second line is a number."""
+    """Return whether a text is a table of one column: its second line is a number."""
     lines = text[:_AT_ONCE].strip().splitlines()
     return len(lines) > 1 and not lines[0].startswith("<") and bool(DECIMAL.fullmatch(lines[1].strip()))
 
@@ -205,7 +205,7 @@ def lines_below(text: str, delimiter: str, first: Line) -> Lines:
 
 
 def _holds_cells(line: str, delimiter: str) -> bool:
-    """Whether a line is neither blank nor a comment."""
+    """Return whether a line is neither blank nor a comment."""
     return bool(line.strip().strip(delimiter + " \t")) and not line.lstrip().startswith("#")
 
 
@@ -252,7 +252,7 @@ def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]
 
 
 def time_column(first: Line) -> int | None:
-    """Which column is that of the times."""
+    """Return which column is that of the times."""
     names = (name_and_unit(cell)[0].strip().lower() for cell in islice(first.each(), MOST_COLUMNS))
     return next((index for index, name in enumerate(names) if name in TIMES), None)
 

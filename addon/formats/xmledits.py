@@ -27,7 +27,7 @@ class Layout:
         self._number = {element: number for number, element in enumerate(self.elements)}
 
     def span(self, element: etree._Element) -> Span:
-        """Where an element stands."""
+        """Return where an element stands."""
         return self._spans[self._number[element]]
 
 
@@ -63,7 +63,7 @@ class Edits:
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
 
     def span(self, element: etree._Element) -> Span:
-        """Where an element stands."""
+        """Return where an element stands."""
         return self.layout.span(element)
 
     def set_text(self, element: etree._Element, value: str) -> None:

@@ -46,7 +46,7 @@ class Repairs:
 
 
 def end_of_opaque(text: str, position: int) -> int | None:
-    """Where the comment, CDATA section or instruction that begins here ends: -1 where it never does, None where
+    """Return where the comment, CDATA section or instruction that begins here ends: -1 where it never does, None where
     something else begins."""
     for opener, closer in _OPAQUE:
         if text.startswith(opener, position):

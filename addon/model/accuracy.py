@@ -70,7 +70,7 @@ def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
 
 
 def verdict(lines: Sequence[Line]) -> str:
-    """How many figures need attention."""
+    """Return how many figures need attention."""
     bad = sum(line.good is False for line in lines)
     if bad < 2:
         return "1 figure needs attention" if bad else "All figures are good"

@@ -61,7 +61,7 @@ class ServoCheck:
 
     @property
     def worst(self) -> Excess | None:
-        """Where it leaves its stops furthest."""
+        """Return where it leaves its stops furthest."""
         return max(self.outside, key=lambda each: each.by, default=None)
 
 

@@ -74,7 +74,7 @@ def summary(mechanism: Mechanism) -> str:
 
 
 def is_motion_only(mechanism: Mechanism) -> bool:
-    """Whether there is motion and no model: what ``info`` and ``check`` make of a motion file."""
+    """Return whether there is motion and no model: what ``info`` and ``check`` make of a motion file."""
     return bool(mechanism.motions) and not (mechanism.bodies or mechanism.joints)
 
 

@@ -32,7 +32,7 @@ def value_under(degree: Degrees, start: Array, ray: Array, value: float) -> floa
 
 
 def _along(start: Array, ray: Array, origin: Array, line: Array) -> float | None:
-    """How far along a line from its origin a ray comes nearest; None where the two are parallel."""
+    """Return how far along a line from its origin a ray comes nearest; None where the two are parallel."""
     lean = float(ray @ line)
     rest = 1.0 - lean * lean
     if rest < 1e-6:

@@ -60,7 +60,7 @@ class Bodies:
         return out
 
     def ease(self, push: Array) -> float:
-        """How fast (per second, of a push of 1) something pushed (bodies, 6) gets going where it is pushed."""
+        """Return how fast (per second, of a push of 1) something pushed (bodies, 6) gets going where it is pushed."""
         answer = np.einsum("bi,bij->bj", push, self._loose)
         against = self._scale * (self._flat @ answer.ravel())
         return max(float((push * answer).sum() - against @ self._back @ against), 0.0)

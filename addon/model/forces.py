@@ -96,6 +96,6 @@ class Held:
 
 
 def restraining(law: Piecewise, reach: float) -> bool:
-    """Whether a law of speed takes energy away and gives none, as far as ``reach`` both ways."""
+    """Return whether a law of speed takes energy away and gives none, as far as ``reach`` both ways."""
     speeds = np.linspace(-reach, reach, 201)
     return all(law(float(speed)) * speed >= 0.0 for speed in speeds)

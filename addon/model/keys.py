@@ -76,7 +76,7 @@ class Keys:
 
     @property
     def moves(self) -> bool:
-        """Whether the value is ever another than at first."""
+        """Return whether the value is ever another than at first."""
         return bool(np.ptp(self.values) > 0.0)
 
     @property
@@ -256,7 +256,7 @@ class Span:
 
     @property
     def period(self) -> float:
-        """How long a round takes."""
+        """Return how long a round takes."""
         return self.last - self.first + self.gap
 
     def closed(self, keys: Keys) -> Keys:

@@ -199,7 +199,7 @@ def _choose_root(
 
 
 def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
-    """Where the joints begin: id -> (1, size of the joint), as ``Tree.forward`` takes it."""
+    """Return where the joints begin: id -> (1, size of the joint), as ``Tree.forward`` takes it."""
     return {
         joint.id: np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])[None]
         for joint in mechanism.joints

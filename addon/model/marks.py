@@ -95,7 +95,7 @@ class Degrees:
 
     @property
     def stopped(self) -> NDArray[np.bool_]:
-        """Which have a stop, (n,)."""
+        """Return which have a stop, (n,)."""
         return ~(np.isnan(self.lower) & np.isnan(self.upper))
 
     @property
@@ -108,8 +108,8 @@ class Degrees:
         return np.where(np.abs(out) > _TOLERANCE * span, out, 0.0)
 
     def at(self, value: Array, out: Array | float = 1.0, side: Array | float = 0.0) -> Array:
-        """Where a value (n,) or (n, k) is shown, (n, 3) or (n, k, 3): on a dial ``out`` radii from its middle, along a
-        slide ``side`` radii beside it."""
+        """Return where a value (n,) or (n, k) is shown, (n, 3) or (n, k, 3): on a dial ``out`` radii from its middle,
+        along a slide ``side`` radii beside it."""
         value = np.asarray(value, dtype=np.float64)
         origin, axis, zero, radius, turns, scale = (
             part.reshape(len(self), *(1,) * (value.ndim - 1), *part.shape[1:])
@@ -125,8 +125,8 @@ class Degrees:
 
 
 def side_frames(world: Array, basis: Array, design: Array, scale: float) -> Array:
-    """Where frames (n, 4, 4) of the design are now that bodies carry: ``world`` and ``basis`` (n, 4, 4) are those of
-    the body, now and at design, ``design`` the frame's; a model that is scaled is ``scale`` times as large."""
+    """Return where frames (n, 4, 4) of the design are now that bodies carry: ``world`` and ``basis`` (n, 4, 4) are
+    those of the body, now and at design, ``design`` the frame's; a model that is scaled is ``scale`` times as large."""
     here, there = without_scale(world), without_scale(basis)
     local = inverse(there) @ without_scale(design)
     local[:, :3, 3] *= scale

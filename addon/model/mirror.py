@@ -82,7 +82,7 @@ class Mirror:
 
 
 def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
-    """How motions of a mechanism are mirrored. ``normal`` (3,) chooses the plane's direction, else its parts do.
+    """Return how motions of a mechanism are mirrored. ``normal`` (3,) chooses the plane's direction, else its parts do.
 
     The report lists the pairs that were found by name, what has no counterpart, and what is mirrored roughly because
     the axes are no mirror images of each other."""
@@ -158,7 +158,8 @@ def image_ends(
 
 
 def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
-    """Whether the counterpart has its bodies the other way round: its parent is the mirror image of the child."""
+    """Return whether the counterpart has its bodies the other way round: its parent is the mirror image of the
+    child."""
     parent, child = (mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child))
     if (parent, child) == (other.parent, other.child):
         return False
@@ -239,8 +240,8 @@ def _steps(joint: Joint) -> list[_Step]:
 
 
 def _matched(mine: list[_Step], its: list[_Step]) -> list[tuple[_Step, _Step]] | None:
-    """Which degree of freedom becomes which: one after the other where their axes allow it, else each the one that
-    lies nearest."""
+    """Return which degree of freedom becomes which: one after the other where their axes allow it, else each the one
+    that lies nearest."""
     if len(mine) != len(its):
         return None
     if all(_likeness(a, b) >= _RELATED for a, b in zip(mine, its, strict=True)):
@@ -325,7 +326,7 @@ def _mirrored_joint(each: JointMirror, mirror: Mirror, given: Mapping[str, Traje
 
 
 def is_plain(matrix: Array) -> bool:
-    """Whether a part's matrix takes each coordinate to one, as it is or with the other sign."""
+    """Return whether a part's matrix takes each coordinate to one, as it is or with the other sign."""
     return bool((np.abs(np.abs(matrix).max(axis=1) - 1.0) < _PLAIN).all())
 
 

@@ -65,7 +65,7 @@ class Plane:
         return out
 
     def height(self, point: Array) -> float:
-        """How far a point (3,) lies on the side to which the normal points."""
+        """Return how far a point (3,) lies on the side to which the normal points."""
         return float(self.normal @ point - self.offset)
 
 
@@ -277,11 +277,11 @@ class Trajectory:
 
     @property
     def may_hold(self) -> bool:
-        """Whether any key's value may be held."""
+        """Return whether any key's value may be held."""
         return self.held is not None or self.interpolation == "constant"
 
     def holds(self) -> NDArray[np.bool_]:
-        """Whether each key's value holds until the next, (n,)."""
+        """Return whether each key's value holds until the next, (n,)."""
         if self.held is not None:
             return self.held
         return np.full(len(self.times), self.interpolation == "constant")

@@ -95,11 +95,11 @@ class Report:
             self.entries.extend(other.entries)
 
     def count(self, severity: Severity) -> int:
-        """How many entries have this severity."""
+        """Return how many entries have this severity."""
         return sum(entry.severity == severity for entry in self.entries)
 
     def outcomes(self) -> dict[str, int]:
-        """How many entries tell of something kept aside, approximated and lost."""
+        """Return how many entries tell of something kept aside, approximated and lost."""
         told = Counter(entry.outcome for entry in self.entries)
         return {"kept": told["kept"], "approximated": told["approximated"], "lost": told["lost"]}
 

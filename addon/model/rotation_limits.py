@@ -28,7 +28,7 @@ def clamp(angles: Array, lower: Array | float, upper: Array | float) -> Array:
 
 
 def is_limited_exactly(angles: Array, lower: Array, upper: Array, middle: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a plain limit of the angles of a rotation matrix keeps bones where ``clamp`` has them.
+    """Return whether a plain limit of the angles of a rotation matrix keeps bones where ``clamp`` has them.
 
     Blender's *Limit Rotation* with *Legacy Behavior* decomposes the matrix (``mat3_to_eulO``: of the two sets of
     angles that mean a rotation, the one with the smaller sum of absolute values, each within half a turn) and clamps

@@ -13,8 +13,8 @@ _FLAT = 1e-20
 
 
 def identical(a: Array, b: Array) -> bool:
-    """Whether two arrays of numbers are the same to the last bit: far quicker than to compare them number by number,
-    and enough to pass over what nobody touched."""
+    """Return whether two arrays of numbers are the same to the last bit: far quicker than to compare them number by
+    number, and enough to pass over what nobody touched."""
     return a is b or (a.shape == b.shape and a.tobytes() == b.tobytes())
 
 

@@ -18,7 +18,7 @@ _SCALARS = frozenset({str, float, int, bool})
 
 
 def same_record(one: Any, other: Any) -> bool:
-    """Whether two records, or values of records, are the same. Numbers that are none are never."""
+    """Return whether two records, or values of records, are the same. Numbers that are none are never."""
     if one is other:
         return True
     kind = type(one)

@@ -34,7 +34,7 @@ def stops_of(dofs: Iterable[Dof]) -> list[Limits]:
 
 
 def slack(stop: float) -> float:
-    """How far beyond a stop a value still counts as on it."""
+    """Return how far beyond a stop a value still counts as on it."""
     return ON_THE_STOP + _TOLD_BY_32_BITS * abs(stop)
 
 
@@ -56,6 +56,6 @@ def put_within(values: Array, stops: Limits) -> Array:
 
 
 def is_beyond(dof: Dof) -> bool:
-    """Whether a degree of freedom begins beyond a stop of its own."""
+    """Return whether a degree of freedom begins beyond a stop of its own."""
     low, high = (-math.inf if dof.lower is None else dof.lower), (math.inf if dof.upper is None else dof.upper)
     return not low <= dof.position <= high

@@ -25,13 +25,14 @@ def surface_distance(shape: Shape, points: Array) -> Array:
 
 
 def is_measured(shape: Shape) -> bool:
-    """Whether a shape's surface is known by its size."""
+    """Return whether a shape's surface is known by its size."""
     return shape.type in _DISTANCES
 
 
 def is_surface_of(shapes: Sequence[Shape], points: Array, middles: Array) -> bool:
-    """Whether a mesh is the surface of measured shapes, one or several: each of its corners (n, 3) on one of them, the
-    middles (m, 3) of its polygons too as far as few corners leave them, and each shape's whole extent reached."""
+    """Return whether a mesh is the surface of measured shapes, one or several: each of its corners (n, 3) on one of
+    them, the middles (m, 3) of its polygons too as far as few corners leave them, and each shape's whole extent
+    reached."""
     if not len(points) or not len(middles):
         return False
     low, high = points.min(axis=0), points.max(axis=0)
@@ -45,7 +46,7 @@ def is_surface_of(shapes: Sequence[Shape], points: Array, middles: Array) -> boo
 
 
 def _radius(shape: Shape) -> float:
-    """How round a shape is: its radius, the least of an ellipsoid's; 0 where it is flat all over."""
+    """Return how round a shape is: its radius, the least of an ellipsoid's; 0 where it is flat all over."""
     if shape.type == "ellipsoid":
         return 0.5 * min(shape.size.values())
     return shape.size.get("radius", 0.0)

@@ -9,8 +9,8 @@ from .records import Array
 
 
 def kept_keys(times: Array, values: Array, tolerance: float) -> NDArray[np.intp]:
-    """Which of the keys (n,) to keep so that straight lines between them pass all others within ``tolerance``, an error
-    in the values' unit. The first and the last are kept; times are strictly ascending.
+    """Return which of the keys (n,) to keep so that straight lines between them pass all others within ``tolerance``,
+    an error in the values' unit. The first and the last are kept; times are strictly ascending.
 
     From each kept key the line goes on for as long as its slope fits all keys that were passed (O'Rourke's funnel,
     1981), so that the work grows with n alone."""

@@ -205,7 +205,7 @@ def _servo_error(held: HeldJoint, values: Array, angles: Sequence[bool]) -> tupl
 
 
 def _beyond_stops(joint: Joint, values: Array) -> float:
-    """How far the worst of a joint's coordinates went beyond its stops."""
+    """Return how far the worst of a joint's coordinates went beyond its stops."""
     return max(
         (
             float(np.abs(beyond(values[:, number], limits)).max(initial=0.0))
@@ -216,7 +216,7 @@ def _beyond_stops(joint: Joint, values: Array) -> float:
 
 
 def energy_gained(run: Run) -> float:
-    """How far the run's energy rose above what it began with, as a share of its largest kinetic energy: what a
+    """Return how far the run's energy rose above what it began with, as a share of its largest kinetic energy: what a
     mechanism without motors never does. Nan where there were motors, nothing moved, or bodies turned so far from pose
     to pose that their speed cannot be told.
 

@@ -37,7 +37,7 @@ _ALONG_X = np.diag([-1.0, 1.0, 1.0])
 
 
 def usual_flip(plane: Plane) -> Array:
-    """How the axes of new twins are reflected, (3, 3): the one that the plane is most nearly square to, turned
+    """Return how the axes of new twins are reflected, (3, 3): the one that the plane is most nearly square to, turned
     round."""
     out = np.eye(3)
     along = int(np.abs(plane.normal).argmax())
@@ -46,12 +46,12 @@ def usual_flip(plane: Plane) -> Array:
 
 
 def flip_between(pose: Array, twin: Array, plane: Plane) -> Array:
-    """How the axes of a twin that stands at the pose ``twin`` (4, 4) are reflected, (3, 3)."""
+    """Return how the axes of a twin that stands at the pose ``twin`` (4, 4) are reflected, (3, 3)."""
     return _nearest(inverse(twin) @ plane.reflection @ pose, _FLIPS, usual_flip(plane))
 
 
 def image_of(pose: Array, plane: Plane, flip: Array) -> Array:
-    """Where the mirror image of a pose (4, 4) stands whose own axes are reflected by ``flip`` (3, 3)."""
+    """Return where the mirror image of a pose (4, 4) stands whose own axes are reflected by ``flip`` (3, 3)."""
     return plane.reflection @ pose @ _local(flip)
 
 
@@ -109,8 +109,8 @@ def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shap
 
 
 def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
-    """How the own axes of a shape are reflected, (3, 3), diagonal, on a body whose axes are by ``flip``: so that they
-    are as near as may be to those of ``twin``."""
+    """Return how the own axes of a shape are reflected, (3, 3), diagonal, on a body whose axes are by ``flip``: so that
+    they are as near as may be to those of ``twin``."""
     flips = _UPRIGHT_FLIPS if shape.type in _POINTED else _PLAIN_FLIPS
     return _nearest(inverse(twin.pose) @ _local(flip.T) @ shape.pose, flips, _ALONG_X)
 
@@ -179,7 +179,7 @@ def mirrored_values(
 def dof_parts(
     joint: Joint, twin: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body]
 ) -> tuple[Part, ...]:
-    """Which coordinates of a joint become which of its twin's, and how; none where they cannot. ``mates`` and
+    """Return which coordinates of a joint become which of its twin's, and how; none where they cannot. ``mates`` and
     ``bodies`` as for ``mirrored_joint``."""
     swapped = image_ends(joint, twin, mates, bodies, plane)[1]
     reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)

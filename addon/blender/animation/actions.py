@@ -35,14 +35,15 @@ def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
 
 
 def may_be_of(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
-    """Whether an Action is a motion, and not another model's: bones of two models of one file have the same names."""
+    """Return whether an Action is a motion, and not another model's: bones of two models of one file have the same
+    names."""
     if _plays(rig, action):
         return True
     return action_record(action).model in {"", settings(rig).uid} and not is_pose(action)
 
 
 def is_pose(action: bpy.types.Action) -> bool:
-    """Whether an Action is a pose kept by name, by us or by Blender's pose library, and no motion."""
+    """Return whether an Action is a pose kept by name, by us or by Blender's pose library, and no motion."""
     return action_record(action).kind == "POSE" or (
         action.asset_data is not None and all(len(curve.keyframe_points) == 1 for curve in all_curves(action))
     )
@@ -109,8 +110,8 @@ def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
 
 
 def strip_places(rig: bpy.types.Object) -> set[tuple[str, int]]:
-    """Where the curves are, by data path and index, that strips of the NLA play on a rig now; what is muted or has no
-    keys plays nothing."""
+    """Return where the curves are, by data path and index, that strips of the NLA play on a rig now; what is muted or
+    has no keys plays nothing."""
     data = rig.animation_data
     strips = list(_heard(data)) if data is not None and data.use_nla else []
     out: set[tuple[str, int]] = set()
@@ -131,7 +132,7 @@ def _shows_as_it_is(strip: bpy.types.NlaStrip) -> bool:
 
 
 def is_mixed(rig: bpy.types.Object) -> bool:
-    """Whether more than one Action, or part of one, makes the pose."""
+    """Return whether more than one Action, or part of one, makes the pose."""
     data = rig.animation_data
     if data is None or action_alone(rig) is not None:
         return False

@@ -207,7 +207,7 @@ class _Kept:
     posed: dict[Place, tuple[str, float]] = field(default_factory=dict)
 
     def has_rows(self, rig: bpy.types.Object) -> bool:
-        """Whether the rows are there and the pose that they were made from too."""
+        """Return whether the rows are there and the pose that they were made from too."""
         bones = rig.pose.bones
         return self.rows is not None and all(
             _posed(bones[bone], place) == value for place, (bone, value) in self.posed.items()

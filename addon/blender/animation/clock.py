@@ -49,7 +49,7 @@ class Clock:
         return (np.asarray(frames, dtype=np.float64) - self.start) * self.fps_base / self.fps
 
     def keys(self, times: ArrayLike) -> Array:
-        """Where in an Action the keys of times (s) are."""
+        """Return where in an Action the keys of times (s) are."""
         return self.frames(times) * self.old / self.new
 
     def key_times(self, keys: ArrayLike) -> Array:

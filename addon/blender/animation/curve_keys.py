@@ -44,17 +44,17 @@ class CurveKeys:
 
     @property
     def is_straight(self) -> bool:
-        """Whether values go straight from key to key or are held."""
+        """Return whether values go straight from key to key or are held."""
         return bool(np.isin(self.how[:-1], (CONSTANT, LINEAR)).all())
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Whether each key's value is held until the next."""
+        """Return whether each key's value is held until the next."""
         return self.how == CONSTANT
 
 
 def is_plain(curve: bpy.types.FCurve) -> bool:
-    """Whether a curve shows its keys: it is on, has not become samples, and nothing bends it between them."""
+    """Return whether a curve shows its keys: it is on, has not become samples, and nothing bends it between them."""
     bent = (each for each in curve.modifiers if not each.mute and each.type != "CYCLES")
     return not (curve.mute or len(curve.sampled_points) or any(bent))
 
@@ -76,7 +76,7 @@ class Alone:
         self._own = found.own_bones
 
     def __call__(self, channel: Channel) -> bool:
-        """Whether nothing but its curves poses a channel."""
+        """Return whether nothing but its curves poses a channel."""
         return not self._none and not self.is_moved(channel) and self._is_minded(channel)
 
     def _is_minded(self, channel: Channel) -> bool:
@@ -87,15 +87,16 @@ class Alone:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether more than one Action, or part of one, makes the pose; or physics does."""
+        """Return whether more than one Action, or part of one, makes the pose; or physics does."""
         return self._none
 
     def may_pose_beside(self) -> bool:
-        """Whether constraints or inverse kinematics pose bones of the mechanism: these need not keep to joints."""
+        """Return whether constraints or inverse kinematics pose bones of the mechanism: these need not keep to
+        joints."""
         return not self._own.isdisjoint(self._constrained)
 
     def is_moved(self, channel: Channel) -> bool:
-        """Whether a driver or a constraint poses a channel."""
+        """Return whether a driver or a constraint poses a channel."""
         return channel.bone in self._held or any(path in self._driven for path, _index in channel.curves())
 
 

@@ -27,7 +27,7 @@ def evaluated(curve: bpy.types.FCurve, places: Array) -> Array:
 
 
 def is_bent(curve: bpy.types.FCurve, value: float) -> bool:
-    """Whether a curve is anywhere else than at a value."""
+    """Return whether a curve is anywhere else than at a value."""
     values = CurveKeys.of(curve).values
     return not is_plain(curve) or bool((np.abs(values - value) > STANDS).any())
 

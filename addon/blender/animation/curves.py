@@ -62,8 +62,8 @@ def action_of(rig: bpy.types.Object) -> bpy.types.Action:
 
 
 def places_of(rig: bpy.types.Object, bones: Collection[str] | None = None, roots: bool = False) -> dict[Place, str]:
-    """Where the curves of servos may be, and the names of their bones; with ``roots`` those of the roots' paths too.
-    ``bones`` are those that are meant, None all."""
+    """Return where the curves of servos may be, and the names of their bones; with ``roots`` those of the roots' paths
+    too. ``bones`` are those that are meant, None all."""
     out = {place: channel.bone for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
     for bone in armature_of(rig).bones if roots else ():
         if bone_record(bone).root:
@@ -94,7 +94,7 @@ def joints_of(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
 
 
 def channel_place(channel: Channel) -> Place:
-    """Where the curve of a servo of one number is."""
+    """Return where the curve of a servo of one number is."""
     return channel.path, channel.index
 
 
@@ -173,7 +173,7 @@ def cycles_of(curve: bpy.types.FCurve) -> Any:
 
 
 def plays_cycles(curve: bpy.types.FCurve) -> bool:
-    """Whether a curve repeats: it has a Cycles that is not muted."""
+    """Return whether a curve repeats: it has a Cycles that is not muted."""
     return any(each.type == "CYCLES" and not each.mute for each in curve.modifiers)
 
 

@@ -188,7 +188,7 @@ def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
 
 
 def wants_gait(rig: bpy.types.Object) -> bool:
-    """Whether servos chase the model's gait, and not its bones."""
+    """Return whether servos chase the model's gait, and not its bones."""
     target = settings(rig).target
     return bool(live_values(rig).inputs) or target == "GAIT" or (target == "AUTO" and plays_own_gait(rig))
 
@@ -206,7 +206,7 @@ def tracked(rig: bpy.types.Object) -> str:
 
 
 def plays_own_gait(rig: bpy.types.Object) -> bool:
-    """Whether the rig's Action is its gait as it was baked, or it has none while there is a gait to play."""
+    """Return whether the rig's Action is its gait as it was baked, or it has none while there is a gait to play."""
     data = rig.animation_data
     action = data.action if data is not None else None
     if action is None:

@@ -182,7 +182,7 @@ def key_pairs(frames: Array, values: Array) -> NDArray[np.float32]:
 
 
 def fits(values: Array) -> bool:
-    """Whether no value is larger than a key's can be."""
+    """Return whether no value is larger than a key's can be."""
     return not len(values) or bool(max(-np.min(values), np.max(values)) <= _LARGEST)
 
 

@@ -76,7 +76,7 @@ class _Choice:
         return linkage.drivers(self._start, [joint for joint in order if joint in boned])
 
     def is_rigid(self, linkage: Linkage) -> bool:
-        """Whether a linkage has no degree of freedom."""
+        """Return whether a linkage has no degree of freedom."""
         return linkage.is_rigid(self._start)
 
     def put(self, linkage: Linkage, drivers: Sequence[str]) -> None:

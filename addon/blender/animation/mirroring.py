@@ -203,8 +203,8 @@ class _Work:
         return late.get(bone, "")
 
     def _is_mixed(self, *bones: str) -> bool:
-        """Whether of the locations of bones, or of how they turn, some curves are muted and others are not: what comes
-        of all of them would be written over the muted ones."""
+        """Return whether of the locations of bones, or of how they turn, some curves are muted and others are not: what
+        comes of all of them would be written over the muted ones."""
         places = [place for bone in bones for place in places_of_path(bone)]
         return any(
             not (self.muted.isdisjoint(own) or self.given.keys().isdisjoint(own))
@@ -214,7 +214,7 @@ class _Work:
         )
 
     def _leaves_rest(self, bone: str) -> bool:
-        """Whether keys move a root or turn it: its path is as a rule begun where it was built."""
+        """Return whether keys move a root or turn it: its path is as a rule begun where it was built."""
         moves = {(bone_path(bone, "location"), index) for index in range(3)}
         turns = {(bone_path(bone, "rotation_quaternion"), index) for index in range(1, 4)}
         keyed = any(self.given[place].keys.values.any() for place in moves | turns if place in self.given)

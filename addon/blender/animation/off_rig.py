@@ -205,13 +205,13 @@ class _Taking:
         return keyed + roots
 
     def _is_moved(self, channel: Channel, curves: set[Place]) -> bool:
-        """Whether curves at some places, a driver, a constraint or physics move a channel."""
+        """Return whether curves at some places, a driver, a constraint or physics move a channel."""
         if self.physical:
             return (channel.joint, channel.number) in self.physical
         return not curves.isdisjoint(channel.curves()) or self.alone.is_moved(channel)
 
     def _goes(self, root: Sequence[Channel], curves: set[Place]) -> bool:
-        """Whether a root has a path: its file has one, or it leaves the place where it is designed to be."""
+        """Return whether a root has a path: its file has one, or it leaves the place where it is designed to be."""
         if self.physical:
             runs = [self.physical[c.joint, c.number][1] for c in root if (c.joint, c.number) in self.physical]
             return len(runs) == len(root) and float(np.abs(runs).max(initial=0.0)) > STANDS
@@ -273,7 +273,7 @@ class _Taking:
         return self._cut(found.track)
 
     def _goes_on(self, curve: bpy.types.FCurve) -> bool:
-        """Whether a curve moves beyond its keys within the motion's time: it repeats, or goes on as it went."""
+        """Return whether a curve moves beyond its keys within the motion's time: it repeats, or goes on as it went."""
         if not plays_cycles(curve) and curve.extrapolation != "LINEAR":
             return False
         first, last = float(curve.range()[0]), float(curve.range()[1])
@@ -394,5 +394,5 @@ class _Taking:
 
 
 def follows_keys(rig: bpy.types.Object) -> bool:
-    """Whether a model's bodies follow its bones, and at every frame."""
+    """Return whether a model's bodies follow its bones, and at every frame."""
     return settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig)

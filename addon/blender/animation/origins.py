@@ -97,8 +97,8 @@ def put_origin(
 
 
 def document_places(motion: Motion) -> dict[int, int]:
-    """Which of its document's trajectories each of a motion's is, by their numbers: the very same, or else one of its
-    name, or one with its keys. Those that are none of the document's are left out."""
+    """Return which of its document's trajectories each of a motion's is, by their numbers: the very same, or else one
+    of its name, or one with its keys. Those that are none of the document's are left out."""
     places: dict[int, int] = {}
     taken: set[int] = set()
     ways: tuple[Callable[[Trajectory], Any], ...] = (

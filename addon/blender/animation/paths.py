@@ -29,7 +29,7 @@ class Paths:
 
 
 def places_of_path(bone: str) -> list[Place]:
-    """Where the curves of a root's path may be."""
+    """Return where the curves of a root's path may be."""
     return [(bone_path(bone, "location"), index) for index in range(3)] + [
         (bone_path(bone, "rotation_quaternion"), index) for index in range(4)
     ]
@@ -83,7 +83,7 @@ def _why_turned(bone: str, keys: Mapping[Place, Keys]) -> str:
 
 
 def turned_otherwise(rig: bpy.types.Object, bone: str) -> tuple[bool, bool]:
-    """Whether a root is turned by other numbers than those of a quaternion, and whether keys do so."""
+    """Return whether a root is turned by other numbers than those of a quaternion, and whether keys do so."""
     pose = rig.pose.bones[bone]
     if pose.rotation_mode == "QUATERNION":
         return False, False

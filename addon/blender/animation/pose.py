@@ -151,7 +151,7 @@ class Turns:
 
     @property
     def sign(self) -> float:
-        """Whether the three axes, in their order, are right-handed (1) or left-handed (-1)."""
+        """Return whether the three axes, in their order, are right-handed (1) or left-handed (-1)."""
         first, second, _third = self.columns
         return 1.0 if (second - first) % 3 == 1 else -1.0
 

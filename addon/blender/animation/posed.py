@@ -101,8 +101,8 @@ def switch_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
 
 
 def key_state(rig: bpy.types.Object, channel: Channel, frame: int) -> Literal["none", "elsewhere", "here"]:
-    """Whether the Action of a model keys a servo, and at a frame. Cheap enough for every redraw, however many keys
-    there are."""
+    """Return whether the Action of a model keys a servo, and at a frame. Cheap enough for every redraw, however many
+    keys there are."""
     data = rig.animation_data
     curves = action_curves(rig, data.action, create=False) if data is not None and data.action is not None else None
     path, index = channel.curves()[0]

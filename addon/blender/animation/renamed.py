@@ -47,7 +47,7 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
 
 
 def _is_dragging() -> bool:
-    """Whether the user moves, turns or scales something at this moment."""
+    """Return whether the user moves, turns or scales something at this moment."""
     window = bpy.context.window
     return window is not None and any(_is_transform(each) for each in window.modal_operators)
 
@@ -161,8 +161,8 @@ def played_by(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
 
 
 def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, names_its_bones: bool) -> bool:
-    """Whether an Action that names bones is a model's: it was made for it, or it is the user's and names no bone that
-    the model lacks, and no other armature has it."""
+    """Return whether an Action that names bones is a model's: it was made for it, or it is the user's and names no bone
+    that the model lacks, and no other armature has it."""
     model = action_record(action).model
     if model:
         return model == settings(rig).uid
@@ -185,7 +185,7 @@ def renamed_path(path: str, names: Mapping[str, str]) -> str:
 
 
 def _end_of_name(path: str) -> int:
-    """Where the quotes around a bone's name end; 0 where a path is no bone's."""
+    """Return where the quotes around a bone's name end; 0 where a path is no bone's."""
     if not path.startswith(_PREFIX):
         return 0
     at = len(_PREFIX)

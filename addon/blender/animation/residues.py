@@ -111,7 +111,7 @@ class Residues:
             self._rolled = float(turned[on]), float(frames[on])
 
     def _turned(self, rotation: Array) -> Array:
-        """How far (poses, n) rotations (poses, n, 3, 3) are from the nearest that the bones' joints allow."""
+        """Return how far (poses, n) rotations (poses, n, 3, 3) are from the nearest that the bones' joints allow."""
         left = rotation.copy()
         for turns in self._turns:
             own = rotation[:, turns.rows]
@@ -207,8 +207,8 @@ def stray_places(found: RigParts, posing: Set[Place], curves: Iterable[Place]) -
 
 
 def is_posed_beside(found: RigParts, channels: Sequence[Channel]) -> bool:
-    """Whether the numbers that pose a mechanism's bones now pose one beside its joint. ``channels``: those of all
-    servos and roots."""
+    """Return whether the numbers that pose a mechanism's bones now pose one beside its joint. ``channels``: those of
+    all servos and roots."""
     numbers = bone_numbers(found.rig)
     numbers["rotation_axis_angle"].reshape(-1, 4)[:, 1:] = 0.0  # an axis alone turns nothing
     place = {pose.name: number for number, pose in enumerate(found.rig.pose.bones)}

@@ -111,7 +111,7 @@ def snapped(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tu
 
 
 def _reach(places: NDArray[np.float32]) -> Array:
-    """How far from places (n,) others are the same."""
+    """Return how far from places (n,) others are the same."""
     return np.minimum(_DIGITS * np.spacing(np.maximum(np.abs(places), np.float32(1.0))), _NEVER).astype(np.float64)
 
 
@@ -179,8 +179,8 @@ def _on_clock(times: Array, origin: Origin, clock: Clock) -> Array:
 
 
 def _corners(places: NDArray[np.float32], told: Array, firm: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which keys (n,) of a block are not just on the way from one to the next, those beside the ``firm`` ones among
-    them."""
+    """Return which keys (n,) of a block are not just on the way from one to the next, those beside the ``firm`` ones
+    among them."""
     at = places.astype(np.float64)
     corner = np.zeros(len(at), dtype=bool)
     for column in told.T:

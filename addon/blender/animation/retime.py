@@ -198,5 +198,5 @@ def _times(curves: Iterable[bpy.types.FCurve]) -> np.ndarray:
 
 
 def _adds_up(place: Place) -> bool:
-    """Whether a curve's value can go on where it ended: the numbers of a quaternion cannot."""
+    """Return whether a curve's value can go on where it ended: the numbers of a quaternion cannot."""
     return not place[0].endswith("rotation_quaternion")

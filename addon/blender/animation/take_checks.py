@@ -50,7 +50,7 @@ def tell_of_rate(action: bpy.types.Action | None, clock: Clock, report: Report) 
 
 
 def is_rate(one: float, other: float) -> bool:
-    """Whether two frame rates are the same."""
+    """Return whether two frame rates are the same."""
     return abs(one / other - 1.0) < 1e-6
 
 

@@ -22,7 +22,8 @@ class Units:
     length: Literal["M", "MM"] = "M"
 
     def size(self, channel: Channel, unit: MotionUnit = "") -> float:
-        """How many radians or length units the number 1 is for a servo: by the unit that the file names, else ours."""
+        """Return how many radians or length units the number 1 is for a servo: by the unit that the file names, else
+        ours."""
         return SIZES[unit or self.name(channel)]
 
     def name(self, channel: Channel) -> MotionUnit:

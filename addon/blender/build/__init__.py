@@ -230,7 +230,7 @@ def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None
 
 
 def _is_animated(scene: bpy.types.Scene) -> bool:
-    """Whether anything in the scene has keys, whose timing a change of the frame rate would change."""
+    """Return whether anything in the scene has keys, whose timing a change of the frame rate would change."""
     owners = [scene, *scene.objects, *(obj.data for obj in scene.objects if obj.data is not None)]
     data = (owner.animation_data for owner in owners)
     return any(each is not None and (each.action is not None or len(each.nla_tracks) > 0) for each in data)

@@ -29,7 +29,8 @@ Direction = Sequence[float]
 
 
 def is_clear(y: Direction, above: Direction | None) -> bool:
-    """Whether Blender keeps a rest matrix with that Y (3,) well under a bone with the Y ``above``; None at the root."""
+    """Return whether Blender keeps a rest matrix with that Y (3,) well under a bone with the Y ``above``; None at the
+    root."""
     return _is_clear(y, _OWN_Y) and (above is None or _is_clear(y, above))
 
 

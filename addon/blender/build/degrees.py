@@ -114,7 +114,7 @@ class BoneDegrees:
 
     @property
     def bound(self) -> bool:
-        """Whether more than the bone's Z is laid down by its directions."""
+        """Return whether more than the bone's Z is laid down by its directions."""
         return len(self.directions) > 1
 
     def _order(self) -> list[int]:
@@ -146,7 +146,7 @@ class BoneDegrees:
         return out
 
     def driven_places(self, layout: Layout) -> dict[int, int]:
-        """Which location each screw drives, by its number in the joint."""
+        """Return which location each screw drives, by its number in the joint."""
         return {number: layout.columns[direction] for number, direction in self.slides if number in self.driven}
 
     def rotation_mode(self, layout: Layout) -> str:
@@ -158,7 +158,7 @@ class BoneDegrees:
         return "".join(_LETTERS[column] for column in reversed(order))
 
     def places(self, layout: Layout, step: int) -> Mapping[int, Place]:
-        """Where each degree of freedom is posed, by its number in the joint."""
+        """Return where each degree of freedom is posed, by its number in the joint."""
         found = self._places.get((layout.columns, step))
         if found is None:
             found = self._places[layout.columns, step] = self._find_places(layout, step)

@@ -35,7 +35,7 @@ class Folders:
         return self._made[kind,]
 
     def folder(self, kind: str, assembly: str = "", active: bool = True) -> bpy.types.Collection:
-        """Where an object goes. ``active`` False: it is switched off by itself."""
+        """Return where an object goes. ``active`` False: it is switched off by itself."""
         made = self._made.get((kind, assembly, "" if active else OFF))
         if made is None:
             made = self._folder(kind, assembly) if active else self._off_folder(kind, assembly)
@@ -43,7 +43,8 @@ class Folders:
         return made
 
     def beside(self, kind: str, assembly: str, active: bool) -> bpy.types.Collection:
-        """Where goes what belongs to a body: into one collection for all, but excluded with a body that is off."""
+        """Return where goes what belongs to a body: into one collection for all, but excluded with a body that is
+        off."""
         off = not active or any(not self._assemblies[part].active for part in self._chain(assembly))
         return self.folder(kind, assembly, active) if off else self[kind]
 
@@ -88,7 +89,7 @@ class Folders:
 
 
 def is_called(collection: bpy.types.Collection, name: str) -> bool:
-    """Whether a collection was given a name, behind which Blender may have put a number."""
+    """Return whether a collection was given a name, behind which Blender may have put a number."""
     return collection.name == name or NUMBER.sub("", collection.name) == name
 
 

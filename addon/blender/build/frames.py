@@ -109,7 +109,7 @@ def _lamp(light: Light, plan: Plan) -> bpy.types.Light:
 
 
 def lamp_color(light: Light) -> tuple[float, tuple[float, float, float]]:
-    """How bright a light's diffuse colour is, and that colour at full brightness."""
+    """Return how bright a light's diffuse colour is, and that colour at full brightness."""
     brightest = max(*light.diffuse, 1e-6)
     red, green, blue = (part / brightest for part in light.diffuse)
     return brightest, (red, green, blue)

@@ -42,7 +42,7 @@ class MeshShelf:
         return made
 
     def is_missing(self, shape: Shape, body: Body) -> bool:
-        """Whether a shape's surface is in a file that cannot be had."""
+        """Return whether a shape's surface is in a file that cannot be had."""
         return shape.type == "mesh" and self._mesh_file(shape, body) is None
 
     def _make(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:

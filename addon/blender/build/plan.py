@@ -75,7 +75,7 @@ class Plan:
     followers: set[str] = field(default_factory=set)  # ids of joints that go where others drive their loops
 
     def places(self) -> dict[str, dict[int, Place]]:
-        """Where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
+        """Return where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
         out: dict[str, dict[int, Place]] = {}
         for bone in self.bones:
             if bone.link is not None:
@@ -218,13 +218,13 @@ def _chain(
 
 
 def _others(places: Mapping[int, Place], joint: str, firsts: Sequence[int], kept: Kept) -> int:
-    """How many coordinates of a joint would be on other axes than those on which they are kept."""
+    """Return how many coordinates of a joint would be on other axes than those on which they are kept."""
     axes = {number: kept.columns.get((joint, firsts[number]), place.index) for number, place in places.items()}
     return sum(axes[number] != place.index for number, place in places.items())
 
 
 def center(body: Body) -> Array:
-    """Where a body's centre of mass is designed to be in the world, (3,)."""
+    """Return where a body's centre of mass is designed to be in the world, (3,)."""
     return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
 
 

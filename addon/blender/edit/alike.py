@@ -13,7 +13,7 @@ from .places import rigid
 
 
 def was_edited(obj: bpy.types.Object) -> bool:
-    """Whether a part was moved, turned, resized or renamed since its twin was made alike."""
+    """Return whether a part was moved, turned, resized or renamed since its twin was made alike."""
     record = record_of(obj)
     return record.seen != obj.matrix_basis or obj.name != record.seen_name
 

@@ -68,7 +68,7 @@ def _switch_parts(rig: bpy.types.Object, mechanism: Mechanism, running: set[str]
 
 
 def _may_move(empty: bpy.types.Object, joint: Joint) -> bool:
-    """Whether a joint does something while its assembly is on."""
+    """Return whether a joint does something while its assembly is on."""
     kept = record_of(empty).joint
     own = joint.extra.get("active", True) is not False and not joint.extra.get("broken")
     ends = [end for end in (kept.parent, kept.child) if end is not None]
@@ -143,7 +143,7 @@ def _inner(collection: bpy.types.Collection, names: list[str]) -> bpy.types.Coll
 
 
 def _is_called(name: str, wanted: str) -> bool:
-    """Whether a collection has a name, or got a number behind it from Blender."""
+    """Return whether a collection has a name, or got a number behind it from Blender."""
     rest = name[len(wanted) :]
     return name.startswith(wanted) and (not rest or (rest[0] == "." and rest[1:].isdigit()))
 

@@ -58,14 +58,14 @@ def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
 
 
 def _is_at_home(obj: bpy.types.Object) -> bool:
-    """Whether a part's own matrix is that with which it was hung: it is none that the user hung anew, or that Blender
-    keeps in place while it applies the place of the whole."""
+    """Return whether a part's own matrix is that with which it was hung: it is none that the user hung anew, or that
+    Blender keeps in place while it applies the place of the whole."""
     return is_as_built(obj, obj.matrix_basis) if record_of(obj).role == "BODY" else not is_unfitted(obj)
 
 
 def _are_as_hung(rig: bpy.types.Object, hung: Sequence[bpy.types.Object]) -> bool:
-    """Whether all bones are where they were when things were hung on them, all at once: that is so with nearly every
-    model."""
+    """Return whether all bones are where they were when things were hung on them, all at once: that is so with nearly
+    every model."""
     names, rests = bone_rests(rig)
     place = {name: number for number, name in enumerate(names)}
     known = [obj for obj in hung if obj.parent_bone in place]

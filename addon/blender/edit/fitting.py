@@ -79,7 +79,7 @@ def _hangs_on(obj: bpy.types.Object, rig: bpy.types.Object, bone: str) -> bool:
 
 
 def is_gone(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Whether a part was deleted by hand: Blender keeps what our records point at, in no collection."""
+    """Return whether a part was deleted by hand: Blender keeps what our records point at, in no collection."""
     collection = settings(rig).collection
     return collection is not None and collection.all_objects.get(obj.name) != obj
 

@@ -77,9 +77,9 @@ Offsets = dict[bpy.types.Object, Array]
 
 
 def mirrored_offsets(limb: Limb, led_by: Collection[bpy.types.Object], offset: Sequence[float] | Array) -> Offsets:
-    """How the copy of a limb, with twins in it, is moved as its halves are edited together: on the side of ``led_by``,
-    which the user meant, by ``offset`` (3,), on the other by the mirror image of it, and in the middle within the
-    plane between the two."""
+    """Return how the copy of a limb, with twins in it, is moved as its halves are edited together: on the side of
+    ``led_by``, which the user meant, by ``offset`` (3,), on the other by the mirror image of it, and in the middle
+    within the plane between the two."""
     every = [*limb.bodies, *limb.joints]
     twins, plane = mates_among(every), plane_of(record_of(every[0]).model)
     flip, own = plane.reflection[:3, :3], np.array([float(x) for x in offset])

@@ -82,7 +82,7 @@ class Roster:
     pairs: list[tuple[int, int]] = field(default_factory=list)
 
     def joint_of(self, empty: bpy.types.Object) -> int | None:
-        """Which of its joints an empty is, None where it is none that moves."""
+        """Return which of its joints an empty is, None where it is none that moves."""
         row = self.row_of(empty)
         return self.empty.index(row) if row in self.empty else None
 
@@ -214,6 +214,6 @@ def box_of(obj: bpy.types.Object) -> tuple[Array, Array] | None:
 
 
 def span_of(poses: list[Matrix]) -> float:
-    """How large a model is with bodies at these poses: 1 where they are all at one place."""
+    """Return how large a model is with bodies at these poses: 1 where they are all at one place."""
     places = np.array([pose.translation for pose in poses]).reshape(-1, 3)
     return (float(np.ptp(places, axis=0).max()) if len(places) else 0.0) or 1.0

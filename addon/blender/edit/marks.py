@@ -84,7 +84,7 @@ class Stand:
 
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
-        """Which objects are bodies that can be seen."""
+        """Return which objects are bodies that can be seen."""
         out = np.array([obj.visible_get() for obj in self.objects], dtype=bool)
         out[np.setdiff1d(np.arange(len(out)), self.roster.bodies)] = False
         return out
@@ -168,7 +168,8 @@ class Stand:
         return out
 
     def _dials(self, frames: Array) -> tuple[Array, Array]:
-        """Where the hands of dials point at 0, (joints, 3) in the world, towards the body that moves; and radii."""
+        """Return where the hands of dials point at 0, (joints, 3) in the world, towards the body that moves; and
+        radii."""
         roster = self.roster
         place = self.basis[roster.empty]
         child, parent = np.array(roster.child), np.array(roster.parent)

@@ -107,8 +107,8 @@ def lost_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) 
 
 
 def is_armature_gone(rig: bpy.types.Object) -> bool:
-    """Whether the armature of a model was deleted, and was not merely moved into another collection: Blender keeps
-    what our records point at, in none."""
+    """Return whether the armature of a model was deleted, and was not merely moved into another collection: Blender
+    keeps what our records point at, in none."""
     top = settings(rig).collection
     return (top is None or top.all_objects.get(rig.name) != rig) and not rig.users_scene
 
@@ -133,12 +133,12 @@ def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) ->
 
 
 def _is_elsewhere(body: bpy.types.Object) -> bool:
-    """Whether a body was moved out of its model's collection, and not deleted."""
+    """Return whether a body was moved out of its model's collection, and not deleted."""
     return record_of(body).role == "BODY" and bool(body.users_scene)
 
 
 def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bool:
-    """Whether a model had physics and has none here: its world was taken from under it, or it was appended. What
+    """Return whether a model had physics and has none here: its world was taken from under it, or it was appended. What
     clears physics leaves nothing that tells of it."""
     model = settings(rig)
     home = home_of(rig)

@@ -18,7 +18,7 @@ Places = dict[tuple[str, int], tuple[str, int]]
 
 
 def curves_of_both(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> Places:
-    """Which curve of joints' bones as they were is which of their bones as they are, by the joints' ids."""
+    """Return which curve of joints' bones as they were is which of their bones as they are, by the joints' ids."""
     pairs = ((old, new) for joint, own in before.items() for old, new in zip(own, after.get(joint, ()), strict=False))
     return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
 

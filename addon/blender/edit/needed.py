@@ -164,7 +164,7 @@ def _ends(empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str,
 
 
 def lacks_end(joint: KnuckleJoint) -> bool:
-    """Whether a joint has forgotten a body: the world may be one of its ends."""
+    """Return whether a joint has forgotten a body: the world may be one of its ends."""
     return (joint.parent, joint.child).count(None) > joint.at_world
 
 

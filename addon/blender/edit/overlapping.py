@@ -67,12 +67,12 @@ def _apart(mechanism: Mechanism, pairs: Iterable[Pair]) -> Iterator[Pair]:
 
 
 def _touching(pair: Pair) -> float:
-    """How deep two pieces are in one another that only touch."""
+    """Return how deep two pieces are in one another that only touch."""
     return _TOUCHING * float(min(pair[0][1].half.min(), pair[1][1].half.min()))
 
 
 def _measured(pairs: Iterable[Pair], rough: bool = False) -> Iterator[tuple[Pair, float]]:
-    """How deep pieces are in one another: all pairs of two kinds at once, by kinds of size 1 that are scaled."""
+    """Yield how deep pieces are in one another: all pairs of two kinds at once, by kinds of size 1 that are scaled."""
     alike: dict[tuple[str, str], list[Pair]] = {}
     for one, other in pairs:
         alike.setdefault((one[1].kind, other[1].kind), []).append((one, other))
@@ -85,7 +85,7 @@ def _measured(pairs: Iterable[Pair], rough: bool = False) -> Iterator[tuple[Pair
 
 
 def _scaled(piece: Piece) -> Array:
-    """Where a kind of size 1 stands to be a piece (4, 4)."""
+    """Return where a kind of size 1 stands to be a piece (4, 4)."""
     _number, solid, place = piece
     return place * [*solid.half, 1.0]
 

@@ -16,20 +16,21 @@ _SAME = 2e-6
 
 
 def to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
-    """Where a place in the world is in the model's design, (4, 4), carried by a body as it stands now; None: by the
-    world."""
+    """Return where a place in the world is in the model's design, (4, 4), carried by a body as it stands now; None: by
+    the world."""
     return _designed(rig, body, body.matrix_world if body is not None else None, place)
 
 
 def joint_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
-    """Where the place of a joint on a body is in the model's design, (4, 4). Joints stand where the pose has them, and
-    so does the body, unless physics moves it away from there: what is put on it then is meant for it."""
+    """Return where the place of a joint on a body is in the model's design, (4, 4). Joints stand where the pose has
+    them, and so does the body, unless physics moves it away from there: what is put on it then is meant for it."""
     run = settings(rig).drive != "KEYS"
     return _designed(rig, body, None if body is None else body.matrix_world if run else as_posed(body), place)
 
 
 def posed_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, other: bpy.types.Object) -> Array:
-    """Where another body is in the model's design, (4, 4), carried by a body as both are posed; None: by the world."""
+    """Return where another body is in the model's design, (4, 4), carried by a body as both are posed; None: by the
+    world."""
     return _designed(rig, body, as_posed(body) if body is not None else None, as_posed(other))
 
 
@@ -40,7 +41,7 @@ def _designed(rig: bpy.types.Object, body: bpy.types.Object | None, here: Matrix
 
 
 def as_posed(body: bpy.types.Object) -> Matrix:
-    """Where the pose of its model has a body in the world, whatever physics or keys of its own do to it."""
+    """Return where the pose of its model has a body in the world, whatever physics or keys of its own do to it."""
     on_bone = body.parent == record_of(body).model and body.parent_type == "BONE"
     return on_parent(body, _in_world) if on_bone else body.matrix_world
 
@@ -56,7 +57,7 @@ def rigid(matrix: Matrix) -> Array:
 
 
 def rigid_pose(obj: bpy.types.Object | None) -> Array:
-    """Where an object stands in its model's design, (4, 4), right-handed also where it is mirrored; None is the
+    """Return where an object stands in its model's design, (4, 4), right-handed also where it is mirrored; None is the
     world."""
     return np.eye(4) if obj is None else rigid(obj.matrix_basis)
 

@@ -87,7 +87,7 @@ class Present:
         return out
 
     def is_turned_alike(self, rig: bpy.types.Object, channel: Channel) -> bool:
-        """Whether a ball's or free block's bone has the axes in its joint's frame that it had."""
+        """Return whether a ball's or free block's bone has the axes in its joint's frame that it had."""
         if channel.is_single:
             return True
         before = self.turns.get(channel.bone)
@@ -131,7 +131,8 @@ def present_plan(rig: bpy.types.Object, mechanism: Mechanism) -> Plan:
 def kept_bones(
     rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], edits: Mapping[str, JointEdit]
 ) -> Kept:
-    """Which axes of their bones the degrees of freedom of joints are on, that their channels may stay what they are."""
+    """Return which axes of their bones the degrees of freedom of joints are on, that their channels may stay what they
+    are."""
     kept, bones = Kept(), armature_of(rig).bones
     for joint, own in channels.items():
         edit = edits.get(joint)

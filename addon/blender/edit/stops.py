@@ -44,7 +44,7 @@ class Coordinate:
 
     @property
     def is_posed(self) -> bool:
-        """Whether its bone is posed by hand or keys, and does not follow a loop."""
+        """Return whether its bone is posed by hand or keys, and does not follow a loop."""
         return self.channel is not None and not record_of(self.empty).joint.follows
 
     @property
@@ -146,7 +146,7 @@ def _first_reach(rig: bpy.types.Object, each: Coordinate) -> float:
 
 
 def counts_angles(each: Coordinate) -> bool:
-    """Whether a coordinate is in radians, not in length units."""
+    """Return whether a coordinate is in radians, not in length units."""
     return each.channel.is_angle if each.channel is not None else is_angle(each.kept)
 
 
@@ -169,7 +169,8 @@ def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:
 
 
 def _posed(rig: bpy.types.Object, chosen: list[Coordinate]) -> list[float]:
-    """Where coordinates stand: as evaluated, or as their channels say where nothing but a stop keeps them from it."""
+    """Return where coordinates stand: as evaluated, or as their channels say where nothing but a stop keeps them from
+    it."""
     channels = [each.channel for each in chosen if each.channel is not None]
     seen = PoseReader(rig, channels).read()
     told = _told(rig, channels)

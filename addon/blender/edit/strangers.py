@@ -18,7 +18,7 @@ Spot = tuple[str, int]
 
 
 def is_own(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Whether an object is a part of a model, in whatever role."""
+    """Return whether an object is a part of a model, in whatever role."""
     record = record_of(obj)
     return record.model == rig and record.role != "NONE"
 

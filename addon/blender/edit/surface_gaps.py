@@ -24,8 +24,8 @@ def mesh_points(mesh: bpy.types.Mesh, scale: Array) -> Array:
 
 
 def surface_gap(mine: Array, one: bpy.types.Mesh, its: Array, other: bpy.types.Mesh) -> float:
-    """How far two surfaces are apart where they are furthest, of meshes whose points (n, 3) are where these are; 0
-    where they are as good as the same, or where one is empty."""
+    """Return how far two surfaces are apart where they are furthest, of meshes whose points (n, 3) are where these are;
+    0 where they are as good as the same, or where one is empty."""
     if not (len(mine) and len(its)):
         return 0.0
     enough = _SAME * float(np.ptp(its, axis=0).max())
@@ -65,7 +65,7 @@ class _Surface:
 
 
 def _furthest(surface: _Surface, other: _Surface) -> float:
-    """How far the furthest corner, or middle of a polygon, of a surface is from another."""
+    """Return how far the furthest corner, or middle of a polygon, of a surface is from another."""
     if other.polygons:
         tree: Any = BVHTree.FromPolygons(other.points.tolist(), other.polygons)
         corners = max(tree.find_nearest(point)[3] for point in surface.points.tolist())

@@ -42,7 +42,7 @@ class Sweep:
 
     @property
     def duration(self) -> float:
-        """How long all of it takes (s)."""
+        """Return how long all of it takes (s)."""
         return self.seconds * len(self._parts)
 
     def at(self, time: float) -> tuple[Coordinate, float, Range] | None:
@@ -71,7 +71,7 @@ class Sweep:
         return (here - free if lower is None else lower), (here + free if upper is None else upper)
 
     def _value(self, each: Coordinate, span: Range, share: float) -> float:
-        """Where a coordinate is after a share of its time: at an even pace, but for a soft start and end."""
+        """Return where a coordinate is after a share of its time: at an even pace, but for a soft start and end."""
         assert each.channel is not None
         here = float(self._stood[each.channel.joint][each.number])
         lower, upper = span

@@ -62,8 +62,8 @@ def _gathered(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy.t
 
 
 def lacks_twins(rig: bpy.types.Object) -> bool:
-    """Whether no part of a model that is edited symmetrically has a twin, as far as anybody looked: cheap enough for
-    every redraw."""
+    """Return whether no part of a model that is edited symmetrically has a twin, as far as anybody looked: cheap enough
+    for every redraw."""
     return not _mates.get(rig.session_uid, True)
 
 
@@ -178,7 +178,7 @@ def _name_and_mass(obj: bpy.types.Object) -> str:
 
 
 def _posed(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.DepsgraphUpdate]) -> set[int]:
-    """Which of some models are told of themselves; looks no further than to the last of them."""
+    """Return which of some models are told of themselves; looks no further than to the last of them."""
     found: set[int] = set()
     for update in updates:
         each = update.id

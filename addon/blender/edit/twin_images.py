@@ -149,7 +149,7 @@ def shape_children(obj: bpy.types.Object) -> dict[int, bpy.types.Object]:
 
 
 def is_shape(child: bpy.types.Object) -> bool:
-    """Whether a child of a body stands for one of its shapes."""
+    """Return whether a child of a body stands for one of its shapes."""
     return record_of(child).role == "SHAPE" and record_of(child).shape >= 0
 
 
@@ -218,8 +218,8 @@ def _put_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: Arr
 def _counterparts(
     mine: list[bpy.types.Object], theirs: list[bpy.types.Object]
 ) -> list[tuple[bpy.types.Object, bpy.types.Object | None]]:
-    """Which frame or light of a twin is that of the body: by its name, of the other side or the same, else the only one
-    that is left on either side."""
+    """Return which frame or light of a twin is that of the body: by its name, of the other side or the same, else the
+    only one that is left on either side."""
     out: list[tuple[bpy.types.Object, bpy.types.Object | None]] = []
     left = list(theirs)
     for child in mine:

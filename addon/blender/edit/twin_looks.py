@@ -73,7 +73,7 @@ class Looks:
         flip: Array,
         poses: tuple[Array, Array] | None = None,
     ) -> bool:
-        """Whether the mesh of a twin is the mirror image of its mate's, in axes that are reflected by ``flip``;
+        """Return whether the mesh of a twin is the mirror image of its mate's, in axes that are reflected by ``flip``;
         ``poses`` (4, 4) are where the two are in these axes, None: at their origins. Surfaces of two files, which are
         cut into other polygons, are compared as ``surface_gap`` does."""
         if not (obj.type == mate.type == "MESH"):
@@ -121,7 +121,7 @@ def _are_images(one: bpy.types.Mesh, other: bpy.types.Mesh, flip: Array, poses: 
 
 
 def _furthest(points: Array, others: Array) -> float:
-    """How far the furthest of some points (n, 3) is from the nearest of others."""
+    """Return how far the furthest of some points (n, 3) is from the nearest of others."""
     tree = KDTree(len(others))
     for number, point in enumerate(others.tolist()):
         tree.insert(point, number)

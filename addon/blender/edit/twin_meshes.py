@@ -51,6 +51,6 @@ def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[st
 
 
 def _gap(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
-    """How far two scaled meshes, the one seen in a mirror, are apart where they are furthest; 0 where they are as good
-    as the same, or where one is empty."""
+    """Return how far two scaled meshes, the one seen in a mirror, are apart where they are furthest; 0 where they are
+    as good as the same, or where one is empty."""
     return surface_gap(mesh_points(one, scales[0]) @ flip, one, mesh_points(other, scales[1]), other)

@@ -73,7 +73,7 @@ def _same(_own: Any, _its: Any, _flip: Array) -> None:
 
 
 def _axes(flip: Array) -> list[tuple[int, float]]:
-    """Which axis of the twin is the image of each axis, and with which sign."""
+    """Return which axis of the twin is the image of each axis, and with which sign."""
     return [(at := int(np.abs(row).argmax()), float(np.sign(row[at]))) for row in flip]
 
 

@@ -43,7 +43,7 @@ def unwritten(rig: bpy.types.Object) -> Iterator[Finding]:
 
 
 def _is_held_elsewhere(obj: bpy.types.Object) -> bool:
-    """Whether an object stands elsewhere than its parent and its own channels have it."""
+    """Return whether an object stands elsewhere than its parent and its own channels have it."""
     parent, without = obj.parent, obj.matrix_parent_inverse @ obj.matrix_basis
     if parent is None:
         without = obj.matrix_basis

@@ -299,7 +299,7 @@ class _Reading:
 
 
 def _opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
-    """Where a joint's other side is from its frame (4, 4), None where they are one, and whether that was edited.
+    """Return where a joint's other side is from its frame (4, 4), None where they are one, and whether that was edited.
     ``exact`` is where the document has it."""
     if not (part.is_open or any(part.opening)):
         return exact, False  # nobody wrote it down

@@ -83,7 +83,7 @@ class Attachments:
         return out
 
     def is_carried(self, part: Frame | Light) -> bool:
-        """Whether what a frame or light is on is still there."""
+        """Return whether what a frame or light is on is still there."""
         return part.body is None or part.body in self.bodies
 
     def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
@@ -226,7 +226,7 @@ def _copy_of_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.type
 
 
 def _was_built_at(obj: bpy.types.Object, local: Array) -> bool:
-    """Whether an object was made with this local matrix."""
+    """Return whether an object was made with this local matrix."""
     return bool(np.allclose(unflat(record_of(obj).built), local, rtol=1e-5, atol=1e-6))
 
 

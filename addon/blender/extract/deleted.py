@@ -39,7 +39,7 @@ class Before:
         self._drop_orphans(mechanism, lost, self.joints.keys() - {joint.id for joint in mechanism.joints}, report)
 
     def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
-        """Whether a joint of the document lost a body, and nobody put another, or the world, in its place."""
+        """Return whether a joint of the document lost a body, and nobody put another, or the world, in its place."""
         if joint.active or not lost & {*self.ends.get(joint.id, ())}:
             return False
         report.info("deleted", f"Joint {joint.name!r} went with its body", where=joint.id)

@@ -118,8 +118,8 @@ class Designs:
         return _as_built(obj, design)
 
     def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
-        """How far the bone that a part hangs on has taken it along since it was hung there, in the model's frame; None
-        where it did not, and where it hangs elsewhere."""
+        """Return how far the bone that a part hangs on has taken it along since it was hung there, in the model's
+        frame; None where it did not, and where it hangs elsewhere."""
         hung = self._hung(obj)
         return None if hung is None or _is_one(hung, obj) else hung
 
@@ -156,8 +156,8 @@ class Designs:
 
 
 def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[float]) -> bool:
-    """Whether two local matrices of an object (16 numbers by rows) differ, and by no more than the rounding of 32 bits:
-    *Apply* on an armature has Blender work out those of its children anew."""
+    """Return whether two local matrices of an object (16 numbers by rows) differ, and by no more than the rounding of
+    32 bits: *Apply* on an armature has Blender work out those of its children anew."""
     if list(now) == list(before):
         return False
     off = np.abs(np.subtract(now, before)).reshape(4, 4)
@@ -166,7 +166,7 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
 
 
 def is_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
-    """Whether a pose is the one that a part was made with, as far as a change of parents can tell."""
+    """Return whether a pose is the one that a part was made with, as far as a change of parents can tell."""
     off = np.abs(np.array(now) - unflat(record_of(obj).built))
     return bool(off[:3, :3].max() <= _SAME and off[:3, 3].max() <= _SAME * _reach(obj))
 
@@ -184,13 +184,13 @@ def _as_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
 
 
 def _reach(obj: bpy.types.Object) -> float:
-    """How far from the origins, of the world and of the model, a part is: what 32 bits can tell goes by that."""
+    """Return how far from the origins, of the world and of the model, a part is: what 32 bits can tell goes by that."""
     here, parent = obj.matrix_world.translation.length, obj.matrix_parent_inverse.translation.length
     return max(here, parent, float(np.linalg.norm(unflat(record_of(obj).built)[:3, 3])), 1e-3)
 
 
 def _is_one(hung: Matrix, obj: bpy.types.Object) -> bool:
-    """Whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
+    """Return whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
     a, b, c, x, d, e, f, y, g, h, i, z = flat(hung)[:12]
     near = _SAME * max(1.0, obj.matrix_parent_inverse.translation.length)
     off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
@@ -204,19 +204,19 @@ def _lost_its_bone(obj: bpy.types.Object) -> bool:
 
 
 def _standing(obj: bpy.types.Object) -> Matrix:
-    """Where an object stands in the world, without what a simulation does to it."""
+    """Return where an object stands in the world, without what a simulation does to it."""
     if obj.rigid_body is None or obj.rigid_body.kinematic or obj.rigid_body.type != "ACTIVE":
         return obj.matrix_world
     return on_parent(obj, _standing)
 
 
 def _seen(obj: bpy.types.Object) -> Matrix:
-    """Where an object is in the world, also where it is hidden and Blender does not reckon that."""
+    """Return where an object is in the world, also where it is hidden and Blender does not reckon that."""
     return on_parent(obj, _seen) if obj.hide_viewport else obj.matrix_world
 
 
 def on_parent(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
-    """Where its local matrix has an object, on a parent whose ``place`` is told."""
+    """Return where its local matrix has an object, on a parent whose ``place`` is told."""
     parent = obj.parent
     if parent is None:
         return obj.matrix_basis

@@ -18,12 +18,12 @@ _SAME_SURFACE = 1e-5
 
 
 def is_own_mesh(obj: bpy.types.Object) -> bool:
-    """Whether files get a body's mesh as it is seen, modifiers and all: it came from none."""
+    """Return whether files get a body's mesh as it is seen, modifiers and all: it came from none."""
     return any(shape.visual and shape.type == "mesh" and not shape.mesh for shape in record_of(obj).shapes)
 
 
 def may_be_judged(obj: bpy.types.Object) -> bool:
-    """Whether ``mesh_was_edited`` can tell: of some shapes neither the surface nor the figures are known."""
+    """Return whether ``mesh_was_edited`` can tell: of some shapes neither the surface nor the figures are known."""
     shapes = [shape for shape in record_of(obj).shapes if shape.visual]
     return any(record_of(obj).surface) or all(is_measured(read_shape(shape)) for shape in shapes)
 
@@ -33,7 +33,8 @@ Judged = dict[tuple[object, ...], bool]
 
 
 def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool:
-    """Whether the mesh no longer is the surface of the shapes that it was made for. ``judged`` keeps the answers."""
+    """Return whether the mesh no longer is the surface of the shapes that it was made for. ``judged`` keeps the
+    answers."""
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
     if not shapes or is_own_mesh(obj):
         return False
@@ -66,7 +67,8 @@ def _was_edited(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
 
 
 def _is_other_mesh(obj: bpy.types.Object) -> bool:
-    """Whether a mesh that was read from a file is not as it was read. (Models of earlier releases do not know.)"""
+    """Return whether a mesh that was read from a file is not as it was read. (Models of earlier releases do not
+    know.)"""
     before = np.array(record_of(obj).surface)
     now = np.array(surface_figures(cast(bpy.types.Mesh, obj.data)))
     spread = max(float(before[1:].sum()), 1e-30)

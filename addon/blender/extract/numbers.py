@@ -26,7 +26,7 @@ _QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 def same(now: object, before: object) -> bool:
-    """Whether a value is what it was: numbers as far as 32 bits can tell."""
+    """Return whether a value is what it was: numbers as far as 32 bits can tell."""
     if now == before:
         return True
     if isinstance(now, float) and isinstance(before, (int, float)):
@@ -58,8 +58,8 @@ def edited(now: float, before: float) -> float:
 
 
 def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
-    """Whether an object's design was moved, turned or scaled since it was built. ``design``: where it is now, if not
-    at its local matrix."""
+    """Return whether an object's design was moved, turned or scaled since it was built. ``design``: where it is now, if
+    not at its local matrix."""
     return flat(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
 
 

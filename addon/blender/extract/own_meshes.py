@@ -85,8 +85,8 @@ class _Folder:
         return f"{self.folder.name}/{self.written[kept]}"
 
     def _is_ours(self, name: str, data: bytes) -> bool:
-        """Whether a mesh may be written under a name: nothing is there, or the same, or what is going to be written
-        anew. Models of one name in several formats share the folder."""
+        """Return whether a mesh may be written under a name: nothing is there, or the same, or what is going to be
+        written anew. Models of one name in several formats share the folder."""
         place = self.folder / name
         if not os.path.lexists(place):
             return True

@@ -69,8 +69,8 @@ def body_shapes(
 
 
 def _is_copy(obj: bpy.types.Object, own: str) -> bool:
-    """Whether a body is a copy that may lack collision children which nobody deleted: one that has no id of its own
-    yet, or came without them, or has taken the place of its original, whose id it has; only its name tells that."""
+    """Return whether a body is a copy that may lack collision children which nobody deleted: one that has no id of its
+    own yet, or came without them, or has taken the place of its original, whose id it has; only its name tells that."""
     record = record_of(obj)
     return own != record.source_id or record.without_children or was_numbered(obj.name, record.built_name)
 
@@ -119,7 +119,7 @@ def _along_axes(shape: Shape, scale: Array) -> Array:
 
 
 def is_uneven(shape: Shape, scale: Array) -> bool:
-    """Whether a scale would make a round shape one that has no name here."""
+    """Return whether a scale would make a round shape one that has no name here."""
     along = _along_axes(shape, scale)
     round_ = along if shape.type in _BALLS else along[:2]
     return shape.type in {*_BALLS, "capsule", "cylinder", "cone"} and float(np.ptp(round_)) > 1e-6 * float(along.max())

@@ -46,7 +46,7 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
 
 
 def film_length(model: Path, job: RenderJob) -> int:
-    """How many frames the film of a model has, without playing it."""
+    """Return how many frames the film of a model has, without playing it."""
     scene, _rigs, _report = _directed(model, job)
     return len(schedule(scene, job.options(), poster=False).filmed)
 

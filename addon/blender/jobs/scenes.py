@@ -34,7 +34,7 @@ def fresh_scene() -> bpy.types.Scene:
 
 
 def all_mesh_folders(given: Sequence[str]) -> tuple[str, ...]:
-    """Where meshes may lie: in the folders of the preferences, where there are some, and in those given."""
+    """Return where meshes may lie: in the folders of the preferences, where there are some, and in those given."""
     return (*preferences.mesh_folders(), *given)
 
 

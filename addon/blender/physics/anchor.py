@@ -22,13 +22,14 @@ Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
 
 
 def is_held(joint: KnuckleJoint) -> bool:
-    """Whether a joint holds two bodies together, or one to the world. A body that was deleted is not the world."""
+    """Return whether a joint holds two bodies together, or one to the world. A body that was deleted is not the
+    world."""
     missing = (joint.parent is None) + (joint.child is None)
     return joint.active and missing <= int(joint.at_world)
 
 
 def floats(joint: KnuckleJoint) -> bool:
-    """Whether a joint at the world leaves its body free: Blender needs no constraint for it."""
+    """Return whether a joint at the world leaves its body free: Blender needs no constraint for it."""
     return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not is_springy(joint)
 
 
@@ -58,14 +59,15 @@ def welded_to_world(joints: Iterable[KnuckleJoint]) -> set[bpy.types.Object]:
 
 
 def stands(obj: bpy.types.Object) -> bool:
-    """Whether an object of a model's goes with its armature whatever the drive: the anchor and what is welded to it."""
+    """Return whether an object of a model's goes with its armature whatever the drive: the anchor and what is welded to
+    it."""
     record = record_of(obj)
     welded = record.role == "BODY" and obj.rigid_body is not None and obj.rigid_body.type == "PASSIVE"
     return is_anchor(obj) or (welded and not record.immobile)
 
 
 def is_anchor(obj: bpy.types.Object) -> bool:
-    """Whether an object is the anchor of the model that it belongs to."""
+    """Return whether an object is the anchor of the model that it belongs to."""
     rig = record_of(obj).model
     return rig is not None and rig.data is not None and settings(rig).anchor == obj
 

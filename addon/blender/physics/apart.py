@@ -103,7 +103,7 @@ def _groups(rig: bpy.types.Object) -> _Groups:
 
 
 def _has_most(rig: bpy.types.Object, groups: _Groups) -> bool:
-    """Whether there are more pairs than can be kept apart, however many joints there are between them."""
+    """Return whether there are more pairs than can be kept apart, however many joints there are between them."""
     seen: set[bpy.types.Object] = set()
     pairs = 0
     for group in groups:

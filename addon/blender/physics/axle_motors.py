@@ -47,8 +47,8 @@ class AxleMotors:
     # ---------------------------------------------------------------- where the run begins
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4), in the
-        model's own lengths; what becomes of their axes is kept in the record."""
+        """Return where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4), in
+        the model's own lengths; what becomes of their axes is kept in the record."""
         values = self.begins(poses)
         self.motors = axles(self.joint.joint.dofs, values)
         here, there = poses[self.joint.parent] @ self.joint.on_parent, poses[self.joint.child] @ self.joint.on_child

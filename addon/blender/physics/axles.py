@@ -43,7 +43,7 @@ class Axle:
 
     @property
     def child_first(self) -> bool:
-        """Whether the child is the constraint's first body."""
+        """Return whether the child is the constraint's first body."""
         return self.by_child != self.turns
 
     def frame(self) -> Array:
@@ -59,8 +59,8 @@ class Axle:
 
 
 def has_axles(dofs: Sequence[Dof]) -> bool:
-    """Whether motors can drive a joint of these degrees: slides and up to three turns, or slides and then a ball. (A
-    lone hinge or slide has a motor already.)"""
+    """Return whether motors can drive a joint of these degrees: slides and up to three turns, or slides and then a
+    ball. (A lone hinge or slide has a motor already.)"""
     kinds = [dof.kind for dof in dofs]
     if kinds in ([], ["rotation"], ["translation"]) or not set(kinds) <= {"rotation", "translation", "ball"}:
         return False
@@ -70,7 +70,7 @@ def has_axles(dofs: Sequence[Dof]) -> bool:
 
 
 def is_plain(dofs: Sequence[Dof]) -> bool:
-    """Whether a joint only slides and turns about axes that stay its own: no balls, no screws."""
+    """Return whether a joint only slides and turns about axes that stay its own: no balls, no screws."""
     kinds = [dof.kind for dof in dofs]
     return bool(kinds) and set(kinds) <= {"rotation", "translation"} and kinds.count("rotation") <= 3
 
@@ -118,7 +118,7 @@ def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
 
 
 def apart(pushes: Array) -> list[int]:
-    """Which three of some directions (n, 3) are farthest from being in one plane, and long."""
+    """Return which three of some directions (n, 3) are farthest from being in one plane, and long."""
     threes = _threes(len(pushes))
     first, second, third = pushes[threes[:, 0]], pushes[threes[:, 1]], pushes[threes[:, 2]]
     across = second[:, [1, 2, 0]] * third[:, [2, 0, 1]] - second[:, [2, 0, 1]] * third[:, [1, 2, 0]]

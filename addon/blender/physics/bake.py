@@ -148,8 +148,8 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
 
 
 def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
-    """How often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and not
-    we by the time that a step stands for, needs the scene's own frames."""
+    """Return how often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and
+    not we by the time that a step stands for, needs the scene's own frames."""
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     if keyed or has_other_animation(scene, rig):
         return 1

@@ -94,7 +94,7 @@ def _constraints(obj: bpy.types.Object, holder: bpy.types.Object) -> list[bpy.ty
 
 
 def is_ours(held: bpy.types.Constraint) -> bool:
-    """Whether a constraint of a body is one that puts it where its own keys are."""
+    """Return whether a constraint of a body is one that puts it where its own keys are."""
     return held.type == "COPY_TRANSFORMS" and held.name.split(".")[0] == _NAME
 
 

@@ -99,12 +99,12 @@ class Carried:
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
 
     def stands(self, body: int) -> bool:
-        """Whether the body at a place among the poses stays where it is."""
+        """Return whether the body at a place among the poses stays where it is."""
         return body in self._stands
 
     @cached_property
     def eased(self) -> Eased:
-        """How easily the bodies go where they are pushed, in these poses and all that follow."""
+        """Return how easily the bodies go where they are pushed, in these poses and all that follow."""
         moves = [mass > 0.0 and body not in self._stands for body, mass in enumerate(self._mass)]
         return Eased(self._plant, self._mass, self._tensors, [*moves, False])
 

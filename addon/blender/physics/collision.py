@@ -67,10 +67,10 @@ def _shaped(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
 
 
 def _is_modified(obj: bpy.types.Object) -> bool:
-    """Whether Blender shows anything else than the mesh of an object."""
+    """Return whether Blender shows anything else than the mesh of an object."""
     return bool(obj.modifiers) or cast(bpy.types.Mesh, obj.data).shape_keys is not None
 
 
 def _has_extent(obj: bpy.types.Object) -> bool:
-    """Whether there is anything to collide with: Blender measures its shapes on the mesh."""
+    """Return whether there is anything to collide with: Blender measures its shapes on the mesh."""
     return bool(cast(bpy.types.Mesh, obj.data).vertices)

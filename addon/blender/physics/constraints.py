@@ -66,7 +66,7 @@ _TYPES: dict[str, Any] = {"rotation": "HINGE", "translation": "SLIDER", "ball": 
 
 
 def _puts_stops(joint: KnuckleJoint) -> bool:
-    """Whether Blender's constraint gets any of a joint's stops."""
+    """Return whether Blender's constraint gets any of a joint's stops."""
     lone = len(joint.dofs) == 1
     return has_stops(joint) and (joint.dofs[0].kind in {"rotation", "translation"} if lone else is_countable(joint))
 
@@ -167,20 +167,20 @@ def _hinge_stops(joint: KnuckleJoint, soft: bool, at: float) -> tuple[Any, tuple
 
 
 def is_far_round(joint: KnuckleJoint, start: float) -> bool:
-    """Whether a lone hinge has stops for which its constraint has no room in a run that begins at a coordinate: they
-    get constraints of their own (``counted_stops``)."""
+    """Return whether a lone hinge has stops for which its constraint has no room in a run that begins at a coordinate:
+    they get constraints of their own (``counted_stops``)."""
     return any(far > HALF_TURN for far in _ahead(joint, start)) and min(_ahead(joint, start)) < math.inf
 
 
 def is_counted(joint: KnuckleJoint, start: float) -> bool:
-    """Whether those constraints know all stops from far enough to hold them without the hinge's own limits."""
+    """Return whether those constraints know all stops from far enough to hold them without the hinge's own limits."""
     return is_far_round(joint, start) and all(
         far == math.inf or room_before(far) >= _ROOM for far in _ahead(joint, start)
     )
 
 
 def _ahead(joint: KnuckleJoint, start: float) -> list[float]:
-    """How far the stops of a lone hinge are from where a run begins; infinite where there is none."""
+    """Return how far the stops of a lone hinge are from where a run begins; infinite where there is none."""
     if [dof.kind for dof in joint.dofs] != ["rotation"]:
         return [0.0]
     lower, upper = stops(joint.dofs[0])
@@ -216,7 +216,7 @@ def hinge_window(low: float | None, high: float | None) -> tuple[float, float] |
 
 
 def _is_wide(window: tuple[float, float]) -> bool:
-    """Whether limits are beyond half a turn, which only the hinge has room for."""
+    """Return whether limits are beyond half a turn, which only the hinge has room for."""
     return max(-window[0], window[1]) > HALF_TURN
 
 
@@ -226,8 +226,8 @@ def _put_type(constraint: bpy.types.RigidBodyConstraint, kind: Any) -> None:
 
 
 def turns_too_far(joint: KnuckleJoint, start: float) -> bool:
-    """Whether a lone hinge has stops that do not hold in a run that begins at a coordinate: a turn or more apart, or
-    one alone, and not counted."""
+    """Return whether a lone hinge has stops that do not hold in a run that begins at a coordinate: a turn or more
+    apart, or one alone, and not counted."""
     if [dof.kind for dof in joint.dofs] != ["rotation"] or is_counted(joint, start):
         return False
     lower, upper = stops(joint.dofs[0])

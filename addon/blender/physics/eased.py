@@ -36,8 +36,8 @@ class _Island:
 
     @property
     def is_lone(self) -> bool:
-        """Whether it is one body on one hinge or slide at what stands: it moves as that does, and there is no more to
-        it."""
+        """Return whether it is one body on one hinge or slide at what stands: it moves as that does, and there is no
+        more to it."""
         kinds = [[dof.kind for dof in item.joint.dofs] for item in self.joints]
         return len(self.bodies) == 1 and kinds in ([["rotation"]], [["translation"]])
 
@@ -90,13 +90,14 @@ class Eased:
         return Held(*ends, self._size * here[:3, 3], in_axes(own, here[:3, :3]))
 
     def between(self, one: tuple[int, Array], other: tuple[int, Array], way: Array, poses: Array) -> float:
-        """How easily (1/kg, in the model's own lengths) two points (3,) on bodies are pushed apart a way (3,) through
-        both of them."""
+        """Return how easily (1/kg, in the model's own lengths) two points (3,) on bodies are pushed apart a way (3,)
+        through both of them."""
         both = np.concatenate([np.zeros(3), way])
         return self._both(one[0], self._size * one[1], other[0], self._size * other[1], both, poses) / self._size
 
     def about(self, item: Undriven, axes: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
-        """How easily (size,) a joint's coordinates go along or about their axes (size, 3), by which of them turn."""
+        """Return how easily (size,) a joint's coordinates go along or about their axes (size, 3), by which of them
+        turn."""
         point = self._size * (poses[item.child] @ item.on_child)[:3, 3]
         nothing = np.zeros_like(axes)
         ways = np.where(turns[:, None], np.hstack([axes, nothing]), np.hstack([nothing, axes]))

@@ -117,14 +117,14 @@ def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None
 
 
 def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
-    """Whether a scene's world is still as ``put_fit`` set it: nobody had another wish since."""
+    """Return whether a scene's world is still as ``put_fit`` set it: nobody had another wish since."""
     world = scene.rigidbody_world
     return (world.substeps_per_frame, world.solver_iterations) == (before.fitted_substeps, before.fitted_iterations)
 
 
 def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
-    """How long each body is that moves and has joints: the longest of the ways between its pivots, twice that from its
-    middle to one of them, and the extent of its mesh."""
+    """Return how long each body is that moves and has joints: the longest of the ways between its pivots, twice that
+    from its middle to one of them, and the extent of its mesh."""
     ends = [end for empty in empties for end in (joint_of(empty).parent, joint_of(empty).child) if end is not None]
     moving = [end for end in dict.fromkeys(ends) if not record_of(end).immobile]
     index = {end: number for number, end in enumerate(moving)}

@@ -51,8 +51,8 @@ class Split:
 
 
 def split_of(tensor: Array, moments: Array) -> Split | None:
-    """How a body of mass 1 with a ``tensor`` (3, 3) about its middle is best split, whose shape gives it ``moments``
-    (3,); None where the shape alone does as well."""
+    """Return how a body of mass 1 with a ``tensor`` (3, 3) about its middle is best split, whose shape gives it
+    ``moments`` (3,); None where the shape alone does as well."""
     size = float(np.abs(np.linalg.eigvalsh(tensor)).max())
     alone = float(_off(tensor[None], moments[None])[0])
     if alone <= _ENOUGH:
@@ -120,7 +120,8 @@ def keep_mass(obj: bpy.types.Object) -> None:
 
 
 def is_typed(obj: bpy.types.Object) -> bool:
-    """Whether the mass of a body's rigid body is another than was set: the user has typed it into Blender's panel."""
+    """Return whether the mass of a body's rigid body is another than was set: the user has typed it into Blender's
+    panel."""
     return bool(np.float32(obj.rigid_body.mass) != np.float32(expected_mass(obj)))
 
 
@@ -158,7 +159,7 @@ def _has_own_tensor(obj: bpy.types.Object) -> bool:
 def _splits(
     bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
 ) -> dict[bpy.types.Object, Split | None]:
-    """How bodies are split whose shapes give them other moments than they are to have."""
+    """Return how bodies are split whose shapes give them other moments than they are to have."""
     if not bodies:
         return {}
     tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
@@ -287,7 +288,8 @@ def welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
-    """Whether an object is the flywheel of a body that was deleted: it is not among those that are ``linked``."""
+    """Return whether an object is the flywheel of a body that was deleted: it is not among those that are
+    ``linked``."""
     record = record_of(obj)
     if not record.is_flywheel or record.model is None:
         return False

@@ -142,13 +142,13 @@ def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> 
 
 
 def has_stops(joint: KnuckleJoint) -> bool:
-    """Whether any of a joint's degrees of freedom has a stop."""
+    """Return whether any of a joint's degrees of freedom has a stop."""
     return any(dof.use_lower or dof.use_upper for dof in [*joint.dofs, *joint.parts])
 
 
 def is_countable(joint: KnuckleJoint) -> bool:
-    """Whether Blender can count a joint's coordinates as the model does: slides, then up to three turns or a ball, each
-    on an axis of its own."""
+    """Return whether Blender can count a joint's coordinates as the model does: slides, then up to three turns or a
+    ball, each on an axis of its own."""
     kinds = [dof.kind for dof in joint.dofs]
     if any(dof.use_lower or dof.use_upper for dof in joint.parts):
         return False
@@ -168,8 +168,9 @@ def is_countable(joint: KnuckleJoint) -> bool:
 
 
 def is_exact(joint: KnuckleJoint, values: Sequence[float]) -> bool:
-    """Whether the stops of a countable joint are where they should be in a run that begins at these coordinates. Three
-    turns can be counted from a pose in which the middle one is zero; turns behind slides where the first one is."""
+    """Return whether the stops of a countable joint are where they should be in a run that begins at these coordinates.
+    Three turns can be counted from a pose in which the middle one is zero; turns behind slides where the first one
+    is."""
     turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
     if len(turns) == 3 and abs(values[turns[1]]) > _SMALL:
         return False
@@ -209,12 +210,12 @@ def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJ
 
 
 def is_springy(joint: KnuckleJoint) -> bool:
-    """Whether a joint has a spring or a damper."""
+    """Return whether a joint has a spring or a damper."""
     return any(dof.stiffness > 0.0 or dof.damping > 0.0 for dof in [*joint.dofs, *joint.parts])
 
 
 def is_lossy(joint: KnuckleJoint) -> bool:
-    """Whether a joint has friction, or a damper without a spring."""
+    """Return whether a joint has friction, or a damper without a spring."""
     return any(dof.friction > 0.0 or (dof.damping > 0.0 and not dof.stiffness) for dof in joint.dofs)
 
 
@@ -243,7 +244,7 @@ def put_lengths(constraint: Any, joint: KnuckleJoint, size: float) -> None:
 
 
 def springs_left_out(joint: KnuckleJoint) -> bool:
-    """Whether a joint has springs on axes that Blender's constraint has none for."""
+    """Return whether a joint has springs on axes that Blender's constraint has none for."""
     put = {line.number for line in lines_of(joint)} if is_springy(joint) else set()
     return any(
         DOF_SIZE[dof.kind] == 1 and number not in put and (dof.stiffness > 0.0 or dof.damping > 0.0)
@@ -277,7 +278,7 @@ def _block_springs(dof: Dof, turn: Array) -> Iterator[tuple[str, tuple[float, fl
 
 
 def springs_away_from_rest(joint: KnuckleJoint) -> bool:
-    """Whether any spring of a joint is not at rest where the joint begins."""
+    """Return whether any spring of a joint is not at rest where the joint begins."""
     pairs = (
         pair
         for dof, record in zip(read_dofs(joint), joint.dofs, strict=True)
@@ -287,7 +288,7 @@ def springs_away_from_rest(joint: KnuckleJoint) -> bool:
 
 
 def is_pushed(joint: KnuckleJoint) -> bool:
-    """Whether a joint of several degrees has springs, which motors help to be at rest where they are."""
+    """Return whether a joint of several degrees has springs, which motors help to be at rest where they are."""
     kinds = [dof.kind for dof in joint.dofs]
     if kinds in (["rotation"], ["translation"]) or "free" in kinds or "screw" in kinds:
         return False

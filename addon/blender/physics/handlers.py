@@ -165,7 +165,7 @@ def _look_after(scene: bpy.types.Scene) -> None:
 
 
 def _is_internal(scene: bpy.types.Scene) -> bool:
-    """Whether the present frame is one that something here goes to for its own ends."""
+    """Return whether the present frame is one that something here goes to for its own ends."""
     return scene.session_uid in _busy or is_resting(scene)
 
 

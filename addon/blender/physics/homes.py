@@ -11,8 +11,9 @@ from ..model_parts import is_in, is_part, rigs_in
 
 
 def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
-    """Whether a model's physics was built, in a scene or in any. Objects that were taken out of a world keep their
-    rigid body, unused. A linked copy of a scene shares the collections of its world and has no model's physics."""
+    """Return whether a model's physics was built, in a scene or in any. Objects that were taken out of a world keep
+    their rigid body, unused. A linked copy of a scene shares the collections of its world and has no model's
+    physics."""
     home = home_of(rig)
     return home == scene if scene is not None else home is not None
 
@@ -45,7 +46,8 @@ def _any_body(rig: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def scene_for(rig: bpy.types.Object) -> bpy.types.Scene | None:
-    """Where a model's physics is, or is to be built: in the context's scene, else the first that has the model."""
+    """Return where a model's physics is, or is to be built: in the context's scene, else the first that has the
+    model."""
     home, here = home_of(rig), bpy.context.scene
     if home is not None:
         return home

@@ -16,7 +16,7 @@ from .homes import simulated_in
 
 
 def is_driven(rig: bpy.types.Object) -> bool:
-    """Whether physics moves a mechanism, now or at some keyed frame."""
+    """Return whether physics moves a mechanism, now or at some keyed frame."""
     return settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)
 
 
@@ -77,8 +77,8 @@ def resume(scene: bpy.types.Scene) -> bool:
 
 
 def _is_needed(scene: bpy.types.Scene) -> bool:
-    """Whether anything in the scene's world is simulated: a mechanism, or an active body that is not, or not at each
-    frame, led by animation."""
+    """Return whether anything in the scene's world is simulated: a mechanism, or an active body that is not, or not at
+    each frame, led by animation."""
     if any(map(is_driven, simulated_in(scene))):
         return True
     held = scene.rigidbody_world.collection

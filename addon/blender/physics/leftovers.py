@@ -51,6 +51,7 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
 
 
 def _is_helper(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
-    """Whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with it."""
+    """Return whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with
+    it."""
     record = record_of(obj)
     return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan(obj, linked)

@@ -32,7 +32,7 @@ class LiveBones:
         self._now = {key: self._read(key) for key in self.keys}
 
     def at(self, key: _Key, frame: float) -> float:
-        """Where a channel is at a frame, as far as its last two values tell."""
+        """Return where a channel is at a frame, as far as its last two values tell."""
         if key not in self._now:  # the run has not begun
             return self._read(key)
         now = self._now[key]

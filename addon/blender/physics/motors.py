@@ -35,7 +35,7 @@ def new_motor(rig: bpy.types.Object, name: str, size: float, like: bpy.types.Obj
 
 
 def is_lost(scene: bpy.types.Scene, motor: bpy.types.Object | None) -> bool:
-    """Whether there is none, or the user deleted it: then it is nobody's from now on."""
+    """Return whether there is none, or the user deleted it: then it is nobody's from now on."""
     if motor is not None and scene not in motor.users_scene:
         record_of(motor).model = None
         return True

@@ -12,8 +12,8 @@ from .anchor import stands
 
 
 def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Whether anything but the model's own Action and settings moves what takes part in the scene's physics: strips and
-    drivers of the model, the scene's gravity, bodies that follow keys, animated force fields."""
+    """Return whether anything but the model's own Action and settings moves what takes part in the scene's physics:
+    strips and drivers of the model, the scene's gravity, bodies that follow keys, animated force fields."""
     if is_mixed(rig) or _is_animated(scene):
         return True
     world = scene.rigidbody_world
@@ -27,8 +27,8 @@ def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 
 def is_mixed(rig: bpy.types.Object) -> bool:
-    """Whether more than the curves of its Action tells the bones of a model where to be: strips, or drivers of the
-    user's."""
+    """Return whether more than the curves of its Action tells the bones of a model where to be: strips, or drivers of
+    the user's."""
     data = rig.animation_data
     if data is None:
         return False
@@ -36,12 +36,12 @@ def is_mixed(rig: bpy.types.Object) -> bool:
 
 
 def has_strips(data: bpy.types.AnimData) -> bool:
-    """Whether strips have a say beside an Action."""
+    """Return whether strips have a say beside an Action."""
     return data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
 
 
 def _moves(obj: bpy.types.Object) -> bool:
-    """Whether an object moves, or what it is a part of."""
+    """Return whether an object moves, or what it is a part of."""
     while obj is not None:
         if _is_animated(obj) or len(obj.constraints):
             return True

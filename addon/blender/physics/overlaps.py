@@ -50,8 +50,8 @@ def overlaps_of(
     pieces: dict[bpy.types.Object, list[bpy.types.Object]],
     poses: Array,
 ) -> list[Overlap]:
-    """How deep bodies were in one another at recorded poses (frames, bodies, 4, 4): those that were at all. ``pieces``
-    are the parts of compounds."""
+    """Return how deep bodies were in one another at recorded poses (frames, bodies, 4, 4): those that were at all.
+    ``pieces`` are the parts of compounds."""
     measured: Measured = {}
     parts = [_parts(obj, pieces.get(obj, ()), measured) for obj in bodies]
     frames = np.unique(np.linspace(0, len(poses) - 1, min(SAMPLES, len(poses))).round().astype(int))
@@ -108,7 +108,7 @@ def _collections(obj: bpy.types.Object) -> set[int]:
 
 
 def _depths(ones: list[_Part], others: list[_Part], at: Array, there: Array) -> Array:
-    """How deep (frames,) two bodies are in one another at poses (frames, 4, 4) of both."""
+    """Return how deep (frames,) two bodies are in one another at poses (frames, 4, 4) of both."""
     out = np.zeros(len(at))
     for one in ones:
         for other in others:
@@ -121,8 +121,8 @@ def _depths(ones: list[_Part], others: list[_Part], at: Array, there: Array) -> 
 
 
 def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = False) -> Array:
-    """How deep (n,) two convex shapes are in one another at poses (n, 4, 4) of both; 0 where they are apart. ``rough``:
-    about so deep, and no less, in a tenth of the time."""
+    """Return how deep (n,) two convex shapes are in one another at poses (n, 4, 4) of both; 0 where they are apart.
+    ``rough``: about so deep, and no less, in a tenth of the time."""
     count, fine = (_FEW, _ROUGH) if rough else (_STARTS, _FINE)
     sides = [(solid, *turn_and_scale(poses)) for solid, poses in ((one, at), (other, there))]
     between = there[:, :3, 3] - at[:, :3, 3]

@@ -61,7 +61,7 @@ class Thrusters:
         return np.array([poses[end] @ place for end, place in zip(self.ends, self.places, strict=True)])
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Where the motors' empties have to stand for a run that begins with these poses."""
+        """Return where the motors' empties have to stand for a run that begins with these poses."""
         self._written = {}
         out = {}
         points = self.where(poses)[:, :3, 3]
@@ -215,7 +215,7 @@ def ensure_thruster(
 
 
 def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
-    """Where a motor has to stand that pushes at a point (3,) along an axis (0 to 2) of the armature."""
+    """Return where a motor has to stand that pushes at a point (3,) along an axis (0 to 2) of the armature."""
     place = np.eye(4)
     place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
     place[:3, 3] = point

@@ -246,7 +246,7 @@ def _frames(empties: list[bpy.types.Object]) -> Array:
 
 
 def servo_possible(joint: KnuckleJoint) -> bool:
-    """Whether a joint is a simulated hinge or slide."""
+    """Return whether a joint is a simulated hinge or slide."""
     return is_held(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
 
 
@@ -288,7 +288,7 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
 
 
 def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
-    """Whether physics has what a joint is between: the anchor may have been deleted."""
+    """Return whether physics has what a joint is between: the anchor may have been deleted."""
     return all(end is not None and end.rigid_body is not None for end in ends_of(joint, settings(plant.rig).anchor))
 
 

@@ -38,7 +38,7 @@ class Progress:
 
     @property
     def has_frames(self) -> bool:
-        """Whether the run has come to any frame."""
+        """Return whether the run has come to any frame."""
         return self.reach != _NOWHERE
 
     def came_to(self, frame: int, places: Array) -> None:
@@ -47,7 +47,7 @@ class Progress:
         self.places[frame] = places.astype(np.float32)
 
     def shows(self, frame: int, places: Array) -> bool:
-        """Whether bodies are where the run had them at a frame."""
+        """Return whether bodies are where the run had them at a frame."""
         then = self.places.get(frame)
         return then is not None and then.shape == places.shape and bool(np.abs(then - places).max(initial=0.0) < _SAME)
 

@@ -108,7 +108,7 @@ class Pushes:
 
 
 def _is_strong(dof: Dof, inertia: float, rate: float) -> bool:
-    """Whether a spring or damper does too much within a frame for motors that are told once in it."""
+    """Return whether a spring or damper does too much within a frame for motors that are told once in it."""
     return dof.stiffness / inertia > (_WEAK * rate) ** 2 or dof.damping / inertia > _WEAK * rate
 
 

@@ -25,7 +25,8 @@ class Solid:
     half: Array
 
     def reach(self, ways: Array, scale: Array) -> Array:
-        """How far (...) it reaches from its origin along unit vectors (..., 3) in its own axes, scaled by (..., 3)."""
+        """Return how far (...) it reaches from its origin along unit vectors (..., 3) in its own axes, scaled by (...,
+        3)."""
         x, y, z = np.moveaxis(self.half * scale, -1, 0)
         radius, along = np.maximum(x, y), ways[..., 2]
         across = np.sqrt(np.maximum(1.0 - along**2, 0.0))
@@ -51,7 +52,7 @@ def solid_of(obj: bpy.types.Object, measured: Measured) -> Solid | None:
 
 
 def place_on_parent(child: bpy.types.Object) -> Array:
-    """Where a child stands on its parent (4, 4). Its world matrix may be old: it is hidden."""
+    """Return where a child stands on its parent (4, 4). Its world matrix may be old: it is hidden."""
     return np.array(child.matrix_parent_inverse @ child.matrix_basis, dtype=np.float64)
 
 

@@ -36,8 +36,8 @@ def renew_constraints() -> None:
 
 
 def _is_left(obj: bpy.types.Object, is_held: bool) -> bool:
-    """Whether a constraint is of ours and points at bodies (what *Clear Physics* leaves points at none), but is in no
-    world; or, where scenes share the collections of a world, at what is no rigid body any more."""
+    """Return whether a constraint is of ours and points at bodies (what *Clear Physics* leaves points at none), but is
+    in no world; or, where scenes share the collections of a world, at what is no rigid body any more."""
     constraint = obj.rigid_body_constraint
     if constraint is None or record_of(obj).model is None or obj.library or obj.override_library:
         return False

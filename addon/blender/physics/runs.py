@@ -64,7 +64,7 @@ def come_to(rigs: Iterable[bpy.types.Object], frame: int, start: int) -> None:
 
 
 def is_led(rig: bpy.types.Object, frame: int) -> bool:
-    """Whether Blender's simulation has a model at a frame, having come to it from the first."""
+    """Return whether Blender's simulation has a model at a frame, having come to it from the first."""
     return _at.get(rig.session_uid) == frame
 
 

@@ -87,7 +87,7 @@ class Screw:
 
 
 def is_screw(item: Undriven) -> bool:
-    """Whether a joint is a screw and nothing else."""
+    """Return whether a joint is a screw and nothing else."""
     return [dof.kind for dof in item.joint.dofs] == ["screw"]
 
 

@@ -133,7 +133,8 @@ class ServoRun:
         return {body: place[body] for body in self.gait.feedback_bodies if body in place}
 
     def _gait_places(self, velocity: bool) -> tuple[list[int], list[int]]:
-        """Which of our joints the gait tells positions, or velocities; and which rows of what it tells they are."""
+        """Return which of our joints the gait tells positions, or velocities; and which rows of what it tells they
+        are."""
         told = [] if self.gait is None else self.gait.spun if velocity else self.gait.held
         row = {joint: number for number, joint in enumerate(told)}
         ours = [number for number, joint in enumerate(self.plant.joints) if joint in row]
@@ -252,8 +253,8 @@ class ServoRun:
             self.told_several[each.motors.joint.joint.id] = each.command(own, aims, self._law(), self._rate())
 
     def _turned(self, actual: Array | None = None) -> Array:
-        """Where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with the
-        whole turns that bones have."""
+        """Return where a run begins: coordinates (n,) of the plant, those of records where they are not known yet, with
+        the whole turns that bones have."""
         told = self._key_targets(self.on_scale(self.first))
         if actual is None:
             begun = [start_of(record_of(empty).joint.dofs[0])[0] for empty in self.plant.empties]
@@ -274,7 +275,7 @@ class ServoRun:
         return ("TRACK" if self.gait is None else "JUICE") if law == "AUTO" else law
 
     def _rate(self) -> float:
-        """How often motors are commanded, per second of the model's time."""
+        """Return how often motors are commanded, per second of the model's time."""
         return step_rate(self.scene)
 
     def _command(self, frame: int, poses: Array) -> None:

@@ -102,6 +102,6 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
 
 
 def has_locked(plant: Plant) -> bool:
-    """Whether any joint of a model is one that motors hold whoever drives."""
+    """Return whether any joint of a model is one that motors hold whoever drives."""
     empties = [*plant.empties, *(item.empty for item in plant.undriven)]
     return any(dof.actuator == "locked" for empty in empties for dof in record_of(empty).joint.dofs)

@@ -163,15 +163,15 @@ def _remove_flywheels(scene: bpy.types.Scene, wheels: list[bpy.types.Object], he
 
 
 def _needs_constraint(joint: KnuckleJoint, welded: set[bpy.types.Object]) -> bool:
-    """Whether there is anything for Blender to hold: not between what stands anyway, nor where a body floats."""
+    """Return whether there is anything for Blender to hold: not between what stands anyway, nor where a body floats."""
     if not is_held(joint) or floats(joint):
         return False
     return any(end is not None and end not in welded for end in (joint.parent, joint.child))
 
 
 def is_whole(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Whether a scene's world has all constraints of a model, and the anchor where they need it: the user may have
-    deleted that, or given a floating joint a spring."""
+    """Return whether a scene's world has all constraints of a model, and the anchor where they need it: the user may
+    have deleted that, or given a floating joint a spring."""
     world = scene.rigidbody_world
     if world is None or world.collection is None or world.constraints is None:
         return False

@@ -77,7 +77,7 @@ class Beginning:
         return [obj for objects in held for obj in objects if record_of(obj).model == self._plant.rig]
 
     def _axes_at(self, joint: Undriven, poses: Array, values: list[float]) -> Matrix | None:
-        """Where the empty of a joint of several degrees has to be for its axes; None where it is there."""
+        """Return where the empty of a joint of several degrees has to be for its axes; None where it is there."""
         record = record_of(joint.empty).joint
         turn = constraint_turn(record)
         wanted = poses[joint.parent] @ joint.on_parent @ start_motion(record, values)

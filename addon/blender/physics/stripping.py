@@ -93,8 +93,8 @@ def rest(scene: bpy.types.Scene, more: Objects = (), rewind: bool = False) -> No
 
 
 def is_resting(scene: bpy.types.Scene) -> bool:
-    """Whether a scene's simulation is being emptied: the frames that it goes to are nobody's, and its constraints have
-    to stay where they are."""
+    """Return whether a scene's simulation is being emptied: the frames that it goes to are nobody's, and its
+    constraints have to stay where they are."""
     return scene.session_uid in _busy
 
 
@@ -200,8 +200,8 @@ def note_simulated(scene: bpy.types.Scene) -> None:
 
 
 def is_spent(empty: bpy.types.Object) -> bool:
-    """Whether an empty's constraint was in a simulation in which its body was deleted. It still points there, which
-    nothing mends but reading it from a file: in the world again, it crashed Blender every third time."""
+    """Return whether an empty's constraint was in a simulation in which its body was deleted. It still points there,
+    which nothing mends but reading it from a file: in the world again, it crashed Blender every third time."""
     return empty.session_uid in _spent
 
 
@@ -218,7 +218,7 @@ def _is_widow(empty: bpy.types.Object) -> bool:
 
 
 def _has_lost(empty: bpy.types.Object) -> bool:
-    """Whether one of the bodies that a constraint holds is gone."""
+    """Return whether one of the bodies that a constraint holds is gone."""
     constraint = empty.rigid_body_constraint
     return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
 
@@ -230,7 +230,8 @@ def forget_simulations() -> None:
 
 
 def is_orphan(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
-    """Whether an object is the collision shape or the flywheel of a body that was deleted: that is not ``linked``."""
+    """Return whether an object is the collision shape or the flywheel of a body that was deleted: that is not
+    ``linked``."""
     if is_lost_flywheel(obj, linked):
         return True
     if record_of(obj).shape < 0 or record_of(obj).model is None:

@@ -55,7 +55,7 @@ class Throwers:
     bodies: list[int]  # their places among the poses
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Where the motors' empties have to stand for a run that begins with these poses."""
+        """Return where the motors' empties have to stand for a run that begins with these poses."""
         return {
             motor.empty: thruster_place(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
             for motor in settings(self.rig).throws
@@ -238,7 +238,7 @@ def _moved(item: Undriven, poses: Array, time: float, stopped: Collection[tuple[
 
 
 def _turning(item: Undriven) -> NDArray[np.bool_]:
-    """Which coordinates (size,) of a joint are angles with turns that can be counted."""
+    """Return which coordinates (size,) of a joint are angles with turns that can be counted."""
     kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
     return np.array([kind == "rotation" for kind in kinds], dtype=bool)
 
@@ -249,7 +249,7 @@ def _rates(dof: KnuckleDof) -> Array:
 
 
 def has_speed(joint: KnuckleJoint) -> bool:
-    """Whether a joint begins with a speed in its file."""
+    """Return whether a joint begins with a speed in its file."""
     return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
 
 
@@ -274,6 +274,6 @@ def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
 
 
 def is_thrown(rig: bpy.types.Object) -> bool:
-    """Whether a model begins with speeds: joints have any, and none closes a loop."""
+    """Return whether a model begins with speeds: joints have any, and none closes a loop."""
     joints = [joint_of(empty) for empty in parts(rig, "JOINT")]
     return any(map(has_speed, joints)) and not any(joint.loop and joint.active for joint in joints)

@@ -34,7 +34,7 @@ _DRIVE_NAMES = {identifier: name for identifier, name, _description in DRIVE_ITE
 
 
 def truth_of(scene: bpy.types.Scene, recording: Recording) -> Truth:
-    """How well a run kept to its model, from its recorded poses."""
+    """Return how well a run kept to its model, from its recorded poses."""
     return judge(run_of(scene, recording))
 
 
@@ -130,7 +130,7 @@ def _spread(points: list[Array]) -> float:
 def _sunk(
     scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
 ) -> list[Overlap]:
-    """How deep bodies were in the ground, where there is one."""
+    """Return how deep bodies were in the ground, where there is one."""
     world = scene.rigidbody_world
     held: Iterable[bpy.types.Object] = world.collection.objects if world is not None and world.collection else ()
     if not any(record_of(obj).is_ground for obj in held):

@@ -84,8 +84,8 @@ def ensure_world(
 
 
 def _came_with_models(scene: bpy.types.Scene) -> bool:
-    """Whether a scene's world is there only because models of another file were appended: Blender then makes one as
-    it is when new, and puts their bodies into it. One that somebody set otherwise, or put something into, or gave
+    """Return whether a scene's world is there only because models of another file were appended: Blender then makes one
+    as it is when new, and puts their bodies into it. One that somebody set otherwise, or put something into, or gave
     another gravity, is the user's."""
     world = scene.rigidbody_world
     is_on = world is not None and (world.enabled or scene.knuckle_idle)  # type: ignore[attr-defined]
@@ -138,7 +138,7 @@ def constraints_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
 
 
 def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Whether a scene has another gravity than a model wants."""
+    """Return whether a scene has another gravity than a model wants."""
     return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
 
 
@@ -226,7 +226,7 @@ def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
 
 
 def stretch(scene: bpy.types.Scene) -> int:
-    """How many frames the present run takes for each frame of the scene."""
+    """Return how many frames the present run takes for each frame of the scene."""
     return _stretch.get(scene.session_uid, 1)
 
 
@@ -236,7 +236,7 @@ def frame_rate(scene: bpy.types.Scene) -> float:
 
 
 def step_rate(scene: bpy.types.Scene) -> float:
-    """How often physics comes to a frame, per second of its own time, which the world's Speed stretches."""
+    """Return how often physics comes to a frame, per second of its own time, which the world's Speed stretches."""
     return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _SLOWEST)
 
 
@@ -322,8 +322,8 @@ def _keeps(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
 
 
 def is_of_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Whether the physics that a model remembers, or its bodies still have, was never in this scene's world: the model
-    was appended."""
+    """Return whether the physics that a model remembers, or its bodies still have, was never in this scene's world: the
+    model was appended."""
     before = settings(rig).before
     if before.world:
         return before.world != _mark_of(scene)
@@ -331,7 +331,7 @@ def is_of_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 
 def has_made_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
-    """Whether a scene's world is there because of a model."""
+    """Return whether a scene's world is there because of a model."""
     return settings(rig).before.made_world and _keeps(rig, scene)
 
 

@@ -122,8 +122,8 @@ def paint(layer: Any, drawing: Drawing, scene: bpy.types.Scene, size: tuple[int,
 def seen_by(
     scene: bpy.types.Scene, strokes: Strokes, corners: int, size: tuple[int, int]
 ) -> tuple[list[Array], list[Array]]:
-    """Where the pieces of strokes, of so many corners each, are in a picture, (n, corners, 2) in pixels from the upper
-    left, and their colours (n, 4) from 0 to 255: the farthest first, without those behind the camera."""
+    """Return where the pieces of strokes, of so many corners each, are in a picture, (n, corners, 2) in pixels from the
+    upper left, and their colours (n, 4) from 0 to 255: the farthest first, without those behind the camera."""
     points, colours = strokes.arrays()
     if not len(points):
         return [], []

@@ -120,7 +120,7 @@ def dress(
 
 
 def only_viewport_color(material: bpy.types.Material) -> bool:
-    """Whether the nodes say nothing: none, or an untouched Principled shader beside a viewport colour."""
+    """Return whether the nodes say nothing: none, or an untouched Principled shader beside a viewport colour."""
     nodes = nodes_in_use(material)
     shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
     if shader is None:

@@ -25,7 +25,7 @@ def ending_of(path: str) -> str:
 
 
 def wants_poster(path: str) -> bool:
-    """Whether the path asks for one picture."""
+    """Return whether the path asks for one picture."""
     return ending_of(path) in PICTURES
 
 

@@ -109,7 +109,7 @@ def nice(value: float) -> float:
 
 
 def tile_of(look: Look, shot: Shot, size: float) -> float:
-    """How long a tile is for a model of a size: a step of a walker is one or two in the studio."""
+    """Return how long a tile is for a model of a size: a step of a walker is one or two in the studio."""
     return affordable(shot.aims[:, :2], shot.distance, nice(look.tile * size))
 
 

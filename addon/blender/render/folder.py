@@ -70,7 +70,7 @@ class FrameFolder:
 
 
 def frames_left(path: str) -> int:
-    """How many frames of an interrupted film are there to go on with."""
+    """Return how many frames of an interrupted film are there to go on with."""
     folder = FrameFolder(path).path
     if not os.path.isfile(folder / _RECORD):
         return 0

@@ -66,7 +66,7 @@ class Shot:
 
     @property
     def rotation(self) -> Array:
-        """How it looks in the first frame, (3, 3): what lights are set up for."""
+        """Return how it looks in the first frame, (3, 3): what lights are set up for."""
         first: Array = self.rotations[0]
         return first
 
@@ -169,7 +169,7 @@ def shot_from(rotations: Array, aims: Array, distance: float, shift: tuple[float
 
 
 def goes_along(camera: Camera, centres: Array, extent: float) -> bool:
-    """Whether the camera moves with a model of a size whose middle goes through ``centres`` (n, 3)."""
+    """Return whether the camera moves with a model of a size whose middle goes through ``centres`` (n, 3)."""
     if camera in ("FOLLOW", "FIXED"):
         return camera == "FOLLOW"
     return bool(np.ptp(centres, axis=0).max() > TRAVELS * extent)

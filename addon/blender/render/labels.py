@@ -72,8 +72,8 @@ def edges(shot: Shot, size: float, tile: float) -> tuple[Array, Array]:
 
 
 def steps(low: int, high: int, apart: float = 0.0) -> range:
-    """Which lines from ``low`` to ``high`` have numbers: every one, or every fifth, tenth and so on where they are many
-    or would be fewer than ``apart`` lines from each other."""
+    """Return which lines from ``low`` to ``high`` have numbers: every one, or every fifth, tenth and so on where they
+    are many or would be fewer than ``apart`` lines from each other."""
     strides = (1, 2, 5, 10, 20, 50, 100, 10**9)
     stride = next(stride for stride in strides if (high - low) / stride <= _MOST and stride >= apart)
     return range(-(-low // stride) * stride, high + 1, stride)

@@ -25,7 +25,7 @@ _TABLE_HEIGHT = 0.66  # of a wide picture
 
 
 def is_wide(size: tuple[int, int]) -> bool:
-    """Whether there is room for a table beside the model rather than beneath it."""
+    """Return whether there is room for a table beside the model rather than beneath it."""
     return size[0] > 1.2 * size[1]
 
 
@@ -142,7 +142,8 @@ class Lettering:
 
 
 def chosen_rows(readings: Readings, most: int) -> list[int]:
-    """Which degrees are told of, in their order: all, or as many as there is room for, of those that move most."""
+    """Return which degrees are told of, in their order: all, or as many as there is room for, of those that move
+    most."""
     values = np.nan_to_num(readings.moving["value"])
     count = values.shape[1] if values.ndim == 2 else 0
     if count <= most:

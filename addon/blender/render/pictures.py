@@ -48,7 +48,7 @@ def picture_size(path: str) -> tuple[int, int]:
 
 
 def is_whole(path: str) -> bool:
-    """Whether a .png was written to its end."""
+    """Return whether a .png was written to its end."""
     with open(path, "rb") as file:
         file.seek(-min(12, file.seek(0, os.SEEK_END)), os.SEEK_END)
         return file.read()[4:8] == b"IEND"

@@ -73,8 +73,8 @@ def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
 
 
 def may_move(rig: bpy.types.Object) -> bool:
-    """Whether anything could move a mechanism while its scene plays: physics, a driver, an NLA strip, a constraint, a
-    parent, or an F-curve that is not constant."""
+    """Return whether anything could move a mechanism while its scene plays: physics, a driver, an NLA strip, a
+    constraint, a parent, or an F-curve that is not constant."""
     if settings(rig).drive != "KEYS" or rig.parent is not None or rig.constraints:
         return True
     data = rig.animation_data
@@ -94,7 +94,8 @@ def _varies(curve: Any) -> bool:
 
 
 def front_of(rigs: Sequence[bpy.types.Object]) -> float:
-    """Where models that do not travel look (rad about Z): as those of their format do, or to Blender's front, -Y."""
+    """Return where models that do not travel look (rad about Z): as those of their format do, or to Blender's front,
+    -Y."""
     return _FRONTS.get(settings(rigs[0]).format, -0.5 * math.pi) if rigs else -0.5 * math.pi
 
 

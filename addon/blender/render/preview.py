@@ -43,7 +43,7 @@ def preview_steps(
 
 
 def frames_of(scene: bpy.types.Scene, options: FilmOptions) -> tuple[int, float]:
-    """How many frames a video of a scene has, and its rate. FormatError for what cannot be filmed."""
+    """Return how many frames a video of a scene has, and its rate. FormatError for what cannot be filmed."""
     options.check()
     plan = schedule(scene, options, poster=False)
     return len(plan.filmed), plan.fps

@@ -69,7 +69,7 @@ def stages_of(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
 
 
 def is_stage(scene: bpy.types.Scene) -> bool:
-    """Whether a film can be shot in a scene."""
+    """Return whether a film can be shot in a scene."""
     return scene.get(_FACTS) is not None
 
 

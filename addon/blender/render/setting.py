@@ -71,12 +71,12 @@ def dress_stage(
 
 
 def extent_of(take: Take) -> float:
-    """How large the model is."""
+    """Return how large the model is."""
     return max(float(np.linalg.norm(np.ptp(take.corners(), axis=1), axis=1).max()), LEAST_EXTENT)
 
 
 def ground_of(take: Take, extent: float) -> float:
-    """How high the floor is."""
+    """Return how high the floor is."""
     ground = floor_height(float(take.corners()[..., 2].min()), extent)
     floors = take.corners(scenery=True)[..., 2]
     if floors.size:  # a model's own floor is not to flicker in ours

@@ -50,7 +50,7 @@ def floor_height(lowest: float, size: float) -> float:
 
 
 def key_direction(shot: Shot) -> Array:
-    """Where the main light comes from, in the world (3,): always the left of the picture, high, in front."""
+    """Return where the main light comes from, in the world (3,): always the left of the picture, high, in front."""
     key = shot.rotation @ np.asarray(KEY)
     return key / np.linalg.norm(key)
 

@@ -73,7 +73,7 @@ class Schedule:
 
     @property
     def played(self) -> int:
-        """How many frames are played."""
+        """Return how many frames are played."""
         return self.last - self.first + 1
 
 
@@ -138,13 +138,13 @@ def hidden_in(scene: bpy.types.Scene) -> set[bpy.types.Object]:
 
 
 def is_deformed(source: bpy.types.Object) -> bool:
-    """Whether the object's surface is not simply its mesh."""
+    """Return whether the object's surface is not simply its mesh."""
     data: Any = source.data
     return source.type != "MESH" or bool(source.modifiers) or data.shape_keys is not None
 
 
 def _has_surface(obj: bpy.types.Object) -> bool:
-    """Whether there may be anything to see: bodies without shapes have a mesh without vertices."""
+    """Return whether there may be anything to see: bodies without shapes have a mesh without vertices."""
     data: Any = obj.data
     return obj.type != "MESH" or bool(data.vertices) or bool(obj.modifiers)
 

@@ -12,7 +12,7 @@ _HEAD, _SEGMENT = 0x1A45DFA3, 0x18538067
 
 
 def is_whole_mp4(path: str) -> bool:
-    """Whether there are pictures and their index, and the file ends where its last box does."""
+    """Return whether there are pictures and their index, and the file ends where its last box does."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         boxes = list(boxes_of(file, size))
@@ -20,7 +20,8 @@ def is_whole_mp4(path: str) -> bool:
 
 
 def is_whole_webm(path: str) -> bool:
-    """Whether the file ends where its segment says that it does, which is written there last of all (RFC 8794, 6)."""
+    """Return whether the file ends where its segment says that it does, which is written there last of all (RFC 8794,
+    6)."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         while file.tell() < size:
@@ -34,7 +35,7 @@ def is_whole_webm(path: str) -> bool:
 
 
 def is_whole_gif(path: str) -> bool:
-    """Whether the last byte is the one that ends a .gif."""
+    """Return whether the last byte is the one that ends a .gif."""
     with open(path, "rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read() == b";"

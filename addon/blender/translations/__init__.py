@@ -76,13 +76,14 @@ def translate(text: str, language: str) -> str:
 
 @cache
 def _says_enough(template: re.Pattern[str]) -> bool:
-    """Whether a template is long enough not to be mistaken for a part of a sentence that nobody has translated."""
+    """Return whether a template is long enough not to be mistaken for a part of a sentence that nobody has
+    translated."""
     own = template.pattern.replace(_PART, "").replace("\\", "")
     return sum(map(str.isalpha, own)) >= _ENOUGH
 
 
 def _is_known(part: str, language: str) -> bool:
-    """Whether a part is a name in quotes, a number, nothing, or a text that has a translation."""
+    """Return whether a part is a name in quotes, a number, nothing, or a text that has a translation."""
     named = _NAME.fullmatch(part) is not None or not any(map(str.isalpha, part))
     return named or translate(part, language) != part
 

@@ -65,7 +65,7 @@ def why_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) 
 
 
 def _shows_model(obj: bpy.types.Object | None) -> bool:
-    """Whether an object is an instance of a collection with a model in it, as Blender's Link makes."""
+    """Return whether an object is an instance of a collection with a model in it, as Blender's Link makes."""
     shown = obj.instance_collection if obj is not None and obj.instance_type == "COLLECTION" else None
     return shown is not None and any(record_of(each).role == "MODEL" for each in shown.all_objects)
 

@@ -33,7 +33,7 @@ def untouched_cube(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def _is_plain(obj: Any) -> bool:
-    """Whether an object stands where the factory has it, and nothing moves, shapes or holds it."""
+    """Return whether an object stands where the factory has it, and nothing moves, shapes or holds it."""
     location, rotation = _PLACES[obj.name]
     is_there = (
         _are_near(obj.location, location)
@@ -50,7 +50,7 @@ def _is_plain(obj: Any) -> bool:
 
 
 def _is_factory_cube(cube: Any) -> bool:
-    """Whether the default cube's mesh and material are the factory's."""
+    """Return whether the default cube's mesh and material are the factory's."""
     mesh: Any = cube.data
     if not isinstance(mesh, bpy.types.Mesh) or mesh.shape_keys is not None:
         return False

@@ -204,7 +204,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         )
 
     def _has(self, end: str) -> bool:
-        """Whether an end of the range was asked for: by the checkbox, or by a script that gives it."""
+        """Return whether an end of the range was asked for: by the checkbox, or by a script that gives it."""
         return self.use_range or (not self._asked and self.properties.is_property_set(end))
 
     def _units(self, rig: bpy.types.Object) -> Units | None:
@@ -240,7 +240,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         return [motion]
 
     def _physical(self, context: bpy.types.Context, rig: bpy.types.Object) -> Physical | None:
-        """Where physics moves the model, what a run does with it."""
+        """Return where physics moves the model, what a run does with it."""
         if follows_keys(rig):
             return None
         if is_foreign(rig):
@@ -272,7 +272,8 @@ def _selected(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
 
 
 def _is_own_name(action: bpy.types.Action, motion: Motion, actions: Sequence[bpy.types.Action]) -> bool:
-    """Whether a motion shares its name in its file already: with others of that file, of which none is there twice."""
+    """Return whether a motion shares its name in its file already: with others of that file, of which none is there
+    twice."""
     places = [_place_of(each) for each in actions if action_record(each).motion == motion.name]
     own = _place_of(action)
     return own is not None and len({place[0] for place in places if place}) == 1 and len(set(places)) == len(places)

@@ -98,7 +98,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         return rig
 
     def _is_asked_for(self, name: str) -> bool:
-        """Whether to do what changes the user's view or scene: by default only what is imported by hand does."""
+        """Return whether to do what changes the user's view or scene: by default only what is imported by hand does."""
         is_by_hand = self.options.is_invoke or self.properties.is_property_set(name)
         return is_by_hand and bool(getattr(self, name))
 

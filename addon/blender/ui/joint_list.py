@@ -191,7 +191,8 @@ def order_of(
 
 
 def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked: dict[str, Row]) -> float:
-    """How critical the most critical of a joint's servos is: 1 is on a stop, more is beyond; of speeds the largest."""
+    """Return how critical the most critical of a joint's servos is: 1 is on a stop, more is beyond; of speeds the
+    largest."""
     out = -1.0
     for row in servo_rows(empty):
         found = asked.get(row.channel.name)

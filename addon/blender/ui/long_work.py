@@ -136,5 +136,5 @@ def progress_in_words(step: Step, seconds_left: float | None) -> str:
 
 
 def is_watched(context: bpy.types.Context) -> bool:
-    """Whether somebody sits at a window and may press Esc."""
+    """Return whether somebody sits at a window and may press Esc."""
     return not bpy.app.background and context.window is not None

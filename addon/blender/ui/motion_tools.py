@@ -80,13 +80,13 @@ class _Retimes(NeedsModel):
 
 
 def _keys_in(scene: bpy.types.Scene, frames: float) -> float:
-    """How far apart in an Action the keys are that are some frames of the scene apart."""
+    """Return how far apart in an Action the keys are that are some frames of the scene apart."""
     clock = Clock.of(scene)
     return _keys_within(scene, frames / clock.rate)
 
 
 def _keys_within(scene: bpy.types.Scene, seconds: float) -> float:
-    """How far apart in an Action the keys are that are some seconds apart."""
+    """Return how far apart in an Action the keys are that are some seconds apart."""
     begin, end = Clock.of(scene).keys([0.0, seconds])
     return float(end - begin)
 
@@ -182,7 +182,7 @@ class KNUCKLE_OT_loop_motion(_Retimes):
 
     @staticmethod
     def frames_of(scene: bpy.types.Scene, span: Span) -> float:
-        """How many frames of the scene a round takes."""
+        """Return how many frames of the scene a round takes."""
         return round(_lasts(scene, 0.0, span.period) * Clock.of(scene).rate, 4)
 
 

@@ -67,8 +67,8 @@ def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str =
 
 
 def filtered(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[int], list[int]]:
-    """Which rows a list shows, and their order: those of a severity that is shown and with the text that is searched,
-    the worst first."""
+    """Return which rows a list shows, and their order: those of a severity that is shown and with the text that is
+    searched, the worst first."""
     wanted, shown = panel.filter_name.lower(), _shown(context)
     flags = [
         panel.bitflag_filter_item if getattr(shown, severity_of(row)) and wanted in told(row.message).lower() else 0

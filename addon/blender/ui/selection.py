@@ -17,7 +17,7 @@ def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
 
 
 def is_joint(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Whether an object is a joint of this model: motors and what users put there are none."""
+    """Return whether an object is a joint of this model: motors and what users put there are none."""
     return record_of(obj).role == "JOINT" and record_of(obj).model == rig
 
 

@@ -42,7 +42,7 @@ class Slider(NamedTuple):
     follows: bool
 
     def is_beyond(self, pose: bpy.types.PoseBone) -> bool:
-        """Whether the channel says more than the stops let it be."""
+        """Return whether the channel says more than the stops let it be."""
         return bool(self.prop) and bool(beyond(np.array([getattr(pose, self.prop)]), self.stops)[0])
 
 

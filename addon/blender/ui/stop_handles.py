@@ -52,7 +52,7 @@ def shown_joint(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def has_stops(joint: bpy.types.Object) -> bool:
-    """Whether there is a stop to be dragged."""
+    """Return whether there is a stop to be dragged."""
     return any(dof.use_lower or dof.use_upper for dof in record_of(joint).joint.dofs)
 
 
@@ -133,7 +133,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         return record_of(joint).joint.dofs[self.number]
 
     def degree(self) -> Degrees | None:
-        """Where it stands."""
+        """Return where it stands."""
         if Shown.degrees is None or self.number not in Shown.numbers:
             return None
         return Shown.degrees.some(np.array(Shown.numbers) == self.number)
@@ -207,7 +207,7 @@ def _put(knob: Any, record: KnuckleObject, place: int) -> None:
 
 
 def _ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray, np.ndarray]:
-    """Where the ray under the pointer begins, and its direction."""
+    """Return where the ray under the pointer begins, and its direction."""
     region, seen = context.region, context.region_data
     point = event.mouse_region_x, event.mouse_region_y
     start = view3d_utils.region_2d_to_origin_3d(region, seen, point)

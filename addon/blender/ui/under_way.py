@@ -79,7 +79,7 @@ def under_way(*names: str) -> UnderWay | None:
 
 
 def are_under_way() -> int:
-    """How many go on."""
+    """Return how many go on."""
     return len(_going)
 
 

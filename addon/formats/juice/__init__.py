@@ -15,7 +15,7 @@ __all__ = ["as_at_source", "detect", "dump", "load", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document is a Juice model."""
+    """Return whether a document is a Juice model."""
     return is_juice(opened.root)
 
 

@@ -37,7 +37,7 @@ class Document:
 
 
 def is_juice(root: etree._Element) -> bool:
-    """Whether a root element begins a Juice model."""
+    """Return whether a root element begins a Juice model."""
     if root.tag == "JuiceFile":
         return root.find(MODEL.tag) is not None
     if root.tag != MODEL.tag:

@@ -91,7 +91,7 @@ def slider_angles(axis: Array) -> Angles:
 
 
 def same_pose(a: Array, b: Array) -> bool:
-    """Whether two poses are equal but for rounding."""
+    """Return whether two poses are equal but for rounding."""
     return identical(a, b) or bool((np.abs(a - b) <= SAME_POSE * (1.0 + np.abs(b))).all())
 
 

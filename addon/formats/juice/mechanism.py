@@ -83,7 +83,8 @@ def _shared(values: dict[str, Any], known: dict[tuple[Any, ...], Shared]) -> Sha
 
 
 def _differs(one: Any, other: Any) -> bool:
-    """Whether two equal values are not the same: zero has two signs, and one may be whole, decimal or a truth."""
+    """Return whether two equal values are not the same: zero has two signs, and one may be whole, decimal or a
+    truth."""
     return type(one) is not type(other) or (one == 0.0 and math.copysign(1.0, one) != math.copysign(1.0, other))
 
 
@@ -235,7 +236,7 @@ def _tell_twins(placed: list[Placed], twins: dict[str, str | None], resolve: Res
 
 
 def _mirrored(row: Row, twin: Row) -> bool:
-    """Whether two positions mirror each other across X = 0."""
+    """Return whether two positions mirror each other across X = 0."""
     return (
         math.isclose(row["Position/X"], -twin["Position/X"], abs_tol=1e-6)
         and math.isclose(row["Position/Y"], twin["Position/Y"], abs_tol=1e-6)

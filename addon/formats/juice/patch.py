@@ -252,7 +252,7 @@ def _grouped(found: list[PlacedRecord]) -> list[list[PlacedRecord]]:
 def _paired(
     groups: list[list[PlacedRecord]], now: list[Clockwork | Network]
 ) -> tuple[list[tuple[list[PlacedRecord], Clockwork | Network]], list[list[PlacedRecord]], list[Clockwork | Network]]:
-    """Which behaviour of the document is which of now; those that are gone, and those that are new."""
+    """Return which behaviour of the document is which of now; those that are gone, and those that are new."""
     if len(groups) == len(now):
         return list(zip(groups, now, strict=True)), [], []
     pairs = []

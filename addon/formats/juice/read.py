@@ -141,7 +141,7 @@ def _told(item: Field, found: dict[str, etree._Element]) -> etree._Element | Non
 
 
 def _is_endless(text: str) -> bool:
-    """Whether a text is a number, though one that no length or mass can be."""
+    """Return whether a text is a number, though one that no length or mass can be."""
     try:
         return not math.isfinite(float(text))
     except ValueError:
@@ -214,7 +214,7 @@ class Resolver:
 
     @staticmethod
     def is_none(raw: str | None) -> bool:
-        """Whether a reference says that there is nothing."""
+        """Return whether a reference says that there is nothing."""
         return not raw or not raw.strip().strip("0")
 
 

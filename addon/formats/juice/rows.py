@@ -170,7 +170,7 @@ def _faithful_angles(frame: Array, kind: str, near: geometry.Angles | None = Non
 
 
 def _is_faithful(angles: geometry.Angles, kind: str) -> bool:
-    """Whether Juice simulates a hinge or slider at angles about the line that it draws."""
+    """Return whether Juice simulates a hinge or slider at angles about the line that it draws."""
     return bool(geometry.senses(np.array([angles]), kind)[1][0])  # type: ignore[arg-type]
 
 

@@ -39,7 +39,7 @@ class Kind:
     types: tuple[type, ...] = (str,)
 
     def has(self, value: Any) -> bool:
-        """Whether a value is one of the kind; whole numbers have 32 bits."""
+        """Return whether a value is one of the kind; whole numbers have 32 bits."""
         return type(value) in self.types and (type(value) is not int or abs(value) < 2**31)
 
 

@@ -45,7 +45,7 @@ class Plan:
         return cls(bodies, joints, body_number, joint_number, pose_of, file_signs)
 
     def is_reversed(self, joint: Joint, sense: float) -> bool:
-        """Whether the file will count a joint the other way round, ``sense`` being that of its row."""
+        """Return whether the file will count a joint the other way round, ``sense`` being that of its row."""
         return sense != self.file_signs.get(joint.id, sense)
 
 

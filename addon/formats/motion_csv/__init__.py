@@ -33,7 +33,7 @@ FORMAT = "csv"
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document is a table of motion."""
+    """Return whether a document is a table of motion."""
     return opened.plain == FORMAT
 
 

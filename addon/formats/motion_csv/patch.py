@@ -32,7 +32,7 @@ class _Line:
         self.changes: dict[int, float | None] = {}
 
     def holds(self, column: int | None) -> bool:
-        """Whether there was a value in a column."""
+        """Return whether there was a value in a column."""
         return column is not None and self.row is not None and not math.isnan(self.old[column])
 
 
@@ -53,7 +53,7 @@ class _Patch:
         ]
 
     def _fits(self, place: int, trajectory: Trajectory) -> bool:
-        """Whether a column counts in what a servo's values are."""
+        """Return whether a column counts in what a servo's values are."""
         return not trajectory.unit or self.document.columns[place].unit.base in {"", trajectory.unit}
 
     def text(self) -> str:
@@ -112,12 +112,12 @@ class _Patch:
         return found if self._in_order(found) else {}
 
     def _has_its_times(self, servo: int) -> bool:
-        """Whether a servo's keys stand at the times at which they stood."""
+        """Return whether a servo's keys stand at the times at which they stood."""
         column = self.columns[servo]
         return column is not None and np.array_equal(self.before[column].times, self.motion.trajectories[servo].times)
 
     def _in_order(self, moved: dict[float, float]) -> bool:
-        """Whether rows, those without keys too, stay in the order of their times."""
+        """Return whether rows, those without keys too, stay in the order of their times."""
         times = [moved.get(time, time) for time in self.document.times.tolist()]
         return all(one <= two for one, two in zip(times[:-1], times[1:], strict=True))
 
@@ -157,13 +157,13 @@ class _Patch:
     # -------------------------------------------------------------- their text
 
     def _is_emptied(self, line: _Line) -> bool:
-        """Whether a row that had a value has none any more."""
+        """Return whether a row that had a value has none any more."""
         left = (servo for servo, column in enumerate(self.columns) if servo not in line.changes and line.holds(column))
         had = any(line.holds(column) for column in range(len(self.document.columns)))
         return had and all(value is None for value in line.changes.values()) and next(left, None) is None
 
     def _next(self, position: int) -> int:
-        """Where the next line begins."""
+        """Return where the next line begins."""
         end = LINE_END.search(self.document.text, position)
         return end.end() if end else len(self.document.text)
 
@@ -215,7 +215,7 @@ class _Patch:
         return document.delimiter.join([word for index, word in enumerate(words) if index not in gone] + added)
 
     def _index(self, servo: int) -> int:
-        """Which cell of a row is a servo's."""
+        """Return which cell of a row is a servo's."""
         column = self.columns[servo]
         assert column is not None
         return self.document.columns[column].index
@@ -258,7 +258,7 @@ def _keys(trajectory: Trajectory) -> tuple[list[float], list[float]]:
 
 
 def _equal(one: Trajectory, other: Trajectory) -> bool:
-    """Whether two trajectories would stand in a table alike."""
+    """Return whether two trajectories would stand in a table alike."""
     return (
         one.name == other.name
         and other.unit in ("", one.unit)
@@ -269,7 +269,7 @@ def _equal(one: Trajectory, other: Trajectory) -> bool:
 
 
 def _inside(text: str, cell: Cell) -> tuple[int, int]:
-    """Where a cell stands without the space around it."""
+    """Return where a cell stands without the space around it."""
     words = text[cell.start : cell.end]
     start = cell.start + len(words) - len(words.lstrip())
     return (start, start + len(words.strip())) if words.strip() else (cell.start, cell.end)

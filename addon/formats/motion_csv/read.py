@@ -46,7 +46,7 @@ class Document:
 
     @property
     def newline(self) -> str:
-        """How its lines end."""
+        """Return how its lines end."""
         return "\r\n" if self.text.startswith("\r\n", self.header.end) else "\n"
 
 
@@ -119,8 +119,8 @@ def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
 
 
 def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Which of a column's cells are keys, and whether each of these is held; None where two are at one time that do
-    not say so."""
+    """Return which of a column's cells are keys, and whether each of these is held; None where two are at one time that
+    do not say so."""
     steps, unclear = _steps(times, values)
     if not len(steps):
         return np.arange(len(times)), np.zeros(len(times), bool)

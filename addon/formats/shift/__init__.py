@@ -15,7 +15,7 @@ __all__ = ["detect", "dump", "load", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document is a Shift model."""
+    """Return whether a document is a Shift model."""
     return opened.json is not None and is_shift(opened.json)
 
 

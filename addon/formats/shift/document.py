@@ -75,7 +75,8 @@ class Document:
 
 
 def is_shift(root: Node) -> bool:
-    """Whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints, of its kind."""
+    """Return whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints, of its
+    kind."""
     if root.kind is not dict:
         return False
     assemblies, bodies, joints = (_listed(root, key) for key in ("assemblies", "bodies", "joints"))

@@ -139,7 +139,7 @@ class Lowering:
         return SEPARATOR.join(filter(None, (self.out.tree.written(home), name)))
 
     def _is_plain(self, shape: Shape, body: Body) -> bool:
-        """Whether a shape is what the file says of it, a mesh where it lies, and no more."""
+        """Return whether a shape is what the file says of it, a mesh where it lies, and no more."""
         return (
             shape.type == "mesh"
             and bool(shape.mesh)
@@ -271,7 +271,7 @@ class Lowering:
         return self.own and any(entry.code == "degrees" for entry in entries)
 
     def _own_switch(self, joint: Joint) -> bool:
-        """Whether a joint itself is on: off with its assembly or its bodies it may still be on."""
+        """Return whether a joint itself is on: off with its assembly or its bodies it may still be on."""
         if joint.active:
             return True
         own = bool(joint.extra.get("active", True)) if self.own else True

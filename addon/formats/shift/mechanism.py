@@ -82,7 +82,7 @@ class _Builder:
             self.result.assemblies.append(Assembly(path, placed.name, bool(placed.row["active"])))
 
     def _is_on(self, assembly: str) -> bool:
-        """Whether an assembly is active, and all those that it is in."""
+        """Return whether an assembly is active, and all those that it is in."""
         known = self.elements.assemblies
         while assembly:
             if assembly in known and not known[assembly].row["active"]:

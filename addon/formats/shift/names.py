@@ -49,7 +49,7 @@ class Tree:
         self._written: dict[str, str] = {}
 
     def home(self, assembly: str) -> str:
-        """Where what is in an assembly goes: there, or to the top one where it is in none."""
+        """Return where what is in an assembly goes: there, or to the top one where it is in none."""
         return assembly or self.top
 
     def outer(self, path: str) -> str:

@@ -67,7 +67,7 @@ class Lowered:
         return found
 
     def reference(self, body: str | None, assembly: str) -> str:
-        """How something in an assembly calls a body."""
+        """Return how something in an assembly calls a body."""
         if body is None or body not in self.names:
             return FIXED
         home, name = self.names[body]

@@ -182,7 +182,7 @@ _PIECE = 1 << 20
 
 
 def _breaks(text: str) -> array[int]:
-    """Where the lines of a text end."""
+    """Return where the lines of a text end."""
     found = array("q")
     for start in range(0, len(text), _PIECE):
         letters = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -200,7 +200,7 @@ def _path_of(value: Any) -> tuple[str, ...] | None:
 
 
 def is_ground(path: tuple[str, ...]) -> bool:
-    """Whether a path leads to the ground."""
+    """Return whether a path leads to the ground."""
     return path == (FIXED,)
 
 

@@ -50,7 +50,7 @@ class Field:
         return self.paths or ((self.name,),)
 
     def path_in(self, dialect: str) -> Path:
-        """Where a document of a dialect has it."""
+        """Return where a document of a dialect has it."""
         return self.ends_path if dialect == ENDS and self.ends_path else self.places[0]
 
 
@@ -95,7 +95,7 @@ class Table:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a plain value is a finite number."""
+    """Return whether a plain value is a finite number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 

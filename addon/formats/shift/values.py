@@ -62,7 +62,7 @@ def tidy(values: Array) -> Any:
 
 
 def same_pose(one: Array, other: Array) -> bool:
-    """Whether two poses are the same but for rounding."""
+    """Return whether two poses are the same but for rounding."""
     return identical(one, other) or bool(np.abs(one - other).max() <= SAME_POSE * (1.0 + np.abs(one[:3, 3]).max()))
 
 

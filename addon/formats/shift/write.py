@@ -50,7 +50,8 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
 
 
 def speaks_unicode(encoding: str) -> bool:
-    """Whether any letter can be written in an encoding; else letters beyond ASCII are written as their numbers."""
+    """Return whether any letter can be written in an encoding; else letters beyond ASCII are written as their
+    numbers."""
     return encoding == "" or encoding.lower().startswith("utf")
 
 

@@ -15,7 +15,7 @@ __all__ = ["complete", "detect", "dump", "load", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document is a SKEL file."""
+    """Return whether a document is a SKEL file."""
     return is_skel(opened.root)
 
 

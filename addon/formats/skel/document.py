@@ -47,7 +47,7 @@ class Document:
 
 
 def is_skel(root: etree._Element) -> bool:
-    """Whether a root element begins a SKEL document."""
+    """Return whether a root element begins a SKEL document."""
     return bool(root.tag == "skel")
 
 

@@ -55,7 +55,7 @@ def six_of(pose: Array, near: Sequence[float] | None = None) -> Six:
 
 
 def same_pose(a: Array, b: Array) -> bool:
-    """Whether two poses are one."""
+    """Return whether two poses are one."""
     return identical(a, b) or bool(np.abs(a - b).max() <= SAME_POSE * (1.0 + np.abs(b[:3, 3]).max()))
 
 

@@ -159,7 +159,7 @@ def dof_node(index: int, one: Mapping[str, Any], whole: bool) -> Node:
 
 
 def initial_row(joint: PlannedJoint) -> Row:
-    """Where the coordinates begin and how fast; None for rest at zero."""
+    """Return where the coordinates begin and how fast; None for rest at zero."""
     return {
         path: tuple(values) if any(values := [one[attribute] for one in joint.coordinates]) else None
         for path, attribute in INITIAL.items()

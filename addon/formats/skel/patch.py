@@ -79,7 +79,7 @@ class _Patch:
         return self.changes.made(edits_of(self.document))
 
     def _standing(self, mechanism: Mechanism) -> Standings:
-        """How the objects of the document are called in it, but for those that were given another name."""
+        """Return how the objects of the document are called in it, but for those that were given another name."""
         read, found = self.document.mechanism, Standings()
         names = {body.id: body.name for body in read.bodies}
         for body in mechanism.bodies:

@@ -130,7 +130,8 @@ class _Planner:
         return spanning_tree(replace(self.mechanism, bodies=self.bodies, joints=joints))
 
     def _poses(self) -> dict[str, Array]:
-        """Where the bodies are when every joint is at zero, as its frames say; reported where a body was elsewhere."""
+        """Return where the bodies are when every joint is at zero, as its frames say; reported where a body was
+        elsewhere."""
         zero = OnePose(self.tree).forward({})
         found: dict[str, Array] = {}
         for body, pose in zip(self.bodies, zero, strict=True):

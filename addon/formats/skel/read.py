@@ -49,7 +49,7 @@ class Placed(Standing):
         return {right: found[path] for path, right in told if path == right or right not in found}
 
     def has(self, path: str) -> bool:
-        """Whether the document says anything under a path or the group that it names."""
+        """Return whether the document says anything under a path or the group that it names."""
         return self.row.says(path) or any(each.startswith(f"{path}/") for each in self.row)
 
 

@@ -190,7 +190,7 @@ _SCALARS = frozenset({str, float, int, bool})
 
 
 def same_value(old: Any, new: Any) -> bool:
-    """Whether two values of a row are one, numbers up to rounding."""
+    """Return whether two values of a row are one, numbers up to rounding."""
     if old is new or (type(old) in _SCALARS and type(new) is type(old) and old == new):
         return True
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):

@@ -33,7 +33,7 @@ class Kind:
     endless: bool = False
 
     def has(self, value: Any) -> bool:
-        """Whether a value is made up so; of what is no number any is."""
+        """Return whether a value is made up so; of what is no number any is."""
         numbers = value if self.count > 1 and isinstance(value, list | tuple) else (value,)
         return not self.count or (len(numbers) == self.count and all(map(_is_finite, numbers)))
 

@@ -33,7 +33,7 @@ _POSE_NAME = re.compile(r"^[\d:]+,([^,\r\n]*)", re.MULTILINE)
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document is a .motion."""
+    """Return whether a document is a .motion."""
     return opened.plain == FORMAT
 
 

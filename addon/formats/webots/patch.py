@@ -60,7 +60,7 @@ class _Patch:
     # -------------------------------------------------------------- which rows
 
     def _stays(self, times: np.ndarray, places: alignment.Places, same: np.ndarray) -> np.ndarray:
-        """Which rows stay to the letter, (rows,). One without a line's end may have to get one."""
+        """Return which rows stay to the letter, (rows,). One without a line's end may have to get one."""
         rows = self.document.rows
         stays = (places >= 0) & (times == rows.milliseconds[places]) & same.all(axis=1) & self.same_columns
         if not self.document.text.endswith("\n", 0, rows[-1].end):
@@ -88,8 +88,8 @@ class _Patch:
         return alignment.keys(old_times, signs[0], times.astype(np.float64), signs[1])
 
     def _same(self, times: np.ndarray, table: Array, places: alignment.Places) -> np.ndarray:
-        """Which fields still mean what is wanted, (rows, servos). Where a servo has no keys yet or any more, a ``*``
-        says as much as a value."""
+        """Return which fields still mean what is wanted, (rows, servos). Where a servo has no keys yet or any more, a
+        ``*`` says as much as a value."""
         found = np.zeros(table.shape, bool)
         for servo, column in enumerate(self.columns):
             if column is not None:
@@ -142,7 +142,7 @@ def _runs(stays: np.ndarray, places: alignment.Places) -> list[tuple[int, int]]:
 
 
 def _outside(track: Track, times: np.ndarray) -> np.ndarray:
-    """Whether times are before a servo's first key or behind its last."""
+    """Return whether times are before a servo's first key or behind its last."""
     if not len(track.times):
         return np.ones(len(times), bool)
     return (times < track.times[0]) | (times > track.times[-1])

@@ -204,7 +204,7 @@ _HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Where every line begins and ends, its end included."""
+    """Yield where every line begins and ends, its end included."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)

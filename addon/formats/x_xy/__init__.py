@@ -16,7 +16,7 @@ __all__ = ["detect", "dump", "load", "read_opened"]
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document is an x_xy model."""
+    """Return whether a document is an x_xy model."""
     return bool(opened.root.tag == ROOT)
 
 

@@ -9,7 +9,7 @@ from .write import geom_text, link_attributes, omc_text
 
 
 def written_alike(old: LinkRow | None, new: LinkRow) -> bool:
-    """Whether two links are written alike, apart from what hangs on them."""
+    """Return whether two links are written alike, apart from what hangs on them."""
     if old is not None and _identical(old, new):
         return True
     if old is None or notes.spelt(old.note) != notes.spelt(new.note) or link_attributes(old) != link_attributes(new):
@@ -19,7 +19,7 @@ def written_alike(old: LinkRow | None, new: LinkRow) -> bool:
 
 
 def _identical(old: LinkRow, new: LinkRow) -> bool:
-    """Whether two links are the same to the last digit, so that they need not be written to be compared."""
+    """Return whether two links are the same to the last digit, so that they need not be written to be compared."""
     return (
         (old.name, old.joint, old.numbers, old.note) == (new.name, new.joint, new.numbers, new.note)
         and identical(old.pose, new.pose)

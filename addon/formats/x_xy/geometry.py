@@ -117,7 +117,7 @@ def pose_of(position: Sequence[float] | Array, turn: Array) -> Array:
 
 
 def same(a: Array, b: Array, tolerance: float = SAME) -> bool:
-    """Whether two arrays are equal but for rounding."""
+    """Return whether two arrays are equal but for rounding."""
     return identical(a, b) or bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
 
 

@@ -151,7 +151,7 @@ def _give_mass(body: Body, out: Geoms, masses: list[float | None], remarks: Rema
 
 
 def _untouched(body: Body, before: Body) -> bool:
-    """Whether the centre of mass and the inertia are still those of the document."""
+    """Return whether the centre of mass and the inertia are still those of the document."""
     if body.inertia is None or before.inertia is None:
         return body.inertia is None
     same_inertia = _near(body.inertia, before.inertia, float(np.abs(before.inertia).max()))
@@ -171,7 +171,7 @@ def _choices(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) ->
 
 
 def _agrees(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> bool:
-    """Whether geoms with such masses weigh what the body does."""
+    """Return whether geoms with such masses weigh what the body does."""
     weights = [(row.kind, row.dim, mass, row.pose) for row, mass in zip(rows, masses, strict=True)]
     mass, com, tensor = geometry.weigh(weights)
     if abs(mass - body.mass) > SAME_MASS * (abs(body.mass) or 1.0):

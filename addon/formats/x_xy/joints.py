@@ -138,7 +138,7 @@ def _axis(axis: Vector) -> Array:
 
 
 def _rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
-    """Where a spring is at rest, with a quaternion as the vector of its turn."""
+    """Return where a spring is at rest, with a quaternion as the vector of its turn."""
     if DOF_SIZE[block.kind] == 1:
         return tuple(values)
     return (*(float(x) for x in rotation_vector(geometry.turn_of_quat(values[:4]))), *values[4:])

@@ -375,7 +375,7 @@ def _named_as_bodies(before: Mechanism | None) -> dict[str, str]:
 
 
 def _refers_by_id(mechanism: Mechanism) -> bool:
-    """Whether something that only a note holds refers to bodies or joints by their ids."""
+    """Return whether something that only a note holds refers to bodies or joints by their ids."""
     twins = [*(body.twin for body in mechanism.bodies), *(joint.twin for joint in mechanism.joints)]
     loose = (not joint.active for joint in mechanism.joints)
     return bool(mechanism.restraints or mechanism.lights or any(twins) or any(loose))

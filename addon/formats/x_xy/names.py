@@ -8,7 +8,7 @@ _MARK = "_"
 
 
 def is_numeric(name: str) -> bool:
-    """Whether the program takes a name for numbers."""
+    """Return whether the program takes a name for numbers."""
     if name[:1].isalpha() and name[0] not in "iInN":  # as in "inf" and "nan"
         return False
     try:

@@ -207,7 +207,7 @@ _NOTED: dict[str, Any] = {
 
 
 def is_sound(note: Note) -> bool:
-    """Whether the parts of a note are of the kinds that a note has."""
+    """Return whether the parts of a note are of the kinds that a note has."""
     return all(_checks(_NOTED[name])(value) for name, value in note.items() if name in _NOTED)
 
 
@@ -288,7 +288,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_close(mine: Any, theirs: Any) -> bool:
-    """Whether two plain values are the same but for the rounding of their spelling."""
+    """Return whether two plain values are the same but for the rounding of their spelling."""
     if isinstance(mine, list) and isinstance(theirs, list):
         return len(mine) == len(theirs) and all(_is_close(a, b) for a, b in zip(mine, theirs, strict=True))
     numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (mine, theirs))

@@ -100,7 +100,7 @@ def _fits(kind: JointKind, dofs: Sequence[Dof]) -> bool:
 
 
 def _along(axis: Array, wanted: Vector) -> bool:
-    """Whether an axis is the one wanted but for rounding."""
+    """Return whether an axis is the one wanted but for rounding."""
     return all(abs(a - b) <= SAME * (1.0 + abs(b)) for a, b in zip(axis.tolist(), wanted, strict=True))
 
 

@@ -88,12 +88,12 @@ class JointKind:
 
     @property
     def velocities(self) -> int:
-        """How many numbers damping, armature and spring_stiff have."""
+        """Return how many numbers damping, armature and spring_stiff have."""
         return sum(DOF_SIZE[block.kind] for block in self.blocks)
 
     @property
     def coordinates(self) -> int:
-        """How many numbers spring_zero has."""
+        """Return how many numbers spring_zero has."""
         return sum(block.places.stop - block.places.start for block in self.blocks)
 
 

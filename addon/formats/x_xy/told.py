@@ -68,7 +68,7 @@ def scenery_of(mechanism: Mechanism) -> Body | None:
 
 
 def _is_scenery(body: Body, mechanism: Mechanism) -> bool:
-    """Whether a body is the geoms of the world: it stands in the world's frame and nothing is joined to it."""
+    """Return whether a body is the geoms of the world: it stands in the world's frame and nothing is joined to it."""
     return bool(
         body.extra.get(WORLD_BODY)
         and geometry.same(body.pose, identity())

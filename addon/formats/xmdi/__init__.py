@@ -21,7 +21,7 @@ __all__ = ["FORMAT", "FRAME_SECONDS", "OUTER", "detect", "dump", "dumps", "load"
 
 
 def detect(opened: Opened) -> bool:
-    """Whether a document holds motions of servos, or is called XMDI as those are that we write."""
+    """Return whether a document holds motions of servos, or is called XMDI as those are that we write."""
     if opened.root.tag == OUTER[0]:
         return True
     return next((True for motion in opened.root.iter("motion") if motion.find("servo") is not None), False)

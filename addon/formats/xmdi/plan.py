@@ -116,7 +116,7 @@ def _keys(trajectory: Trajectory, where: str, report: Report) -> tuple[Array, Ar
 
 
 def _is_constant(motion: Motion, keys: Sequence[tuple[Array, Array, np.ndarray]]) -> bool:
-    """Whether values are held throughout. A servo of a single key may be either."""
+    """Return whether values are held throughout. A servo of a single key may be either."""
     if any(not held[:-1].all() for _, _, held in keys):
         return False
     if any(len(held) > 1 for _, _, held in keys):

@@ -95,7 +95,7 @@ class Document:
 
 
 def is_holding(attributes: dict[str, str]) -> bool:
-    """Whether a motion with these attributes holds its values until the next key."""
+    """Return whether a motion with these attributes holds its values until the next key."""
     return attributes.get(INTERPOLATION, "").strip().lower() in HOLDING
 
 
