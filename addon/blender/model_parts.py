@@ -224,15 +224,15 @@ def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def every_part(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
-    """The same with the strays: what a file has."""
+    """List the model's objects of one role with the strays: what a file has."""
     return parts(rig, role) + [obj for obj in strays(rig) if record_of(obj).role == role]
 
 
 def every_part_by_role(
     rig: bpy.types.Object, collection: bpy.types.Collection
 ) -> tuple[dict[str, list[bpy.types.Object]], set[bpy.types.Object]]:
-    """The same by their roles, in one look, of those that are in a collection or strayed from it; and all objects that
-    are, parts or not."""
+    """Gather the model's objects by their roles, in one look, of those that are in a collection or strayed from it; and
+    all objects that are, parts or not."""
     out, moved = parts_by_role(rig), strays(rig)
     present = {*collection.all_objects, *moved}
     for obj in moved:

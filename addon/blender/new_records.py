@@ -29,7 +29,7 @@ def put_new(owner: Any, group: Group) -> None:
 
 
 def _put_one_by_one(record: Any, group: Group) -> None:
-    """The same where Blender takes no groups."""
+    """Set a new record value by value, where Blender takes no groups."""
     for name, value in group.items():
         each = record.bl_rna.properties[name]
         if each.type == "COLLECTION":

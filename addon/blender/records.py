@@ -226,5 +226,5 @@ def kinds_of(record: KnuckleJoint) -> str:
 
 
 def word_of(kinds: Iterable[str]) -> str:
-    """The same of kinds."""
+    """Return kinds of degrees of freedom as one word, never empty."""
     return " ".join(kinds) or "none"

@@ -35,7 +35,7 @@ class Row:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """The same in values that JSON has."""
+        """Return the row in values that JSON has."""
         return {
             "file": str(self.file), "out": None if self.out is None else str(self.out), "result": self.result,
             "message": self.message, "seconds": round(self.seconds, 4), **self.report.outcomes(), **self.facts,
@@ -136,7 +136,7 @@ def _home() -> dict[str, str]:
 
 
 def attempt_silently(work: Work, task: Task) -> list[Row]:
-    """The same in a process beside others."""
+    """Attempt a task in a process beside others, which says nothing."""
     be_silent()
     return attempt(work, task)
 

@@ -31,7 +31,7 @@ class Done:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """The same in values that JSON has."""
+        """Return it in values that JSON has."""
         files = [{"out": str(path), "bytes": path.stat().st_size} for path in self.made if path != STDOUT]
         return {"made": files, **self.report.outcomes(), **self.facts, "report": describe_report(self.report)}
 

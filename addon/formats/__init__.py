@@ -94,7 +94,8 @@ def loads(data: bytes, path: str = "") -> Mechanism:
 
 
 def loads_again(data: bytes, path: str = "") -> Mechanism:
-    """The same of what is read and written again and again: its document is kept for a while (see ``documents``)."""
+    """Read a model, from a file's bytes, that is read and written again and again: its document is kept for a while
+    (see ``documents``)."""
     return mechanism_of(data, path, lambda: _read(data, path))
 
 

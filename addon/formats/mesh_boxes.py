@@ -135,7 +135,7 @@ def _is_collada(body: Body) -> bool:
 
 
 def boxed(mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ignore_unit: bool = True) -> Mechanism:
-    """The same mechanism for a format that names no mesh files: in the place of each mesh that is found stands the box
+    """Return a mechanism for a format that names no mesh files: in the place of each mesh that is found stands the box
     that holds it. The mechanism itself where it names none."""
     if not any(_names_mesh(shape) for body in mechanism.bodies for shape in body.shapes):
         return mechanism

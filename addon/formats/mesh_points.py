@@ -54,7 +54,7 @@ class Faults:
 
     @property
     def told(self) -> str:
-        """The same in words."""
+        """Say in words how many polygons are none, and where; empty where all are."""
         if not self.count:
             return ""
         those = "polygon is" if self.count == 1 else "polygons are"
@@ -199,7 +199,7 @@ class _Words:
         return {name: table[:, place] for place, name in enumerate(names)}
 
     def _alike(self, count: int, properties: Properties, place: int) -> dict[bytes, Array] | None:
-        """The same where the lists of all rows are as long as the first; None where they are not."""
+        """Read the rows of a table whose lists are as long as the first; None where they are not."""
         if not count or place >= len(self.left) or not 0 <= self.left[place] < len(self.left):
             return None
         length = int(self.left[place])

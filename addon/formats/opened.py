@@ -159,8 +159,7 @@ def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report)
 
 
 def _in_two_bytes(data: bytes, path: str, report: Report) -> tuple[jsontext.Node, str, str] | None:
-    """The same of JSON in the first code page in which it is sound and comes back as it was; None where it is in
-    none."""
+    """Read JSON in the first code page in which it is sound and comes back as it was; None where it is in none."""
     for codec in _TWO_BYTES:
         report.entries.clear()
         try:

@@ -187,7 +187,8 @@ def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
 
 
 def lines_below(text: str, delimiter: str, first: Line) -> Lines:
-    """The same, at hand. Where no line can be of several, they are found without being looked at one by one."""
+    """Return the lines below the header, at hand. Where no line can be of several, they are found without being looked
+    at one by one."""
     if "\r" in text or '"' in text:
         return Lines(text, delimiter, below(text, delimiter, first))
     places = []

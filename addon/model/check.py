@@ -77,7 +77,7 @@ def check(motion: Motion, limits: Mapping[str, Limits]) -> list[ServoCheck]:
 
 
 def check_servo(trajectory: Trajectory, limits: Limits) -> ServoCheck:
-    """The same for one trajectory, which has keys."""
+    """Check one trajectory, which has keys, against its lower and upper stop."""
     times, values = (np.asarray(x, dtype=np.float64) for x in (trajectory.times, trajectory.values))
     lower, upper = limits
     held = trajectory.holds()[:-1]

@@ -305,7 +305,8 @@ class Gait:
         return Commands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
 
     def rows(self, angle: Array, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> tuple[Array, Array]:
-        """The same as rows, positions of the joints ``held`` and velocities of those ``spun``: (joints, n) each."""
+        """Return the commands at engine phases as rows, positions of the joints ``held`` and velocities of those
+        ``spun``: (joints, n) each."""
         state = self._signals(angle, controls, feedback)
         for run in self._run:
             run(state)

@@ -77,7 +77,8 @@ def least_moment(tensor: Array) -> float:
 
 
 def least_moments(tensors: Array) -> Array:
-    """The same of many tensors (n, 3, 3): (n,)."""
+    """Return the least principal moments (n,) of inertia tensors (n, 3, 3); minus infinity where one is not made of
+    finite numbers."""
     finite = np.isfinite(tensors).all(axis=(1, 2))
     found: Array = np.where(
         finite, np.linalg.eigvalsh(np.where(finite[:, None, None], tensors, 0.0)).min(axis=1), -np.inf

@@ -296,7 +296,7 @@ def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
 
 
 def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
-    """The same of all joints at once, by joint id."""
+    """Return the design poses of all joints' frames in the world, (4, 4) by joint id."""
     frames = _sides_world(mechanism, "parent")
     return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, frames, strict=True)))}
 

@@ -11,7 +11,7 @@ from .records import Array
 
 
 def frozen(array: Array) -> Array:
-    """The same array, from now on not to be written to."""
+    """Return an array that is not to be written to from now on."""
     array.flags.writeable = False
     return array
 

@@ -116,8 +116,9 @@ def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
 
 
 def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> Array:
-    """The same of a frame at the pose (4, 4) on its body, by that of its counterpart; ``upright``: of a light, which
-    shines along its Z."""
+    """Return how the own axes of a frame at the pose (4, 4) on its body are reflected, (3, 3), diagonal, on a body
+    whose axes are by ``flip``: as near as may be to those of its counterpart at ``twin``; ``upright``: of a light,
+    which shines along its Z."""
     return _nearest(inverse(twin) @ _local(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _PLAIN_FLIPS, _ALONG_X)
 
 

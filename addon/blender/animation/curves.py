@@ -47,7 +47,7 @@ class Course:
     cycles: Mapping[str, Any] | None = None
 
     def with_keys(self, keys: Keys) -> Course:
-        """The same with other keys."""
+        """Return the course with other keys."""
         return replace(self, keys=keys)
 
 

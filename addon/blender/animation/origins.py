@@ -63,7 +63,7 @@ def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channe
 
 
 def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, How]:
-    """The same with all keys."""
+    """Return a trajectory as keys of a channel, all of them: frames, values (rad or length units), interpolation."""
     size = units.size(channel, trajectory.unit)
     values = trajectory.values if size == 1.0 else trajectory.values * size
     how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32) if trajectory.may_hold else LINEAR
@@ -134,7 +134,8 @@ def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
 
 
 def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple[Origin, KnuckleOrigin]]:
-    """The same, each with what the Action keeps of it."""
+    """Return the motions that an Action's keys came from, each with what the Action keeps of it; ``origins_of`` says
+    which."""
     out: list[tuple[Origin, KnuckleOrigin]] = []
     for kept in action_record(action).origins:
         motion = _motion_of(action, kept)

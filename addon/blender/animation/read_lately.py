@@ -29,7 +29,7 @@ def keep(data: bytes, path: str, motions: Sequence[Motion]) -> None:
 
 
 def keep_only(data: bytes, motion: Motion) -> None:
-    """The same of the one motion of a document. It may change later on: what was read is copied."""
+    """Keep what a document of one motion says. The motion may change later on: what was read is copied."""
     own = [replace(each, times=each.times.copy(), values=each.values.copy()) for each in motion.as_read]
     assert motion.source is not None
     keep(data, motion.source.path, [replace(motion, trajectories=own, as_read=tuple(own))])

@@ -198,7 +198,8 @@ def _edited_block(
     same: NDArray[np.bool_],
     clock: Clock,
 ) -> dict[Channel, Trajectory]:
-    """The same where some keys were edited: these have what their curves say, the others the file's numbers."""
+    """Restore a block of which some keys were edited: these have what their curves say, the others the file's
+    numbers."""
     times = clock.key_times(shortest(places))
     out: dict[Channel, Trajectory] = {}
     for k, channel in enumerate(block):

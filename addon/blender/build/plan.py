@@ -229,7 +229,7 @@ def center(body: Body) -> Array:
 
 
 def _centers(bodies: Sequence[Body]) -> Array:
-    """The same of several bodies, (n, 3)."""
+    """Return where the centers of mass of several bodies are designed to be in the world, (n, 3)."""
     poses = np.array([body.pose for body in bodies]).reshape(-1, 4, 4)
     coms = np.array([body.com for body in bodies]).reshape(-1, 3)
     return np.einsum("nij,nj->ni", poses[:, :3, :3], coms) + poses[:, :3, 3]

@@ -58,7 +58,7 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
 
 
 def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
-    """The same of a model that was read: ``mechanism`` is what it is now, with the report of that reading."""
+    """Check a model that was read, errors first: ``mechanism`` is what it is now, with the report of that reading."""
     lost = list(_lost(rig))
     known = {part for finding in lost for part in finding.parts}
     own = [

@@ -92,10 +92,10 @@ def mirrored_offsets(limb: Limb, led_by: Collection[bpy.types.Object], offset: S
 def duplicate_limb(
     rig: bpy.types.Object, limb: Limb, offset: Sequence[float] | Array | Offsets
 ) -> tuple[list[bpy.types.Object], Report]:
-    """The same limb once more, hung where the original hangs and moved by ``offset`` (3,) in the model's axes: copies
-    of its bodies and joints with ids of their own, posed alike, and nobody's twins; or, where offsets were told part by
-    part, each other's, as the originals are. Returns what was made. Joints that close loops with other bodies are left
-    out, and the report says so."""
+    """Copy a limb, hung where the original hangs and moved by ``offset`` (3,) in the model's axes: its bodies and
+    joints with ids of their own, posed alike, and nobody's twins; or, where offsets were told part by part, each
+    other's, as the originals are. Returns what was made. Joints that close loops with other bodies are left out, and
+    the report says so."""
     report = Report()
     for empty in limb.across:
         report.warn("loop-left-out", f"{file_name(empty)!r} joins the limb to another part: its copy has none")

@@ -39,7 +39,7 @@ def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
 
 
 def lacks_of(rig: bpy.types.Object, every: Parts | None = None) -> list[Lack]:
-    """The same with the codes that a check has for them."""
+    """List what a model lacks, with the codes that a check has for that; ``missing`` says what counts."""
     return list(_lacks(rig, parts_by_role(rig) if every is None else every))
 
 

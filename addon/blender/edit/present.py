@@ -73,14 +73,14 @@ class Present:
         self.actions = _actions(rig)
 
     def of_copy(self, rig: bpy.types.Object) -> Present:
-        """The same of an armature that is a copy of this one, and gets some of its parts."""
+        """Return how a copy of this armature stands, which gets some of its parts."""
         out = copy(self)
         out.rig, out.actions = rig, _actions(rig)
         return out
 
     def joined(self, other: Present, ids: Mapping[str, str], shift: Array) -> Present:
-        """The same with the parts of another model, by the ``ids`` that they have here. ``shift`` (4, 4) leads from
-        where that counts its design to where this one does."""
+        """Return how this model stands with the parts of another one, by the ``ids`` that they have here. ``shift`` (4,
+        4) leads from where that counts its design to where this one does."""
         out, back = copy(self), inverse(shift)
         out.moves = self.moves | {ids[own]: shift @ move @ back for own, move in other.moves.items()}
         out.placing = self.placing | {ids[own] for own in other.placing}

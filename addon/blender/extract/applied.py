@@ -149,9 +149,9 @@ def _by_points(made: Array, points: Array) -> Array | None:
 
 
 def _by_figures(obj: bpy.types.Object, points: Array, design: Matrix) -> Array | None:
-    """The same of a mesh from a file, of which four points are known, and the number of all and the means of their
-    squares. (Of models of release 1.0 no points are: then only that the body's own transform was applied, or the same
-    scale in all directions.)"""
+    """Return the affine map of a mesh from a file, None where there is none, by four of its points that are known, the
+    number of all and the means of their squares. (Of models of release 1.0 no points are: then only that the body's own
+    transform was applied, or the same scale in all directions.)"""
     count, *spread = record_of(obj).surface
     if len(points) != count or not any(spread):
         return None

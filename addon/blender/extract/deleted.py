@@ -19,7 +19,7 @@ class Before:
 
     @classmethod
     def of(cls, base: Mechanism) -> Before:
-        """The same of a document's mechanism."""
+        """Read the facts of a document's mechanism."""
         return cls(
             {body.id: body.name for body in base.bodies},
             {joint.id: (joint.parent, joint.child) for joint in base.joints},

@@ -55,7 +55,7 @@ def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool
 
 
 def _was_edited(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
-    """The same for shapes in the axes of the mesh."""
+    """Return whether a mesh is no longer the surface of shapes in its own axes."""
     halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
     low = np.min([at - half for at, half in halves], axis=0)
     high = np.max([at + half for at, half in halves], axis=0)

@@ -49,8 +49,8 @@ def record(
 
 
 def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
-    """The same as a generator that pauses after every frame with (done, total), for callers that look after the
-    user meanwhile. Closed before the end, it leaves the scene as it was."""
+    """Run the scene's physics and record it as ``record`` does, pausing after every frame with (done, total), for
+    callers that look after the user meanwhile. Closed before the end, it leaves the scene as it was."""
     why = why_elsewhere(scene, rig) or why_stopped(scene)
     if why:
         raise ValueError(why)
@@ -192,7 +192,7 @@ def bake_steps(
     name: str | None = None,
     all_bodies: bool = False,
 ) -> Steps[tuple[bpy.types.Action, Recording]]:
-    """The same as a generator, like ``record_steps``."""
+    """Bake as ``bake`` does, pausing after every frame like ``record_steps``."""
     recording = yield from record_steps(scene, rig, last)
     keep_truth(rig, recording, truth_of(scene, recording))
     action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")

@@ -21,7 +21,8 @@ def lowest_point(obj: bpy.types.Object, children: Sequence[bpy.types.Object], po
 def lowest_points(
     obj: bpy.types.Object, children: Sequence[bpy.types.Object], poses: Array, measured: Measured
 ) -> Array:
-    """The same for poses (n, 4, 4): (n,)."""
+    """Return the heights (n,) of the lowest points that a body at world poses (n, 4, 4) collides with; infinity where
+    it touches nothing. ``children`` are the parts of a compound."""
     body, nowhere = obj.rigid_body, np.full(len(poses), math.inf)
     if body is None or body.type == "PASSIVE" or not any(body.collision_collections):
         return nowhere  # what does not move is not shot out of the ground

@@ -44,7 +44,7 @@ class Recording:
     rate: float = 0.0  # of these, or of the frames: per second of the model's time
 
     def unlifted(self) -> Array:
-        """The same poses with the armature where the user has it: keys have to lead to the bodies from there."""
+        """Return the poses with the armature where the user has it: keys have to lead to the bodies from there."""
         poses = self.poses.copy()
         poses[:, -1, 2, 3] -= self.lifts
         return poses

@@ -24,7 +24,7 @@ def size_of(rig: bpy.types.Object) -> float:
 
 
 def size_in(pose: Array) -> float:
-    """The same of an armature's world matrix (4, 4)."""
+    """Return by what lengths are multiplied in the world by an armature's world matrix (4, 4)."""
     size = float(np.cbrt(np.linalg.norm(pose[:3, :3], axis=0).prod()))
     return 1.0 if abs(size - 1.0) < _UNSCALED or not size > 0.0 else size
 

@@ -31,7 +31,8 @@ def posed(plant: Plant) -> Array:
 
 
 def several_posed(plant: Plant) -> dict[str, Array]:
-    """The same of the joints of several degrees (size,), by their ids; 0 for what no one channel has."""
+    """Return the coordinates (size,) that bones have now of the joints of several degrees, by their ids; 0 for what no
+    one channel has."""
     channels = servo_channels(plant.rig)
     return {
         item.joint.id: np.array([_value(plant.rig, channel) for channel in channels[item.joint.id]])
@@ -41,7 +42,8 @@ def several_posed(plant: Plant) -> dict[str, Array]:
 
 
 def as_begun(plant: Plant, turned: Array) -> dict[str, Array]:
-    """The same of all joints (size,), by their ids, of which those of one degree are at ``turned`` (n,)."""
+    """Return the coordinates (size,) of all joints, by their ids, of which those of one degree are at ``turned``
+    (n,)."""
     return several_posed(plant) | {joint: np.array([value]) for joint, value in zip(plant.joints, turned, strict=True)}
 
 

@@ -56,7 +56,7 @@ def film(
 def film_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
 ) -> Steps:
-    """The same as a generator that pauses after every step, for callers that want to look after the user meanwhile.
+    """Film as ``film`` does, pausing after every step, for callers that want to look after the user meanwhile.
 
     ``close()`` cancels it and leaves everything as it was, save the frames of a video that are done: they stay beside
     it in a folder, and the same film with ``resume`` goes on with them."""

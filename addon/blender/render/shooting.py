@@ -34,7 +34,8 @@ def render_frames(
 
 
 def shoot(scene: bpy.types.Scene, frames: range, folder: str) -> Generator[str, None, None]:
-    """The same one by one."""
+    """Render frames of a stage into ``folder`` and yield the paths of their pictures one by one, as
+    ``render_frames``."""
     reel = reel_of(scene)
     if not frames or frames[0] < 1 or frames[-1] > reel.frames:
         raise ValueError(f"The video has frames 1 to {reel.frames}, none from {frames.start} to {frames.stop - 1}")

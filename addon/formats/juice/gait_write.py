@@ -66,7 +66,7 @@ class Writer:
 
 
 def turned(behaviours: Behaviours, joints: Collection[str]) -> Behaviours:
-    """The same behaviours for a file that counts some joints (ids) the other way round."""
+    """Return behaviours for a file that counts some joints (ids) the other way round."""
     if not joints:
         return behaviours
     return replace(behaviours, items=[_turned(item, joints) for item in behaviours.items])

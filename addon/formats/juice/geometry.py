@@ -85,7 +85,7 @@ def hinge_angles(axis: Array) -> Angles:
 
 
 def slider_angles(axis: Array) -> Angles:
-    """The same for a slider: one without yaw."""
+    """Return angles whose z is an axis and that Juice hands to ODE as the same line: a slider without yaw."""
     pitch = math.atan2(-axis[1], axis[2]) if math.hypot(axis[1], axis[2]) > SAME_POSE else 0.0
     return 0.0, _tidy(math.degrees(pitch)), _tidy(math.degrees(math.atan2(axis[0], math.hypot(axis[1], axis[2]))))
 

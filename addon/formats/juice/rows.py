@@ -109,7 +109,8 @@ def sense_of(row: Row, kind: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _sense(angles: geometry.Angles, kind: str) -> float:
-    """The same for a joint at angles. It is asked for a joint before and after an edit, and most joints are alike."""
+    """Return the factor from our coordinate to the file's for a joint at angles. It is asked for a joint before and
+    after an edit, and most joints are alike."""
     return float(geometry.senses(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
 
 

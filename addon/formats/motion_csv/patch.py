@@ -140,8 +140,8 @@ class _Patch:
                     line.changes[servo] = value
 
     def _fill_alike(self, lines: dict[float, list[_Line]], servo: int, column: int) -> bool:
-        """The same where all rows stay, there is one at a time, and keys are in the cells that were filled; whether it
-        is so."""
+        """Put a servo's values into cells where all rows stay, there is one at a time, and keys are in the cells that
+        were filled. Returns whether it is so."""
         document, wanted = self.document, self.motion.trajectories[servo]
         filled = np.flatnonzero(~np.isnan(document.table[:, column]))
         if not self.stays or len(lines) != len(document.rows) or wanted.holds()[:-1].any():

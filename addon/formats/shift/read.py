@@ -33,7 +33,7 @@ class End:
 
     @property
     def frame_node(self) -> Node | None:
-        """The same of the frame's name."""
+        """Return the node of the frame's name, None where it is in one text with the body's."""
         return self.whole.value[1] if self.pair else None
 
 

@@ -208,7 +208,7 @@ class _Planner:
         self._add(joint.id, key, "joint", self._own_row(joint, name, key, found) | row, last.dofs)
 
     def _reversed(self, joint: Joint) -> Joint:
-        """The same joint with its child as its parent."""
+        """Return a joint with its child as its parent."""
         return replace(
             joint,
             parent=joint.child,

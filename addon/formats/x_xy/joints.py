@@ -28,8 +28,7 @@ def dofs_of(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]
 
 
 def turned_round(joint: Joint) -> Joint:
-    """The same joint with its ends exchanged. The coordinate of an axis stays, that of a ball or free block changes
-    its sense."""
+    """Exchange the ends of a joint. The coordinate of an axis stays, that of a ball or free block changes its sense."""
     dofs = [_against(dof) for dof in reversed(joint.dofs)]
     copy = replace(joint)
     copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
