@@ -30,7 +30,7 @@ _COMMA = re.compile(rb"^[ \t]*v[ \t](?:[^\n#]*[ \t])?[+-]?[0-9]*,[0-9]", re.MULT
 
 
 def obj_faults(data: bytes, polygons: int) -> str:
-    """What other programs pass over in an .obj in silence, in words; empty for nothing. ``polygons``: how many they
+    """Describe what other programs pass over in an .obj in silence; empty for nothing. ``polygons``: how many they
     found. MeshTrouble for points with decimal commas, of which they make other points."""
     if b"," in data and (comma := _COMMA.search(data)):
         line = data.count(b"\n", 0, comma.end()) + 1

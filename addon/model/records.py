@@ -58,7 +58,7 @@ class Plane:
 
     @property
     def reflection(self) -> Array:
-        """What mirrors poses and points about it, (4, 4); its own inverse."""
+        """Return the reflection of poses and points about it, (4, 4); its own inverse."""
         out = np.eye(4)
         out[:3, :3] -= 2.0 * np.outer(self.normal, self.normal)
         out[:3, 3] = 2.0 * self.offset * self.normal

@@ -33,7 +33,7 @@ def is_bent(curve: bpy.types.FCurve, value: float) -> bool:
 
 
 def rest_of(place: Place) -> float:
-    """What a bone at rest has at the place of a curve that moves or turns it."""
+    """Return the value of a bone at rest at the place of a curve that moves or turns it."""
     return float(place[1] == 0 and place[0].endswith("rotation_quaternion"))
 
 

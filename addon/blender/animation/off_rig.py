@@ -191,7 +191,8 @@ class _Taking:
         }
 
     def _wanted(self) -> list[Channel]:
-        """What the motion is to have, roots that move behind the servos: they are left out where it is written."""
+        """List the channels that the motion is to have, roots that move behind the servos: they are left out where it
+        is written."""
         if self.options.servos == "SELECTED":
             own = (*self.channels, *(channel for root in self.roots for channel in root))
             return [channel for channel in own if channel.joint in self.options.selected]

@@ -1,4 +1,4 @@
-"""What bones do beside their joints, which no servo motion holds: turns, slides and scales on channels that no degree
+"""Motion of bones beside their joints, which no servo motion holds: turns, slides and scales on channels that no degree
 of freedom has, by inverse kinematics, keys, drivers or by hand."""
 
 from __future__ import annotations

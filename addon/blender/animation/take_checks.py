@@ -1,4 +1,4 @@
-"""What is checked of a motion that is taken off a model: its joints, its rate, its stops, its numbers."""
+"""Checks of a motion that is taken off a model: its joints, its rate, its stops, its numbers."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials",
 
 @dataclass
 class _SceneState:
-    """What an import changes of the scene itself. ``span`` (range), ``substeps`` and ``iterations`` are those of its
+    """Settings of a scene that an import changes. ``span`` (range), ``substeps`` and ``iterations`` are those of its
     rigid-body world, if it has one."""
 
     rate: tuple[int, float]

@@ -48,10 +48,10 @@ class BonePlan:
 
 @dataclass
 class Kept:
-    """What bones that are there already say of their plan, so that their channels go on to mean what they do: the axis
-    (0 to 2 for X to Z) of a joint's coordinate, by the joint's id and the coordinate's number, the turn (3, 3) from the
-    bone's axes to the joint's frame where it is the first of a ball or free block; and rest matrices (4, 4) of roots,
-    by their bodies' ids."""
+    """Facts of bones that are there already for the plan of their joints, so that their channels go on to mean what
+    they do: the axis (0 to 2 for X to Z) of a joint's coordinate, by the joint's id and the coordinate's number, the
+    turn (3, 3) from the bone's axes to the joint's frame where it is the first of a ball or free block; and rest
+    matrices (4, 4) of roots, by their bodies' ids."""
 
     columns: dict[tuple[str, int], int] = field(default_factory=dict)
     turns: dict[tuple[str, int], Array] = field(default_factory=dict)

@@ -31,7 +31,7 @@ _UNPOSED = 1e-6
 
 @dataclass(frozen=True)
 class JointEdit:
-    """What an edit did to a joint.
+    """Change of a joint by an edit.
 
     Attributes:
         held: the coordinates (size,) of the joint as it is now at which its bodies are seen; None where they stay

@@ -12,7 +12,7 @@ from .present import JointEdit
 
 
 def reversing(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
-    """What it does to a joint of degrees of freedom ``dofs``, whose channels say ``pose`` (size,), that its ends are
+    """Return the edit of a joint of degrees of freedom ``dofs``, whose channels say ``pose`` (size,), whose ends are
     exchanged: its motion is the inverse, with the degrees of freedom in reverse order."""
     sizes = [DOF_SIZE[dof.kind] for dof in dofs]
     firsts, ends = np.cumsum([0, *sizes]).tolist(), np.cumsum([0, *sizes[::-1]]).tolist()

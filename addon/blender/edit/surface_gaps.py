@@ -38,8 +38,8 @@ def surface_gap(mine: Array, one: bpy.types.Mesh, its: Array, other: bpy.types.M
 
 @dataclass
 class _Surface:
-    """What a mesh looks like: its points (n, 3), its polygons (m), their middles (m, 3), and how far (m,) their corners
-    are from a plane: by that much at most their middles are off it, whichever way they are cut into triangles."""
+    """Surface of a mesh: its points (n, 3), its polygons (m), their middles (m, 3), and how far (m,) their corners are
+    from a plane: by that much at most their middles are off it, whichever way they are cut into triangles."""
 
     points: Array
     polygons: list[tuple[int, ...]]

@@ -39,8 +39,8 @@ Objects = Mapping[str, bpy.types.Object]
 
 
 class Surroundings:
-    """What the mirror image of a joint asks of its mechanism, gathered once: the objects and records of its bodies, by
-    id, and their twins."""
+    """Surroundings of a joint for its mirror image, gathered once: the objects and records of the bodies of its
+    mechanism, by id, and their twins."""
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects

@@ -63,8 +63,8 @@ def plane_of_linked(rig: bpy.types.Object) -> None:
 
 
 def choose_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
-    """What was done across a plane that the user chose (None: across the mechanism's own) has worked: it is the
-    mechanism's where that has none."""
+    """Keep the plane that the user chose (None: the mechanism's own) as the mechanism's where that has none, after what
+    was done across it has worked."""
     if plane is not None and kept_plane(rig) is None and not is_foreign(rig):
         keep_plane(rig, plane)
 

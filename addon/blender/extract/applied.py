@@ -1,6 +1,6 @@
-"""What *Apply* (Ctrl+A) did to a model: Blender moves the transform of an object into its data, and nothing is seen to
-move. Read without this, the design would have the turn that stands a model upright, and bodies would be elsewhere than
-their shapes."""
+"""Effects of *Apply* (Ctrl+A) on a model: Blender moves the transform of an object into its data, and nothing is seen
+to move. Read without this, the design would have the turn that stands a model upright, and bodies would be elsewhere
+than their shapes."""
 
 from __future__ import annotations
 

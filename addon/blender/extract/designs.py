@@ -85,8 +85,8 @@ class Designs:
         return design if applied is None else _as_built(obj, design @ applied)
 
     def applied(self, obj: bpy.types.Object, design: Matrix | None = None) -> Matrix | None:
-        """What a body's mesh took over of its transform as that was applied (``applied_to_mesh``), of a body that does
-        not stand as it was made or whose mesh is another."""
+        """Return what a body's mesh took over of its transform as that was applied (``applied_to_mesh``), of a body
+        that does not stand as it was made or whose mesh is another."""
         if record_of(obj).role != "BODY":
             return None
         if obj not in self._applied:

@@ -22,8 +22,8 @@ from .designs import Designs
 
 
 def moves_of(designs: Designs, ids: Mapping[bpy.types.Object, str]) -> dict[str, Array]:
-    """What takes each body from its design to where it is seen, (4, 4) in the model's frame, by its id: what its bone
-    does. ``ids`` are those of the bodies' objects."""
+    """Return the motion of each body from its design to where it is seen, (4, 4) in the model's frame, by its id: what
+    its bone does. ``ids`` are those of the bodies' objects."""
     done, out = dict[str, Array](), dict[str, Array]()
     for obj, own in ids.items():
         bone = designs.holder(obj)

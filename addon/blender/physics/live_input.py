@@ -33,7 +33,7 @@ from .world import first_frame, frame_rate
 
 
 class EndReason(Enum):
-    """Why a session ended by itself, where the user is to be told."""
+    """Reason for which a session ended by itself, where the user is to be told."""
 
     NONE = 0
     DELETED = 1

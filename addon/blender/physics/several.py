@@ -55,8 +55,8 @@ class SeveralServos:
         return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
     def key_targets(self, curves: _Curves, live: LiveBones, frames: Sequence[float]) -> Array:
-        """What the bones want at frames, (frames, size), as far as their stops let them; of channels without keys, what
-        they were set to."""
+        """Return the targets that the bones have at frames, (frames, size), as far as their stops let them; of channels
+        without keys, what they were set to."""
         out = np.empty((len(frames), len(self.channels)))
         for channel in self.channels:
             if channel.is_single:

@@ -168,7 +168,7 @@ def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
 
 
 def why_no_place(wanted: str) -> str:
-    """Why a video cannot go where it is wished; empty where it can."""
+    """Tell why a video cannot go where it is wished; empty where it can."""
     if bpy.data.filepath or (wanted and not wanted.startswith("//")):
         return ""
     if not wanted:

@@ -340,7 +340,7 @@ def _rate(row: Row, value: float | None, per: str) -> str:
 
 
 def value_range(row: Row, low: float | None, high: float | None) -> str:
-    """From where to where, short enough for a column: whole degrees, or three digits."""
+    """Format a range, short enough for a column: whole degrees, or three digits."""
     if low is None and high is None:
         return told("none")
     low_text, high_text = ("" if end is None else _short(row, end) for end in (low, high))

@@ -153,7 +153,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
 
 
 def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, empty: bpy.types.Object) -> None:
-    """Why a joint cannot be posed, where it cannot."""
+    """Draw why a joint cannot be posed, where it cannot."""
     joint = record_of(empty).joint
     if not joint.active:
         paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")

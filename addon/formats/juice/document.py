@@ -22,7 +22,7 @@ _KNOWN = {*CONTAINERS, *(table.tag for table in CONTAINERS.values()), *(item.pat
 
 @dataclass
 class Document:
-    """What a text holds; ``sound`` is the text as it was parsed. ``settings`` is the model's row (world and engine);
+    """Contents of a text; ``sound`` is the text as it was parsed. ``settings`` is the model's row (world and engine);
     ``behaviours`` the behaviours, their motors, nodes and edges in order."""
 
     text: str

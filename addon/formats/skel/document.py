@@ -33,7 +33,7 @@ class Skeleton:
 
 @dataclass
 class Document:
-    """What a text holds; ``sound`` is the text as it was parsed. ``holder`` is the element that the skeletons are
+    """Contents of a text; ``sound`` is the text as it was parsed. ``holder`` is the element that the skeletons are
     in."""
 
     text: str

@@ -40,7 +40,7 @@ _NO_NOTE = Shared()
 
 @dataclass
 class Document:
-    """What a text holds: its rows with the elements that they stand in, and the mechanism that they make. ``sound`` is
+    """Contents of a text: its rows with the elements that they stand in, and the mechanism that they make. ``sound`` is
     the text as it was parsed."""
 
     text: str
