@@ -90,7 +90,7 @@ def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Moti
 
 
 def motion_endings() -> list[str]:
-    """What motion files are called."""
+    """Return what motion files are called."""
     return list(dict.fromkeys(ending for row in formats.MOTION_FORMATS.values() for ending in row.extensions))
 
 

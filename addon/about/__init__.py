@@ -19,7 +19,7 @@ def home() -> Path:
 
 @cache
 def manifest() -> dict[str, Any]:
-    """What Blender reads about us. In an installed package it also names platform and wheels."""
+    """Return what Blender reads about us. In an installed package it also names platform and wheels."""
     return tomllib.loads((home() / "blender_manifest.toml").read_text(encoding="utf-8"))
 
 

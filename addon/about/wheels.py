@@ -54,7 +54,8 @@ NEEDS = (
 
 
 def why_not() -> str:
-    """Why nothing can work: a module that all of Knuckle needs and Python cannot import. Empty where all are there."""
+    """Return why nothing can work: a module that all of Knuckle needs and Python cannot import. Empty where all are
+    there."""
     tried = {need.distribution: _import(need.module) for need in NEEDS if not need.serves}
     told = "; ".join(f"{name} cannot be imported ({trouble})" for name, trouble in tried.items() if trouble)
     lost = " ".join(name for name, trouble in tried.items() if trouble)

@@ -12,7 +12,7 @@ from .properties import KnuckleBone, KnuckleModel, KnuckleObject
 
 
 def record_of(obj: bpy.types.Object) -> KnuckleObject:
-    """What an object is to its model."""
+    """Return what an object is to its model."""
     return obj.knuckle  # type: ignore[attr-defined, no-any-return]
 
 
@@ -27,7 +27,7 @@ def settings(rig: bpy.types.Object) -> KnuckleModel:
 
 
 def model_uid(rig: bpy.types.Object) -> str:
-    """What tells a model from others of the same file."""
+    """Return what tells a model from others of the same file."""
     model = settings(rig)
     if not model.uid:
         model.uid = uuid.uuid4().hex
@@ -45,5 +45,5 @@ def bone_record(bone: bpy.types.Bone) -> KnuckleBone:
 
 
 def action_record(action: bpy.types.Action) -> KnuckleAction:
-    """What an Action is to its model."""
+    """Return what an Action is to its model."""
     return cast(KnuckleAction, action.knuckle)  # type: ignore[attr-defined]

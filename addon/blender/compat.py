@@ -68,7 +68,7 @@ def curve_groups(action: Any) -> Iterator[Any]:
 
 
 def _bags(action: Any) -> Iterator[Any]:
-    """What holds an Action's F-curves and groups: before 4.4 the Action itself."""
+    """Yield what holds an Action's F-curves and groups: before 4.4 the Action itself."""
     if not HAS_SLOTS:
         yield action
         return

@@ -70,7 +70,7 @@ def is_glimpsing() -> bool:
 
 
 def once(ask: Callable[..., Answer], *about: Any) -> Answer:
-    """What ``ask`` says about something; within ``glimpsing`` it is asked that once."""
+    """Return what ``ask`` says about something; within ``glimpsing`` it is asked that once."""
     answers = _Seen.answers
     if answers is None:
         return ask(*about)

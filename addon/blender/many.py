@@ -82,7 +82,7 @@ class Many:
             collection.objects.foreach_set(name, np.ascontiguousarray(own).ravel())
 
     def get(self, name: str, size: int) -> Array:
-        """What a property of so many numbers is now, (n, size)."""
+        """Return what a property of so many numbers is now, (n, size)."""
         out = np.empty((len(self.objects), size))
         for collection, places in self._groups:
             found = np.empty(len(places) * size, dtype=np.float32)

@@ -79,7 +79,8 @@ def _painted(material: bpy.types.Material) -> Color | None:
 
 
 def _color_of(material: bpy.types.Material) -> Sequence[float] | None:
-    """What a material is painted with: in its shader, or, where that has not changed or is none, in the viewport."""
+    """Return what a material is painted with: in its shader, or, where that has not changed or is none, in the
+    viewport."""
     shader: Any = next((node for node in nodes_in_use(material) if node.type == "BSDF_PRINCIPLED"), None)
     shown = material.diffuse_color[:]
     if shader is None:
@@ -105,7 +106,7 @@ def looks_alike(one: bpy.types.Material | None, other: bpy.types.Material | None
 
 
 def material_record(material: bpy.types.Material) -> Any:
-    """What we keep with a material."""
+    """Return what we keep with a material."""
     return material.knuckle  # type: ignore[attr-defined]
 
 

@@ -90,7 +90,8 @@ def is_foreign(rig: bpy.types.Object) -> bool:
 
 
 def why_linked(scene: bpy.types.Scene) -> str:
-    """What to do in a scene that nothing can be put into, since it is linked from another file; empty in others."""
+    """Return what to do in a scene that nothing can be put into, since it is linked from another file; empty in
+    others."""
     if scene.library is None:
         return ""
     return (
@@ -186,7 +187,7 @@ def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
 
 
 def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
-    """What everything in the model's collection is called: quickly asked, in every redraw."""
+    """Return what everything in the model's collection is called: quickly asked, in every redraw."""
     collection = _collection(rig)
     return () if collection is None else tuple(collection.all_objects.keys())
 

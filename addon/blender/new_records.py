@@ -63,7 +63,7 @@ def is_other_zero(value: Any, usual: Any) -> bool:
 
 @cache
 def usual_of(kind: Any) -> dict[str, Any]:
-    """What the properties of a group are where nobody has set them, by their names."""
+    """Return what the properties of a group are where nobody has set them, by their names."""
     return {each.identifier: _usual_value(each) for each in kind.bl_rna.properties}
 
 
@@ -77,7 +77,7 @@ def _usual_value(each: Any) -> Any:
 
 @cache
 def _usual_and_ways(kind: Any) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """What the properties of a group are anyway, and how others are to be given to Blender."""
+    """Return what the properties of a group are anyway, and how others are to be given to Blender."""
     ways = _ways(kind)
     return {name: (value, ways[name]) for name, value in usual_of(kind).items()}
 

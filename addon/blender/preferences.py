@@ -34,7 +34,7 @@ def ignore_collada_units() -> bool:
 
 
 def import_defaults(names: Iterable[str]) -> dict[str, Any]:
-    """What imports begin with, by the names of their options; empty where nobody has enabled us."""
+    """Return what imports begin with, by the names of their options; empty where nobody has enabled us."""
     found = _preferences()
     return {} if found is None else {name: getattr(found, name) for name in names if hasattr(found, name)}
 
@@ -46,7 +46,7 @@ def overlay_defaults() -> set[str]:
 
 
 def xmdi_tags() -> tuple[str, str]:
-    """What new XMDI documents call their root and the container of their motions."""
+    """Return what new XMDI documents call their root and the container of their motions."""
     found = _preferences()
     return (found.xmdi_root or OUTER[0], found.xmdi_container or OUTER[1]) if found is not None else OUTER
 

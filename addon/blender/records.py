@@ -41,8 +41,8 @@ def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
 def told_dofs(
     dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """What is to be said of degrees of freedom that a new property group does not say anyway, with what there is to say
-    of where they are posed, by their numbers; and of the parts of balls and free blocks among them."""
+    """Return what is to be said of degrees of freedom that a new property group does not say anyway, with what there is
+    to say of where they are posed, by their numbers; and of the parts of balls and free blocks among them."""
     told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
         values = _unusual(dof)
@@ -141,7 +141,7 @@ def write_shape(record: KnuckleShape, shape: Shape) -> None:
 
 
 def told_shape(shape: Shape) -> dict[str, Any]:
-    """What is to be said of a shape in its property group."""
+    """Return what is to be said of a shape in its property group."""
     size = [float(shape.size.get(key, UNIT_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
     values: dict[str, Any] = {
         "type": shape.type,
@@ -174,8 +174,8 @@ def read_shape(record: KnuckleShape) -> Shape:
 
 
 def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
-    """What tells that a mesh was edited, (4,): how many points it has, and how far out they are along each axis, as
-    the mean of the squares."""
+    """Return what tells that a mesh was edited, (4,): how many points it has, and how far out they are along each axis,
+    as the mean of the squares."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     spread = (points.reshape(-1, 3).astype(np.float64) ** 2).mean(axis=0) if len(points) else np.zeros(3)
@@ -221,7 +221,7 @@ def unflat(numbers: Iterable[float]) -> Array:
 
 
 def kinds_of(record: KnuckleJoint) -> str:
-    """What a joint's degrees of freedom are, in one word that tells a change; never empty."""
+    """Return what a joint's degrees of freedom are, in one word that tells a change; never empty."""
     return word_of(dof.kind for dof in record.dofs)
 
 

@@ -142,7 +142,7 @@ def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> No
 
 
 def _state_of_armatures() -> tuple[Any, ...]:
-    """What is another where a model came, or came to be of this file."""
+    """Return what changes where a model came, or came to be of this file."""
     return tuple(
         (data.session_uid, data.users, data.library is None, data.override_library is None, _owner(data))
         for data in bpy.data.armatures

@@ -152,7 +152,7 @@ def _convert_many(args: argparse.Namespace) -> int:
 
 
 def _ending(each: Input, to: str | None) -> str:
-    """What a file is to end in: as a format's files do first of all, or as it does."""
+    """Return what a file is to end in: as a format's files do first of all, or as it does."""
     row = formats.FORMATS.get(to or "") or formats.MOTION_FORMATS.get(to or "")
     return each.path.suffix if row is None else row.extensions[0]
 

@@ -59,7 +59,7 @@ def _info(args: argparse.Namespace) -> int:
 
 
 def _read(path: Path, mesh_folders: list[str]) -> Mechanism:
-    """What a file holds; of motion, a mechanism of nothing but that."""
+    """Return what a file holds; of motion, a mechanism of nothing but that."""
     if formats.is_motion(path):
         motions, report = formats.read_motions(path)
         source = replace(motions[0].source or Source("xmdi"), text="")

@@ -98,7 +98,7 @@ def film_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def film_options(args: argparse.Namespace) -> dict[str, Any]:
-    """What was asked for, as what ``FilmOptions`` is made of."""
+    """Return what was asked for, as what ``FilmOptions`` is made of."""
     wide, high, rate = PRESETS[args.preset]
     return {
         "stage": args.stage.upper(),
@@ -207,7 +207,7 @@ def _film(args: argparse.Namespace) -> Done:
 
 
 def render_job(jobs: ModuleType, args: argparse.Namespace, film: Mapping[str, Any] | None = None) -> Any:
-    """What was asked for, as the jobs have it, and what more is said of the film."""
+    """Return what was asked for, as the jobs have it, and what more is said of the film."""
     drive = args.drive.upper() if args.drive else None
     options = film_options(args) | dict(film or {})
     return jobs.RenderJob(options, args.seconds, drive, args.motion, dict(args.input), args.meshes)

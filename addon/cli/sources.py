@@ -74,7 +74,7 @@ def _in_folder(folder: Path, endings: frozenset[str], without: Path | None) -> l
 
 
 def outputs(inputs: Sequence[Input], endings: Sequence[str], folder: Path) -> list[Path]:
-    """What is made of each input, by its ending, in ``folder``: named like the input, in the same folders below.
+    """Return what is made of each input, by its ending, in ``folder``: named like the input, in the same folders below.
 
     Inputs that would go onto one file keep their own ending in its name (``walker.jm.json``, ``walker.skel.json``),
     and where that does not tell them apart, those that come later are numbered. Letters' case tells nothing apart, as

@@ -79,7 +79,7 @@ def say_wrong(text: str) -> None:
 
 
 def failure(file: object, message: str) -> dict[str, str]:
-    """What ``--json`` prints of a file that nothing could be done with."""
+    """Return what ``--json`` prints of a file that nothing could be done with."""
     return {"file": str(file), "message": message}
 
 
@@ -139,7 +139,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def blender_jobs() -> ModuleType:
-    """What needs Blender, which the other verbs can do without."""
+    """Return what needs Blender, which the other verbs can do without."""
     try:
         import_module("bpy")
     except ImportError:

@@ -287,7 +287,7 @@ def dumps_motions(
 
 
 def _document(motions: Sequence[Motion], format: str, report: Report) -> Source:
-    """What motions were written into: the first document of the format, an empty source where there is none."""
+    """Return what motions were written into: the first document of the format, an empty source where there is none."""
     if any(entry.code == "document-lost" for entry in report.entries):
         return Source()
     found = (each.source for each in motions if each.source is not None and each.source.format == format)

@@ -54,8 +54,8 @@ def document_of(source: Source, read: Callable[[str, str], D]) -> D:
 
 
 def prepared(document: AnyDocument, what: str, make: Callable[[], T]) -> T:
-    """What is worked out of a document before edits are written into it, and is the same for all of them: made once.
-    It is only to be looked at."""
+    """Return what is worked out of a document before edits are written into it, and is the same for all of them: made
+    once. It is only to be looked at."""
     if what not in document.prepared:
         document.prepared[what] = make()
     return cast(T, document.prepared[what])

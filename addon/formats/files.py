@@ -314,7 +314,7 @@ def all_or_nothing() -> Iterator[None]:
 
 
 def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
-    """What a disk says as an error of ours: which file, why, and what to do."""
+    """Return what a disk says as an error of ours: which file, why, and what to do."""
     return _cannot("the file cannot be written", error, path)
 
 
@@ -328,7 +328,7 @@ def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]
 
 
 def no_room() -> OSError:
-    """What a full disk says, for those who do not ask it themselves."""
+    """Return what a full disk says, for those who do not ask it themselves."""
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

@@ -68,7 +68,7 @@ class Node:
         return node
 
     def __getattr__(self, name: str) -> Any:
-        """What is not known yet."""
+        """Return what is not known yet."""
         if name == "value":
             self.value = self._as_nodes()
         elif name == "_plain":
@@ -85,7 +85,7 @@ class Node:
         return self.value[key]  # type: ignore[no-any-return]
 
     def get(self, *keys: str) -> Node | None:
-        """What stands at a path of keys, None where nothing does."""
+        """Return what stands at a path of keys, None where nothing does."""
         node: Node = self
         for key in keys:
             if node.kind is not dict or key not in node.plain():

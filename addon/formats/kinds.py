@@ -83,7 +83,7 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
 
 
 def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> str:
-    """What ``save`` writes: the format asked for; else that of the path's extension, where several share it the
+    """Return what ``save`` writes: the format asked for; else that of the path's extension, where several share it the
     mechanism's own, else the one that it is the first extension of."""
     own, suffix = mechanism.source.format, PurePath(path).suffix.lower()
     if format:
@@ -104,7 +104,7 @@ def row_of(format: str) -> Format:
 
 
 def refusal(opened: Opened, wanted: str) -> FormatError:
-    """What a sound document is, if it is not what was wanted."""
+    """Return what a sound document is, if it is not what was wanted."""
     root, path = opened.root, opened.path
     line, where = line_of(root), str(root.tag)
     if opened.json is not None or opened.plain:

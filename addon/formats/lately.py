@@ -22,7 +22,7 @@ class Lately(Generic[T]):
         _all.add(self)
 
     def get(self, data: bytes, path: str) -> T | None:
-        """What was made of a document; None where it was not read lately."""
+        """Return what was made of a document; None where it was not read lately."""
         key = _key(data, path)
         if key not in self._kept:
             return None

@@ -112,8 +112,8 @@ class _Copier:
             self.report.info("mesh-renamed", f"the mesh {old} is {new} in the written file", where=new)
 
     def _copied(self, name: str, listed: list[str], include: Sequence[str]) -> tuple[str, list[str]] | None:
-        """What a mesh and the materials listed with it are called in the written file, after they were copied; None
-        where the mesh is not to be had."""
+        """Return what a mesh and the materials listed with it are called in the written file, after they were copied;
+        None where the mesh is not to be had."""
         try:
             found = find_mesh(name, self.source, include, self.folders)
             kind_of(found)  # anything else might be what another program runs

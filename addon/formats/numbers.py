@@ -47,7 +47,7 @@ _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def remedy_for(word: str, otherwise: str) -> str:
-    """What to do about a word that is no number: write a point for a decimal comma, or else ``otherwise``."""
+    """Return what to do about a word that is no number: write a point for a decimal comma, or else ``otherwise``."""
     return f"Use a point: {word.replace(',', '.')}." if _WITH_COMMA.fullmatch(word) else otherwise
 
 

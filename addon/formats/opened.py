@@ -172,14 +172,14 @@ def _in_two_bytes(data: bytes, path: str, report: Report) -> tuple[jsontext.Node
 
 
 def _plain_kind(text: str) -> str | None:
-    """What a text is that begins as those of another program do."""
+    """Return what a text is that begins as those of another program do."""
     start = _COMMENTS.match(text)
     at = start.end() if start else 0
     return next((what for words, what in _FIRST_WORDS if re.compile(words).match(text, at)), None)
 
 
 def json_kind(node: jsontext.Node) -> str:
-    """What JSON is that is nothing of ours."""
+    """Return what JSON is that is nothing of ours."""
     keys = set(node.value) if isinstance(node.value, dict) else set()
     known = next((what for known, what in FOREIGN_KEYS if known <= keys), None)
     if known:

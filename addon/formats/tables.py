@@ -100,7 +100,7 @@ class Line:
 
     @property
     def words(self) -> list[str]:
-        """What its cells say."""
+        """Return what its cells say."""
         if self.text.find('"', self.start, self.end) >= 0:
             return [cell.text for cell in self.each()]
         return [words.strip(BLANKS) for words in self.text[self.start : self.end].split(self.delimiter)]
@@ -211,7 +211,7 @@ def _holds_cells(line: str, delimiter: str) -> bool:
 
 
 def quoted(words: str) -> str:
-    """What stands in a cell for a text, between quotes where it would be read as another without."""
+    """Return what stands in a cell for a text, between quotes where it would be read as another without."""
     parts = set(words) & {'"', "\r", "\n", *DELIMITERS}
     misleads = words.startswith(("#", "<", "[", "{", "/"))  # a comment, or in the first cell other formats
     plain = words == words.strip() and not parts and not misleads

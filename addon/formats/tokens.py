@@ -42,7 +42,7 @@ def respelt(
 
 
 def _before(gaps: list[str], place: int, written: bool, between: str) -> str:
-    """What stands before an old word."""
+    """Return what stands before an old word."""
     if place == 0:
         return _gap(gaps, 0, between) if written else ""
     return gaps[place] if written else gaps[place].lstrip()

@@ -212,9 +212,9 @@ def _parse(text: str, deepest: int) -> etree._Element:
 
 
 def _parse_deep(text: str, deepest: int) -> etree._Element | None:
-    """What ``_parse_flat`` gives of elements and attributes, for what is nested deeper than libxml2 takes at all, 2048
-    levels; None for what is no XML or too deep here as well. Entities are refused where they are defined, and where
-    they lead outside, though none should be left in the text: expat would expand them."""
+    """Return what ``_parse_flat`` gives of elements and attributes, for what is nested deeper than libxml2 takes at
+    all, 2048 levels; None for what is no XML or too deep here as well. Entities are refused where they are defined, and
+    where they lead outside, though none should be left in the text: expat would expand them."""
     parser = expat.ParserCreate("utf-8")
     tree = etree.TreeBuilder()
     level = 0
@@ -244,7 +244,7 @@ def _parse_deep(text: str, deepest: int) -> etree._Element | None:
 
 
 def _parse_long(text: str, deepest: int) -> etree._Element:
-    """What ``_parse_flat`` gives, for texts of any length between two tags."""
+    """Return what ``_parse_flat`` gives, for texts of any length between two tags."""
     root = _parse_flat(text, deepest, huge=True)
     level = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
@@ -290,7 +290,7 @@ def _refuse_definitions(text: str, path: str) -> None:
 
 
 def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: int) -> FormatError:
-    """What lxml says, in the words of somebody who has the file in an editor."""
+    """Return what lxml says, in the words of somebody who has the file in an editor."""
     line = error.position[0] or 1
     said = str(error.msg or "").split(", line ")[0]
     open_tags = _open_at(text, line, error.position[1])

@@ -66,7 +66,7 @@ class ServoCheck:
 
 
 def check(motion: Motion, limits: Mapping[str, Limits]) -> list[ServoCheck]:
-    """What every servo of a motion does, in the motion's order; those without keys are left out.
+    """Return what every servo of a motion does, in the motion's order; those without keys are left out.
 
     ``limits``: lower and upper stop by servo, None where there is none, as for servos not in it. Excesses are exact,
     from where the value crosses the stop, also between keys, to where it comes back; those that are on the stop by
@@ -153,6 +153,6 @@ def _excesses(
 
 
 def _crossing(times: Array, over: Array, before: int) -> float:
-    """When the straight line from a key to the next is at zero."""
+    """Return when the straight line from a key to the next is at zero."""
     share = over[before] / (over[before] - over[before + 1])
     return float(times[before] + share * (times[before + 1] - times[before]))

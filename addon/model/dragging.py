@@ -42,8 +42,8 @@ def _along(start: Array, ray: Array, origin: Array, line: Array) -> float | None
 
 
 def snap_step(degree: Degrees, fine: bool = False) -> float:
-    """What values of a degree of freedom are snapped to: 5 degrees, or 1; of a slide a round length that is about a
-    tenth of its mark's radius, or a hundredth."""
+    """Return what values of a degree of freedom are snapped to: 5 degrees, or 1; of a slide a round length that is
+    about a tenth of its mark's radius, or a hundredth."""
     if degree.turns[0]:
         return math.radians(1.0 if fine else 5.0)
     step: float = 10.0 ** math.floor(math.log10(float(degree.radius[0] / degree.scale[0]) * 0.25))

@@ -50,7 +50,7 @@ class Bodies:
         self._back = np.linalg.inv(stiff)
 
     def push(self, one: int, other: int, point: Array, ways: Array) -> Array:
-        """What turns and pushes (n, 6) at a point (3,) are for all bodies (n, bodies, 6), of which they are on
+        """Return what turns and pushes (n, 6) at a point (3,) are for all bodies (n, bodies, 6), of which they are on
         ``other`` and as much against ``one``; -1 for what stands."""
         out = np.zeros((len(ways), len(self._middles), 6))
         for body, sign in ((one, -1.0), (other, 1.0)):
@@ -67,8 +67,8 @@ class Bodies:
 
 
 def held_ways(joint: Joint, values: Array, size: float = 1.0) -> Array:
-    """What a joint holds at its coordinates (size,): (n, 6), turns and then slides at its frame's origin, in the axes
-    of its frame on the parent. Lengths come out ``size`` times as long."""
+    """Return what a joint holds at its coordinates (size,): (n, 6), turns and then slides at its frame's origin, in the
+    axes of its frame on the parent. Lengths come out ``size`` times as long."""
     pose, at, free = np.eye(4), 0, []
     for dof in joint.dofs:
         value = values[at : at + DOF_SIZE[dof.kind]]

@@ -17,7 +17,8 @@ LONGEST_STEP = 0.004
 
 
 def gait_motion(mechanism: Mechanism, controls: Controls, seconds: float, step: float) -> Motion:
-    """What a mechanism's gait commands from 0 to ``seconds``, every ``step`` (s), the last one at or before the end.
+    """Return what a mechanism's gait commands from 0 to ``seconds``, every ``step`` (s), the last one at or before the
+    end.
 
     ``controls``: name -> number, 0 where not given. FormatError where the mechanism has no gait."""
     gait = gait_of(mechanism)

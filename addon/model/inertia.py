@@ -67,7 +67,7 @@ def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
 
 
 def parallel_axis(offset: Array) -> Array:
-    """What moving a unit mass by ``offset`` (3,) from the point of reference adds to its inertia tensor."""
+    """Return what moving a unit mass by ``offset`` (3,) from the point of reference adds to its inertia tensor."""
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 

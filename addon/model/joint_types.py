@@ -72,8 +72,8 @@ def _have_one_axis(one: Dof, other: Dof) -> bool:
 
 
 def _main_axis(dofs: list[Dof]) -> Array:
-    """What Z of ``dofs_of_type`` is of a joint as it stands, (3,) in its frame: the axis of its first turn; of a lone
-    slide that one, of two what is square to them, else Z."""
+    """Return what Z of ``dofs_of_type`` is of a joint as it stands, (3,) in its frame: the axis of its first turn; of a
+    lone slide that one, of two what is square to them, else Z."""
     turns = [dof.axis for dof in dofs if dof.kind in {"rotation", "screw"}]
     slides = [dof.axis for dof in dofs if dof.kind == "translation"]
     if turns:

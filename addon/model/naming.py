@@ -64,7 +64,7 @@ def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def coordinate_names(dofs: Sequence[Named]) -> list[str]:
-    """What a joint's coordinates are called within it, in their order.
+    """Return what a joint's coordinates are called within it, in their order.
 
     Nothing where there is one. Of several, each has its degree of freedom's name where no other of the joint has the
     same (and it is no number), else its number from 1. A ball's are ``rx ry rz`` (its rotation vector), a free

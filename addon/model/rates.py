@@ -10,8 +10,8 @@ from .records import Array, Dof
 
 
 def dof_screws(dof: Dof, pose: Array, value: Array) -> Array:
-    """What unit rates of a degree of freedom's coordinates, at ``value`` (size,), give what is behind it: (6, size),
-    angular velocity above the velocity of what is at the origin. ``pose`` (4, 4) is where it stands."""
+    """Return what unit rates of a degree of freedom's coordinates, at ``value`` (size,), give what is behind it: (6,
+    size), angular velocity above the velocity of what is at the origin. ``pose`` (4, 4) is where it stands."""
     turn, place = pose[:3, :3], pose[:3, 3]
     nothing = np.zeros(3)
     if dof.kind in {"translation", "rotation", "screw"}:

@@ -124,7 +124,7 @@ def _ellipsoid(local: Array, near: float) -> Found:
 
 
 def _round(local: Array, near: float) -> Found:
-    """What is round about one of the axes: cylinder, cone, capsule."""
+    """Return what is round about one of the axes: cylinder, cone, capsule."""
     for axis in (2, 0, 1):
         along = np.roll(np.eye(3), axis - 2, axis=1) if axis != 2 else np.eye(3)
         turned = local @ along

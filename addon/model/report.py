@@ -37,7 +37,7 @@ class Entry:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What became of it where a file was written; None where it tells of something else."""
+        """Return what became of it where a file was written; None where it tells of something else."""
         return next((outcome for start, outcome in _OUTCOMES.items() if self.code.startswith(start)), None)
 
     def __str__(self) -> str:

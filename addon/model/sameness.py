@@ -42,7 +42,7 @@ def same_record(one: Any, other: Any) -> bool:
 
 
 def _values_of(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
-    """What gives the values of a record; None for what is none."""
+    """Return what gives the values of a record; None for what is none."""
     names = [item.name for item in dataclasses.fields(kind) if item.name not in _UNSAID] if _is_record(kind) else []
     _VALUES[kind] = attrgetter(*names) if len(names) > 1 else None
     return _VALUES[kind]

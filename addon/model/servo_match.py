@@ -70,8 +70,8 @@ def followed(motion: Motion, match: Match) -> Motion:
 
 
 def loose_key(name: str) -> str:
-    """What is left of a name where case and separators do not count. Between digits a separator does: leg 1-2 is not
-    leg 12."""
+    """Return what is left of a name where case and separators do not count. Between digits a separator does: leg 1-2 is
+    not leg 12."""
     words = [word for word in _SEPARATORS.split(unicodedata.normalize("NFKC", name).casefold()) if word]
     key = "".join(words[:1])
     for word in words[1:]:

@@ -90,7 +90,7 @@ def _pairs(
 
 @np.errstate(over="ignore", invalid="ignore")  # parts may stand anywhere that a number can tell
 def _nearest_to(images: Mapping[str, Array], at: Mapping[str, Array], reach: float) -> dict[str, str]:
-    """Who is nearest to where each part's mirror image is, within reach; nobody where two are equally near.
+    """Return who is nearest to where each part's mirror image is, within reach; nobody where two are equally near.
 
     Parts are looked up in cells of that size, so that a thousand of them take no million looks."""
     cells: dict[tuple[int, ...], list[str]] = {}
@@ -137,7 +137,8 @@ class Difference:
 
 
 def asymmetries(mechanism: Mechanism, sides: Sides) -> list[Difference]:
-    """What differs between the halves of a mechanism, pair by pair: each is compared with its mate's mirror image."""
+    """Return what differs between the halves of a mechanism, pair by pair: each is compared with its mate's mirror
+    image."""
     bodies = {body.id: body for body in mechanism.bodies}
     joints = {joint.id: joint for joint in mechanism.joints}
     size = max((float(np.abs(body.pose[:3, 3]).max()) for body in mechanism.bodies), default=0.0) or 1.0

@@ -145,7 +145,7 @@ def see_apart(keys: Iterable[Keys], remedy: str) -> None:
 
 
 def read_course(curve: bpy.types.FCurve) -> Course:
-    """What a curve does."""
+    """Return what a curve does."""
     cycles = cycles_of(curve)
     return Course(read_keys(curve), curve.extrapolation, None if cycles is None else _settings(cycles))
 

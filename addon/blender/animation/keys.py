@@ -84,7 +84,7 @@ class CurveTrack(NamedTuple):
 
 
 def curve_tracks(rig: bpy.types.Object, tracks: Tracks, between: bool = True) -> list[CurveTrack]:
-    """What the tracks of channels are on the curves of their bones. ``between``: as ``key_channels``."""
+    """Return what the tracks of channels are on the curves of their bones. ``between``: as ``key_channels``."""
     out = [CurveTrack(c.path, c.index, c.bone, *track) for c, track in tracks.items() if c.is_single]
     for block in blocks_of(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
         out += block_keys(rig, block, tracks, between).curves(block)

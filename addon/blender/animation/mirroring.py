@@ -194,8 +194,8 @@ class _Work:
                 self.on |= {(bone_path(other, "location"), index) for index in range(3)}
 
     def _why_stays(self, bone: str, other: str, late: Mapping[str, str]) -> str:
-        """What is said of a root whose path cannot be exchanged with that of another; ``late`` of those that cannot
-        come later."""
+        """Return what is said of a root whose path cannot be exchanged with that of another; ``late`` of those that
+        cannot come later."""
         if turned_otherwise(self.rig, bone)[0]:
             return why_turned_otherwise(bone)
         if self._is_mixed(bone, other):

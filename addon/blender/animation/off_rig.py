@@ -70,7 +70,7 @@ def take(
     options: TakeOptions | None = None,
     physical: Physical | None = None,
 ) -> tuple[Motion, Report]:
-    """What the servos of a model do, as its Action, or what else poses it, has them do.
+    """Return what the servos of a model do, as its Action, or what else poses it, has them do.
 
     Keys that came from a file and were not edited have the file's own numbers, and servos of the file that move nothing
     here are there again. ``physical``: what a run under physics did, in place of the pose. The scene's frame is put

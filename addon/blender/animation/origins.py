@@ -42,7 +42,7 @@ class Origin:
     idle: list[int]
 
     def trajectory(self, channel: Channel) -> Trajectory | None:
-        """What the file says of a channel."""
+        """Return what the file says of a channel."""
         place = self.placed.get((channel.joint, channel.number))
         return None if place is None else self.motion.trajectories[place]
 

@@ -36,8 +36,8 @@ def places_of_path(bone: str) -> list[Place]:
 
 
 def paths_in_rounds(rig: bpy.types.Object, first: float, last: float) -> Paths:
-    """What becomes of the paths of the model's Action where its servos play rounds from one frame to another. Of roots
-    that stand still nothing is said."""
+    """Return what becomes of the paths of the model's Action where its servos play rounds from one frame to another. Of
+    roots that stand still nothing is said."""
     action = action_of(rig)
     curves: dict[Place, bpy.types.FCurve] = {}
     left: dict[str, str] = {}
@@ -56,7 +56,7 @@ def paths_in_rounds(rig: bpy.types.Object, first: float, last: float) -> Paths:
 
 
 def _why_left(rig: bpy.types.Object, bone: str, keys: Mapping[Place, Keys], first: float, last: float) -> str:
-    """What is said of a path that does not come along."""
+    """Return what is said of a path that does not come along."""
     if turned_otherwise(rig, bone)[1]:
         return why_turned_otherwise(bone)
     moving = [each for each in keys.values() if each.moves]
@@ -66,8 +66,8 @@ def _why_left(rig: bpy.types.Object, bone: str, keys: Mapping[Place, Keys], firs
 
 
 def _why_turned(bone: str, keys: Mapping[Place, Keys]) -> str:
-    """What is said of a path whose direction at the end is not the one at the beginning, or is told by other numbers.
-    Repeated curve by curve it would go on in the wrong one, or turn round where a round begins."""
+    """Return what is said of a path whose direction at the end is not the one at the beginning, or is told by other
+    numbers. Repeated curve by curve it would go on in the wrong one, or turn round where a round begins."""
     own = [keys.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
     first, last = (
         np.array([usual if each is None else each.told[end] for each, usual in zip(own, (1, 0, 0, 0), strict=True)])
@@ -97,7 +97,7 @@ def turned_otherwise(rig: bpy.types.Object, bone: str) -> tuple[bool, bool]:
 
 
 def why_turned_otherwise(bone: str) -> str:
-    """What is said of such a root, whose path is left."""
+    """Return what is said of such a root, whose path is left."""
     return f"The path of {bone!r} stays as it was: its bone is not turned by quaternions"
 
 

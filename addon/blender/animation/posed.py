@@ -122,7 +122,7 @@ def key(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], frame:
 
 
 def _properties(channel: Channel) -> list[tuple[str, int]]:
-    """What of a bone poses a channel: names and indices, -1 for all numbers of a property."""
+    """Return what of a bone poses a channel: names and indices, -1 for all numbers of a property."""
     if channel.is_single:
         return [(channel.prop, channel.index)]
     return [("rotation_quaternion", -1), *([("location", -1)] if channel.kind == "free" else [])]

@@ -174,7 +174,7 @@ def block_tracks(
 
 
 def _on_clock(times: Array, origin: Origin, clock: Clock) -> Array:
-    """When the keys of a file's times are by now."""
+    """Return when the keys of a file's times are by now."""
     return times if origin.clock == clock else clock.key_times(origin.clock.keys(times))
 
 

@@ -174,7 +174,7 @@ def _changed(rig: bpy.types.Object) -> None:
 
 
 def left_paths(rig: bpy.types.Object, bones: Collection[str] | None = None) -> list[str]:
-    """What there is to say of the paths of roots that would not come along in rounds, before they are made."""
+    """Return what there is to say of the paths of roots that would not come along in rounds, before they are made."""
     return [] if bones is not None else list(paths_in_rounds(rig, *motion_range(rig)).left.values())
 
 

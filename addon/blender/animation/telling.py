@@ -137,8 +137,8 @@ def some(names: list[str]) -> str:
 
 
 def name_of(rig: bpy.types.Object, action: bpy.types.Action | None) -> tuple[str, dict[str, str]]:
-    """What a motion is called, and its attributes: as its file has it, unless its Action was renamed. The number that
-    Blender puts behind a copy's name renames nothing."""
+    """Return what a motion is called, and its attributes: as its file has it, unless its Action was renamed. The number
+    that Blender puts behind a copy's name renames nothing."""
     if action is None:
         return record_of(rig).source_name or rig.name, {}
     record = action_record(action)

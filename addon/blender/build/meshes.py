@@ -128,7 +128,7 @@ def file_of(shape: Shape) -> str:
 
 
 def _key(shape: Shape) -> tuple[object, ...]:
-    """What makes two shapes look the same."""
+    """Return what makes two shapes look the same."""
     size = tuple(sorted(shape.size.items()))
     unseen = shape.type == "plane" and not shape.visual
     return shape.type, size, shape.pose.tobytes(), shape.color, shape.mesh, tuple(shape.spheres), unseen

@@ -59,7 +59,8 @@ def _plane(edge: float) -> Surface:
 
 
 def _block(edge: float) -> Surface:
-    """What a plane that only collides is solid as: a block beneath it, wide and deep enough that nothing misses it."""
+    """Return what a plane that only collides is solid as: a block beneath it, wide and deep enough that nothing misses
+    it."""
     corners, faces = box(edge, edge, edge / 10.0)
     return _flat(corners - (0.0, 0.0, edge / 20.0), faces)
 

@@ -58,8 +58,8 @@ def _in_unit(piece: Sequence[float], unit: float) -> list[float]:
 
 
 def _beyond(joint: Joint) -> Iterator[Restraint]:
-    """What the polynomials of a joint's stiffness and damping, ascending, have besides the record's own spring (which
-    has the steady part where there is a linear one) and damper."""
+    """Yield what the polynomials of a joint's stiffness and damping, ascending, have besides the record's own spring
+    (which has the steady part where there is a linear one) and damper."""
     if len(joint.dofs) != 1 or joint.dofs[0].kind not in {"rotation", "translation"}:
         return
     for kind, key in (("spring", "stiffness"), ("damper", "damping")):

@@ -25,7 +25,7 @@ _BUILT_WITH = (
 
 
 def version_rows() -> list[Row]:
-    """What a report of a defect has to begin with."""
+    """Return what a report of a defect has to begin with."""
     build = bpy.app.build_hash
     commit = build.decode() if isinstance(build, bytes) else str(build)
     how = "without a window" if bpy.app.background else "in a window"
@@ -38,7 +38,7 @@ def version_rows() -> list[Row]:
 
 
 def machine_rows() -> list[Row]:
-    """What Blender was built with, what can be drawn, where can be written."""
+    """Return what Blender was built with, what can be drawn, where can be written."""
     rows = [_built_with(*row) for row in _BUILT_WITH]
     rows.append(_tried("Graphics", _draw, "warning", "Overlays cannot be drawn into pictures; update the driver"))
     free = "Make room, or let yourself write there; Preferences > File Paths > Temporary Files names another folder"

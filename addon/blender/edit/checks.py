@@ -73,13 +73,14 @@ def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
 
 
 def _lacking(rig: bpy.types.Object) -> Iterator[Finding]:
-    """What the sidebar says that a model lacks. The check names the parts of some of it, which is then enough."""
+    """Yield what the sidebar says that a model lacks. The check names the parts of some of it, which is then enough."""
     for lack in lacks_of(rig):
         yield Finding(lack.code, "warning", lack.told, "model", fix="Rebuild Missing Parts")
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
-    """What a check finds as lines of a report: what is wrong as warnings, without what the reading has said already."""
+    """Return what a check finds as lines of a report: what is wrong as warnings, without what the reading has said
+    already."""
     report = Report()
     for finding in findings(rig, mechanism):
         where = finding.parts[0] if len(finding.parts) == 1 else ""
@@ -159,7 +160,7 @@ def _moved(rig: bpy.types.Object) -> Iterator[Finding]:
 
 
 def _edited(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
-    """What the reading of the model said of meshes and of what is no part of it."""
+    """Yield what the reading of the model said of meshes and of what is no part of it."""
     for entry in report.entries:
         if entry.code == "mesh-edited":
             yield Finding(

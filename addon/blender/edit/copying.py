@@ -27,7 +27,7 @@ Values = dict[str, list[dict[str, float]]]
 
 
 def values_of(rig: bpy.types.Object) -> Values:
-    """What all joints of a model have of ``FIELDS``."""
+    """Return what all joints of a model have of ``FIELDS``."""
     return {
         empty.name: [{name: getattr(dof, name) for name in _EVERY} for dof in records_of(empty)]
         for empty in parts(rig, "JOINT")

@@ -27,7 +27,7 @@ _ROUNDING = 2e-6
 
 
 def why_not_as_rest() -> str:
-    """What is wrong where a pose was applied as the rest."""
+    """Return what is wrong where a pose was applied as the rest."""
     return (
         "A pose was applied as the rest: files get it as the design, and starts and stops still count from the "
         "rest of before"

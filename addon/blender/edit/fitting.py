@@ -36,7 +36,7 @@ class Misfit:
 
 
 def misfit(rig: bpy.types.Object, mechanism: Mechanism) -> Misfit:
-    """What of a model's armature does not fit its bodies and joints, which ``mechanism`` are as they are now."""
+    """Return what of a model's armature does not fit its bodies and joints, which ``mechanism`` are as they are now."""
     out = Misfit()
     try:
         decided = present_plan(rig, mechanism)

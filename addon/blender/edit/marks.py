@@ -227,7 +227,7 @@ def degrees_of(empty: bpy.types.Object, size: float = 1.0) -> tuple[Degrees, lis
 
 
 def _channels(rig: bpy.types.Object) -> Array:
-    """What all bones are posed at, (bones, 6): their locations and Euler angles."""
+    """Return what all bones are posed at, (bones, 6): their locations and Euler angles."""
     bones = rig.pose.bones
     out = np.empty((len(bones), 6))
     for at, name in ((0, "location"), (3, "rotation_euler")):

@@ -33,8 +33,8 @@ class Lack:
 
 
 def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
-    """What a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at hand.
-    What was deleted with all that held it is not among it: that is how a model is made smaller (``needed``)."""
+    """Return what a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at
+    hand. What was deleted with all that held it is not among it: that is how a model is made smaller (``needed``)."""
     return [lack.told for lack in lacks_of(rig, every)]
 
 
@@ -78,7 +78,7 @@ def _lacks(rig: bpy.types.Object, every: Parts) -> Iterator[Lack]:
 
 
 def why_unmoved(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
-    """What is wrong with bodies that nothing moves: their joints were deleted, or bones were."""
+    """Return what is wrong with bodies that nothing moves: their joints were deleted, or bones were."""
     bodies = list(boneless)
     names = name_list([file_name(obj) for obj in bodies], _MOST_NAMES)
     lost = name_list(lost_joint_names(rig, bodies), _MOST_NAMES)

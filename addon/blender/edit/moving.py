@@ -44,8 +44,8 @@ def part_folders(rig: bpy.types.Object) -> None:
 
 
 def belongings(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """What of a model hangs on its bodies and goes where they go: collision shapes, frames, labels. What the user hung
-    there hangs there still."""
+    """Return what of a model hangs on its bodies and goes where they go: collision shapes, frames, labels. What the
+    user hung there hangs there still."""
     own, _strangers = hanging_on(bodies, rig)
     return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
 

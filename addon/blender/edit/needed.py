@@ -40,8 +40,8 @@ class Needed:
 
 
 def needed(rig: bpy.types.Object, base: Mechanism | None, everything: bool = False) -> Needed:
-    """What is to come back of a model: of its document ``base``, and of the objects that Blender kept. ``everything``:
-    all that was deleted, but for what was let go."""
+    """Return what is to come back of a model: of its document ``base``, and of the objects that Blender kept.
+    ``everything``: all that was deleted, but for what was let go."""
     out = Needed(roles=lost_folders(rig))
     away, let_go = list(deleted(rig)), set(settings(rig).let_go.split("\n"))
     here, empties = every_part(rig, "BODY"), every_part(rig, "JOINT")

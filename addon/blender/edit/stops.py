@@ -66,8 +66,8 @@ def coordinates(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | Non
 
 
 def holders(joint: KnuckleJoint) -> list[KnuckleDof | None]:
-    """What holds the stops of each coordinate of a joint: its degree of freedom, of a ball or free block the part, and
-    None where it has no parts."""
+    """Return what holds the stops of each coordinate of a joint: its degree of freedom, of a ball or free block the
+    part, and None where it has no parts."""
     out: list[KnuckleDof | None] = []
     for dof in joint.dofs:
         size = DOF_SIZE[dof.kind]
@@ -185,7 +185,7 @@ def _posed(rig: bpy.types.Object, chosen: list[Coordinate]) -> list[float]:
 
 
 def _told(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]:
-    """What the channels of joints say, by the names of their objects."""
+    """Return what the channels of joints say, by the names of their objects."""
     every, chosen = servo_channels(rig), {channel.joint for channel in channels}
     return {
         empty.name: read_pose(rig, every[key])

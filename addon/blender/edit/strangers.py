@@ -26,8 +26,8 @@ def is_own(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
 def hanging_on(
     objects: Iterable[bpy.types.Object], rig: bpy.types.Object
 ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
-    """What of a model hangs on objects, however deep, and the strangers that hang on these or on that. What hangs on a
-    stranger is its own affair."""
+    """Return what of a model hangs on objects, however deep, and the strangers that hang on these or on that. What
+    hangs on a stranger is its own affair."""
     below: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for obj in bpy.data.objects:  # once: each ``Object.children`` looks through the whole file
         if obj.parent is not None:

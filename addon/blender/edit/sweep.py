@@ -62,8 +62,8 @@ class Sweep:
         return each, value, span
 
     def _range_of(self, each: Coordinate) -> Range:
-        """From where to where a coordinate is taken: its stops, where it has none as far as there is something to
-        see."""
+        """Return from where to where a coordinate is taken: its stops, where it has none as far as there is something
+        to see."""
         assert each.channel is not None
         here = float(self._stood[each.channel.joint][each.number])
         free = _FREE_TURN if counts_angles(each) else _FREE_SLIDE * self.rig.pose.bones[each.channel.bone].length

@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\.\d{3,}$")
 
 
 def names_of_pair(name: str, other: str, is_right: bool) -> tuple[str, str]:
-    """What a part that was renamed and its twin, so far ``other``, are called now.
+    """Return what a part that was renamed and its twin, so far ``other``, are called now.
 
     ``LR`` in a name that was typed becomes Left or Right, as in Juice. A name that has no side says nothing of the
     twin's; nor does the twin's own, which Blender gave a number because it is taken."""

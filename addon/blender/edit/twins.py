@@ -75,7 +75,7 @@ def plane_along(axis: int) -> Plane:
 
 
 def sides_now(rig: bpy.types.Object) -> Sides:
-    """Who mirrors whom in a model as it stands, by id, and the plane between them."""
+    """Return who mirrors whom in a model as it stands, by id, and the plane between them."""
     give_ids(rig)
     return sides_of(extract(rig))
 
@@ -180,7 +180,7 @@ def candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[Pair]:
 
 
 def differences(rig: bpy.types.Object) -> list[Difference]:
-    """What differs between the twins of a model."""
+    """Return what differs between the twins of a model."""
     give_ids(rig)
     mechanism = extract(rig)
     return asymmetries(mechanism, sides_of(mechanism))

@@ -20,7 +20,7 @@ _SAME = 1e-4
 
 
 def unwritten(rig: bpy.types.Object) -> Iterator[Finding]:
-    """What a model's bodies show beyond what files have of them, each with what to do."""
+    """Yield what a model's bodies show beyond what files have of them, each with what to do."""
     for obj in parts(rig, "BODY"):
         name, own = file_name(obj), (record_of(obj).source_id,)
         holding = [each for each in obj.constraints if not each.mute and each.influence > 0.0 and not is_ours(each)]

@@ -216,8 +216,8 @@ def _number(obj: bpy.types.Object) -> int:
 
 
 def _copy_of_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
-    """What an object hangs on where that is a copy of what it was made a child of, which was copied with it; else this
-    itself."""
+    """Return what an object hangs on where that is a copy of what it was made a child of, which was copied with it;
+    else this itself."""
     parent = obj.parent
     if parent is None or record_of(parent).role != "BODY":
         return holder

@@ -144,7 +144,8 @@ class Designs:
         return design if self._back is None or design is None else self._back @ design
 
     def _hung(self, obj: bpy.types.Object) -> Matrix | None:
-        """What comes between an object's local matrix and the model's frame at rest, None where it hangs elsewhere."""
+        """Return what comes between an object's local matrix and the model's frame at rest, None where it hangs
+        elsewhere."""
         if obj.parent != self.rig:
             return None
         if obj.parent_type != "BONE":

@@ -99,7 +99,7 @@ class _Folder:
 
 
 def _without_name(data: bytes) -> bytes:
-    """What two equal meshes have in common: all but what they are called."""
+    """Return what two equal meshes have in common: all but what they are called."""
     return b"\n".join(line for line in data.splitlines() if not line.startswith((b"o ", b"#")))
 
 

@@ -67,7 +67,7 @@ class AxleMotors:
         return begun_at(self.joint, poses, self.begun)
 
     def records(self) -> list[KnuckleMotor]:
-        """What the joint's record has of them."""
+        """Return what the joint's record has of them."""
         return list(getattr(record_of(self.joint.empty).joint, self.kept))
 
     def _carriers(self, axle: Axle, poses: Array) -> tuple[Array, Array]:

@@ -131,7 +131,7 @@ def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
 
 
 def _told_several(told: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-    """What servos of several degrees were told (n, size), by their joints, of what they were at each frame."""
+    """Return what servos of several degrees were told (n, size), by their joints, of what they were at each frame."""
     sizes = {joint: len(values) for each in told for joint, values in each.items()}
     return {joint: np.array([each.get(joint, np.full(size, np.nan)) for each in told]) for joint, size in sizes.items()}
 
@@ -250,7 +250,8 @@ def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
 
 
 def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tuple[str, int], tuple[Array, Array]]:
-    """What a run did with every coordinate that a servo or bone has: (joint, number) -> frames (n,), values (n,)."""
+    """Return what a run did with every coordinate that a servo or bone has: (joint, number) -> frames (n,), values
+    (n,)."""
     driven = {(joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.plant.joints)}
     for joint, (frames, values, _how) in other_tracks(rig, recording).items():
         driven |= {(joint, number): (frames, column) for number, column in enumerate(values.T)}

@@ -77,7 +77,8 @@ class Carried:
         return float(self._mass[at] @ (across**2).sum(axis=1) + np.einsum("ni,nij,nj->", own, self._tensors[at], own))
 
     def _moved(self, parent: int, child: int, point: Array, axis: Array, turns: bool) -> float:
-        """What a servo between two bodies moves: its child's side, against the other where that is free to go too."""
+        """Return what a servo between two bodies moves: its child's side, against the other where that is free to go
+        too."""
         sides = [self._side(child, parent), self._side(parent, child)]
         free = [self._about(side, point, axis, turns) for side in sides if side is not None]
         if not free:  # in a loop
@@ -85,13 +86,13 @@ class Carried:
         return max(1.0 / sum(1.0 / max(each, _LEAST) for each in free) if free else 0.0, _LEAST)
 
     def by_servos(self, plant: Plant) -> Array:
-        """What the servo of each lone hinge or slide moves (n,): moments of inertia, or masses."""
+        """Return what the servo of each lone hinge or slide moves (n,): moments of inertia, or masses."""
         frames = self._poses[plant.parent] @ affine_inverse(plant.frame_parent)
         ends = zip(plant.parent, plant.child, frames, plant.turns, strict=True)
         return np.array([self._moved(int(p), int(c), f[:3, 3], f[:3, 2], bool(t)) for p, c, f, t in ends])
 
     def by_coordinates(self, joint: Undriven, values: Array) -> Array:
-        """What each servo of a joint of several degrees moves (size,) at its coordinates."""
+        """Return what each servo of a joint of several degrees moves (size,) at its coordinates."""
         frame = self._poses[joint.parent] @ joint.on_parent
         point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
         axes = axes_at(joint.joint.dofs, values) @ frame[:3, :3].T
@@ -109,8 +110,8 @@ class Carried:
         return Eased(self._plant, self._mass, self._tensors, [*moves, False])
 
     def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
-        """What it takes to give a body a speed (in the model's own lengths) and a spin (3,), along the world's axes:
-        linear and angular momentum."""
+        """Return what it takes to give a body a speed (in the model's own lengths) and a spin (3,), along the world's
+        axes: linear and angular momentum."""
         turn = self._poses[body][:3, :3]
         return self._mass[body] * self._size * speed, turn @ self._tensors[body] @ turn.T @ spin
 

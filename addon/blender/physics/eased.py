@@ -105,7 +105,8 @@ class Eased:
         return np.array(eases) / np.where(turns, 1.0, self._size)
 
     def moved(self, item: Undriven, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
-        """What pushes of a joint's coordinates, at these values (size,), have to move (size,) where no other does."""
+        """Return what pushes of a joint's coordinates, at these values (size,), have to move (size,) where no other
+        does."""
         axes = axes_at(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
         return np.asarray(1.0 / np.maximum(self.about(item, axes, turns, poses), _STUCK))
 

@@ -69,7 +69,8 @@ class Fit:
 
 
 def fit_of(rig: bpy.types.Object) -> Fit:
-    """What a model wants, from its smallest link, its masses and its stiffest spring as they stand in its records."""
+    """Return what a model wants, from its smallest link, its masses and its stiffest spring as they stand in its
+    records."""
     least = Fit(
         STEPS_PER_SECOND, ITERATIONS, "nothing of the model asks for more", "nothing of the model asks for more"
     )
@@ -101,7 +102,7 @@ def fit_of(rig: bpy.types.Object) -> Fit:
 
 
 def together(fits: Sequence[Fit]) -> Fit:
-    """What several models want that share a world: of each number the largest."""
+    """Return what several models want that share a world: of each number the largest."""
     steps, iterations = max(fits, key=lambda fit: fit.steps), max(fits, key=lambda fit: fit.iterations)
     return Fit(steps.steps, iterations.iterations, steps.why_steps, iterations.why_iterations)
 

@@ -101,7 +101,7 @@ def whole_mass(obj: bpy.types.Object, own: float) -> float:
 
 
 def shown_mass(obj: bpy.types.Object) -> float | None:
-    """What Blender shows of a body's mass where its flywheel has the rest; None where it shows all of it."""
+    """Return what Blender shows of a body's mass where its flywheel has the rest; None where it shows all of it."""
     return expected_mass(obj) if obj.rigid_body is not None and _share(obj) else None
 
 
@@ -268,7 +268,7 @@ def own_flywheel(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def own_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """What holds a body's own flywheel, None where it has none."""
+    """Return what holds a body's own flywheel, None where it has none."""
     weld, record = record_of(obj).weld, record_of(obj)
     if weld is None or record_of(weld).model != record.model:
         return None

@@ -46,12 +46,12 @@ class Line:
 
     @property
     def name(self) -> str:
-        """What Blender calls it in the names of its limits."""
+        """Return what Blender calls it in the names of its limits."""
         return f"{self.kind}_{self.letter}"
 
     @property
     def spring(self) -> str:
-        """What Blender calls it in the names of its springs."""
+        """Return what Blender calls it in the names of its springs."""
         return self.letter if self.kind == "lin" else self.name
 
 
@@ -95,8 +95,8 @@ def _lines_of(joint: _Degrees) -> tuple[Line, ...]:
 
 
 def freedom(joint: KnuckleJoint) -> Mapping[str, Any]:
-    """What a constraint has to be told to lock every axis that none of a joint's degrees of freedom moves along or
-    about, and open the others."""
+    """Return what a constraint has to be told to lock every axis that none of a joint's degrees of freedom moves along
+    or about, and open the others."""
     return _freedom(_degrees(joint))
 
 
@@ -124,7 +124,7 @@ def _freedom(joint: _Degrees) -> Mapping[str, Any]:
 
 
 def limited(name: str, limit: tuple[float, float] | None) -> dict[str, Any]:
-    """What a constraint has to be told to limit an axis, or to open it."""
+    """Return what a constraint has to be told to limit an axis, or to open it."""
     if limit is None:
         return {f"use_limit_{name}": False}
     return {f"use_limit_{name}": True, f"limit_{name}_lower": limit[0], f"limit_{name}_upper": limit[1]}
@@ -178,9 +178,9 @@ def is_exact(joint: KnuckleJoint, values: Sequence[float]) -> bool:
 
 
 def start_motion(joint: KnuckleJoint, values: Sequence[float]) -> Array:
-    """From where the empty of a joint belongs on its parent to where it has to stand when a run begins (4, 4), in the
-    joint's frame: at the place that the slides lead to; with several turns and no slides, turned by the first of them,
-    which carries the axes of the others along."""
+    """Return from where the empty of a joint belongs on its parent to where it has to stand when a run begins (4, 4),
+    in the joint's frame: at the place that the slides lead to; with several turns and no slides, turned by the first of
+    them, which carries the axes of the others along."""
     out = np.eye(4)
     axes = [np.array(dof.axis, dtype=np.float64) for dof in joint.dofs]
     turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
@@ -220,8 +220,8 @@ def is_lossy(joint: KnuckleJoint) -> bool:
 
 
 def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
-    """What a constraint has to be told of a joint's own springs and dampers (per m or rad). ``keep``: those of other
-    axes are somebody else's."""
+    """Return what a constraint has to be told of a joint's own springs and dampers (per m or rad). ``keep``: those of
+    other axes are somebody else's."""
     told = dict(springs_of(joint)) if is_springy(joint) else {}
     values: dict[str, Any] = {}
     for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):

@@ -60,7 +60,7 @@ def simulated_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 
 def why_elsewhere(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
-    """What to do in a scene that shows a model whose physics is in another; empty where it is not."""
+    """Return what to do in a scene that shows a model whose physics is in another; empty where it is not."""
     home = home_of(rig)
     if home is None or home == scene:
         return ""
@@ -68,7 +68,8 @@ def why_elsewhere(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
 
 
 def why_stopped(scene: bpy.types.Scene) -> str:
-    """What to do where Blender takes no steps in a scene: its world is switched off or baked; empty where it does."""
+    """Return what to do where Blender takes no steps in a scene: its world is switched off or baked; empty where it
+    does."""
     world = scene.rigidbody_world
     if world is None:
         return ""

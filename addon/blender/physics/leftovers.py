@@ -16,7 +16,7 @@ from .world import clear_world, refit_world
 
 
 def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """What models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
+    """Return what models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
 
     Their armatures, which are no longer in the scene."""
     if scene.rigidbody_world is None:

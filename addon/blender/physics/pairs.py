@@ -73,7 +73,7 @@ class Thrusters:
         return out
 
     def records(self) -> list[KnuckleMotor]:
-        """What the restraint's record has of them."""
+        """Return what the restraint's record has of them."""
         return list(self.kept.motors)
 
     def push(self, poses: Array, force: Array, place: Array) -> None:
@@ -92,8 +92,8 @@ class Thrusters:
                     setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
     def _couple(self, poses: Array, force: Array, place: Array) -> Array:
-        """What the first body's motors have to turn it with (3,), each about its own axis, for a force on it to be as
-        if it acted at a place."""
+        """Return what the first body's motors have to turn it with (3,), each about its own axis, for a force on it to
+        be as if it acted at a place."""
         if axis_of(self.kept) < 0 or self._pushed is None or self._turned is None or not self.moves[0]:
             return np.zeros(3)
         body = poses[self.ends[0]]

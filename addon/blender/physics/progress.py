@@ -161,7 +161,7 @@ def forget() -> None:
 
 
 def note(scene: bpy.types.Scene) -> str:
-    """Why what is shown is not what physics does at this frame; empty where it is."""
+    """Return why what is shown is not what physics does at this frame; empty where it is."""
     return _notes.get(scene.session_uid, "")
 
 

@@ -44,7 +44,7 @@ class Solid:
 
 
 def solid_of(obj: bpy.types.Object, measured: Measured) -> Solid | None:
-    """What an object with a rigid body collides with; None where its mesh has no points."""
+    """Return what an object with a rigid body collides with; None where its mesh has no points."""
     points = _points(cast(bpy.types.Mesh, obj.data), measured)
     if not len(points):
         return None

@@ -67,7 +67,7 @@ def axis_of(kept: KnuckleRestraint) -> int:
 
 
 def _why_not(kept: KnuckleRestraint) -> str:
-    """What keeps physics from a restraint; empty where nothing does."""
+    """Return what keeps physics from a restraint; empty where nothing does."""
     if kept.kind not in _KINDS:
         return f"it is a {kept.kind!r}, and neither spring nor damper nor friction"
     if kept.joint is not None:

@@ -141,7 +141,7 @@ class ServoRun:
         return ours, [row[self.plant.joints[number]] for number in ours]
 
     def _key_sources(self) -> list[Callable[[float], float]]:
-        """What tells each servo where its bone is at a frame; nan where there is nothing to chase."""
+        """Return what tells each servo where its bone is at a frame; nan where there is nothing to chase."""
         out: list[Callable[[float], float]] = []
         channels = servo_channels(self.rig)
         for joint, empty in zip(self.plant.joints, self.plant.empties, strict=True):

@@ -230,7 +230,7 @@ def put_typed_frictions(frictions: Mapping[bpy.types.Object, float]) -> None:
 
 
 def _as_body(record: KnuckleObject, friction: float, kinematic: bool, welded: bool) -> dict[str, Any]:
-    """What a body's rigid body has to be told, but for what it collides as."""
+    """Return what a body's rigid body has to be told, but for what it collides as."""
     return {
         "type": "PASSIVE" if record.immobile or welded else "ACTIVE",
         "kinematic": kinematic or (welded and not record.immobile),

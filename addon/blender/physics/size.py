@@ -47,8 +47,8 @@ def in_world(place: Matrix, size: float) -> Matrix:
 
 
 def distortion(rig: bpy.types.Object) -> str:
-    """What was done to a model's armature that its bodies and joints do not bear, and what to do about it; empty where
-    it is as large in all directions and its bones are where its joints are."""
+    """Return what was done to a model's armature that its bodies and joints do not bear, and what to do about it; empty
+    where it is as large in all directions and its bones are where its joints are."""
     axes = np.array(rig.matrix_world, dtype=np.float64)[:3, :3]
     long = np.maximum(np.linalg.norm(axes, axis=0), 1e-30)
     if np.abs((axes / long).T @ (axes / long) - np.eye(3)).max() > _EVEN:

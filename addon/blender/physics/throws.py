@@ -62,7 +62,7 @@ class Throwers:
         }
 
     def records(self) -> list[KnuckleMotor]:
-        """What the model's record has of them."""
+        """Return what the model's record has of them."""
         return list(settings(self.rig).throws)
 
     def push(self, poses: Array, forces: Array, torques: Array) -> None:
@@ -254,7 +254,7 @@ def has_speed(joint: KnuckleJoint) -> bool:
 
 
 def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
-    """What throws a model, with motors for it: none where nothing has a speed, or where there are loops."""
+    """Return what throws a model, with motors for it: none where nothing has a speed, or where there are loops."""
     rig = plant.rig
     if settings(rig).anchor is None or not is_thrown(rig):
         return []

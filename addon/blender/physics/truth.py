@@ -64,7 +64,7 @@ def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
 
 
 def _gravity(scene: bpy.types.Scene) -> Array:
-    """What bodies of the scene's world are pulled by, (3,)."""
+    """Return what bodies of the scene's world are pulled by, (3,)."""
     weights = scene.rigidbody_world.effector_weights
     share = weights.all * weights.gravity if scene.use_gravity else 0.0
     return np.array(scene.gravity, dtype=np.float64) * share

@@ -140,7 +140,7 @@ def reel_for(
     size: tuple[int, int],
     options: FilmOptions,
 ) -> Reel:
-    """What the stage is to know of the film."""
+    """Return what the stage is to know of the film."""
     scene = context.scene
     rate = scene.render.fps / scene.render.fps_base
     names = [record_of(rig).source_name or rig.name for rig in models_of(objects)]

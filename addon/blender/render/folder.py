@@ -42,7 +42,7 @@ class FrameFolder:
         return {frame for frame in range(1, frames + 1) if self._is_whole(frame, size)}
 
     def record(self) -> object:
-        """What the frames belong to; None where nothing says."""
+        """Return what the frames belong to; None where nothing says."""
         try:
             return json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
         except (OSError, ValueError):

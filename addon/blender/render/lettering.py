@@ -153,7 +153,7 @@ def chosen_rows(readings: Readings, most: int) -> list[int]:
 
 
 def value_text(now: Degrees, row: int) -> str:
-    """What a degree is at: degrees, or the model's lengths."""
+    """Return what a degree is at: degrees, or the model's lengths."""
     value = float(now.value[row])
     if not np.isfinite(value):
         return "–"

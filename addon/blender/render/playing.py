@@ -59,7 +59,7 @@ def play(
 
 
 def at_once(steps: Generator[Any, None, T]) -> T:
-    """What steps come to, without a pause between them."""
+    """Return what steps come to, without a pause between them."""
     while True:
         try:
             next(steps)
@@ -68,7 +68,7 @@ def at_once(steps: Generator[Any, None, T]) -> T:
 
 
 def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
-    """What is written over each take, and whether physics is to drive the models: None leaves that to them."""
+    """Return what is written over each take, and whether physics is to drive the models: None leaves that to them."""
     return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
 
 

@@ -53,7 +53,7 @@ def keep(scene: bpy.types.Scene, reel: Reel, readings: Readings | None, beside: 
 
 
 def reel_of(scene: bpy.types.Scene) -> Reel:
-    """What a stage's scene knows of its film. ValueError where it is no stage."""
+    """Return what a stage's scene knows of its film. ValueError where it is no stage."""
     if not is_stage(scene):
         raise ValueError(f"The scene {scene.name!r} is no stage")
     facts = json.loads(scene[_FACTS])
@@ -74,7 +74,7 @@ def is_stage(scene: bpy.types.Scene) -> bool:
 
 
 def readings_of(scene: bpy.types.Scene) -> Readings | None:
-    """What the joints of the model did, where that is burnt in."""
+    """Return what the joints of the model did, where that is burnt in."""
     store = scene.get(_READINGS)
     if store is None:
         return None
@@ -127,7 +127,7 @@ def _add_mesh(sum_: Any, mesh: bpy.types.Mesh) -> None:
 
 
 def _texture(image: bpy.types.Image | None) -> list[Any]:
-    """What tells a texture from another, and from itself as it was before somebody painted on it."""
+    """Return what tells a texture from another, and from itself as it was before somebody painted on it."""
     if image is None:
         return []
     packed = image.packed_file

@@ -94,7 +94,7 @@ def direct(take: Take, size: tuple[int, int], options: FilmOptions) -> Shot:
 
 
 def room_for(size: tuple[int, int], options: FilmOptions) -> Room:
-    """What of a picture is kept free for the table of servos: its right, or its foot where it is high."""
+    """Return what of a picture is kept free for the table of servos: its right, or its foot where it is high."""
     if "SERVOS" not in options.burn:
         return Room()
     return Room(right=TABLE_SHARE) if is_wide(size) else Room(foot=TABLE_SHARE)
@@ -108,5 +108,5 @@ def in_step(shots: Sequence[Shot]) -> list[Shot]:
 
 
 def burns(options: FilmOptions) -> list[Burn]:
-    """What is burnt in, in the order in which it is offered."""
+    """Return what is burnt in, in the order in which it is offered."""
     return [burn for burn in BURNS if burn in options.burn]

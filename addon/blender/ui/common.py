@@ -37,7 +37,7 @@ def model_in(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def why_no_model(context: bpy.types.Context) -> str:
-    """What to do where no model is meant."""
+    """Return what to do where no model is meant."""
     active = context.view_layer.objects.active
     if is_orphan_part(active) and orphans(context.scene, active):
         return why_orphans(context.scene, active)
@@ -59,7 +59,7 @@ def why_no_model(context: bpy.types.Context) -> str:
 
 
 def why_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> str:
-    """What to do where the armature of a model is gone for good, and its parts are there."""
+    """Return what to do where the armature of a model is gone for good, and its parts are there."""
     first = orphans(scene, active)[0]
     return why_gone(top_of(first, scene) or first)
 
@@ -71,7 +71,7 @@ def _shows_model(obj: bpy.types.Object | None) -> bool:
 
 
 def why_instance(obj: bpy.types.Object) -> str:
-    """What to do with an instance of a model."""
+    """Return what to do with an instance of a model."""
     return (
         f"{obj.name!r} is an instance, which only shows its mechanism: bring that itself, by File > Append, or by "
         "File > Link with Instance Collections off"
@@ -79,19 +79,19 @@ def why_instance(obj: bpy.types.Object) -> str:
 
 
 def why_gone(model: bpy.types.Object | bpy.types.Collection) -> str:
-    """What to do where the armature of a model was deleted, which is told by it, its collection or a part."""
+    """Return what to do where the armature of a model was deleted, which is told by it, its collection or a part."""
     return f"The armature of {model.name!r} was deleted: Rebuild Missing Parts takes it back"
 
 
 def why_newer(rig: bpy.types.Object) -> str:
-    """What to do where a model was saved by a newer release."""
+    """Return what to do where a model was saved by a newer release."""
     if not is_newer(rig):
         return ""
     return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
 
 
 def why_foreign(rig: bpy.types.Object) -> str:
-    """What to do where a model is of another file."""
+    """Return what to do where a model is of another file."""
     if is_newer(rig):
         return why_newer(rig)
     if not is_foreign(rig):
@@ -100,7 +100,7 @@ def why_foreign(rig: bpy.types.Object) -> str:
 
 
 def why_linked_copy(rig: bpy.types.Object) -> str:
-    """What to do with a copy that shares its armature with the model that it was made of."""
+    """Return what to do with a copy that shares its armature with the model that it was made of."""
     original = original_of(rig)
     if original is None:
         return ""
@@ -134,7 +134,7 @@ class NeedsModel(bpy.types.Operator):
 
     @classmethod
     def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        """Why the operator cannot run on this model now; empty if it can."""
+        """Return why the operator cannot run on this model now; empty if it can."""
         return ""
 
     def execute(self, context: bpy.types.Context) -> Result:
@@ -200,7 +200,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def census(rig: bpy.types.Object) -> str:
-    """What a model consists of: ``13 bodies, 12 joints, 0 loops``."""
+    """Return what a model consists of: ``13 bodies, 12 joints, 0 loops``."""
     joints = parts(rig, "JOINT")
     loops = sum(record_of(empty).joint.loop for empty in joints)
     return ", ".join(

@@ -302,7 +302,7 @@ def units_of(rig: bpy.types.Object) -> Units | None:
 
 
 def _origin(rig: bpy.types.Object) -> Any:
-    """What the Action that plays keeps of the file that it came from."""
+    """Return what the Action that plays keeps of the file that it came from."""
     action = active_action(rig)
     origins = action_record(action).origins if action is not None else ()
     return origins[0] if len(origins) else None

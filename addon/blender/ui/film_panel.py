@@ -92,7 +92,7 @@ def tell_what(context: bpy.types.Context, layout: bpy.types.UILayout, wishes: An
 
 
 def summary(scene: bpy.types.Scene, path: str, options: FilmOptions) -> str:
-    """What will be made. FormatError where that cannot be."""
+    """Return what will be made. FormatError where that cannot be."""
     size = f"{options.size[0]} x {options.size[1]}"
     if wants_poster(path):
         return told(f"{size}, one picture")

@@ -245,7 +245,7 @@ class IO_FH_servo_motion(bpy.types.FileHandler):
 
 
 def menu_label() -> str:
-    """What the menus of files call servo motion."""
+    """Return what the menus of files call servo motion."""
     return f"Servo Motion ({' '.join(e for e in EXTENSIONS if e != '.xml')})"
 
 

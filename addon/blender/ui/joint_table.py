@@ -126,7 +126,7 @@ class KNUCKLE_OT_joint_table(NeedsModel):
         return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        """What was edited was edited already: this makes one step of undo of it."""
+        """Make one step of undo of what was edited already."""
         return {"FINISHED"}
 
     def cancel(self, context: bpy.types.Context) -> None:

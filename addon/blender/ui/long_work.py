@@ -45,7 +45,7 @@ class LongWork(NeedsModel):
         return self.bl_label
 
     def told_when_stopped(self) -> str:
-        """What the user is told who ended it."""
+        """Return what the user is told who ended it."""
         return f"{self.bl_label}: stopped, nothing was changed"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:

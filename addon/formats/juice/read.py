@@ -83,7 +83,7 @@ class Reader:
         return Placed(table, element, row, (serial.text or "").strip() if serial is not None else "")
 
     def value(self, item: Field, element: etree._Element) -> object:
-        """What an element says; the default where it says nothing."""
+        """Return what an element says; the default where it says nothing."""
         text = element.text
         if item.kind.name == "text":
             return text or ""

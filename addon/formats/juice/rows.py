@@ -139,7 +139,7 @@ def joint_frame(joint: Joint, pose_of: Mapping[str, Array]) -> tuple[Array, floa
 
 
 def _base(table: Table, extra: Mapping[str, Any], near: Row | None) -> Row:
-    """What a row has of what a record says besides: any other format's file may say anything there."""
+    """Return what a row has of what a record says besides: any other format's file may say anything there."""
     kept = {path: value for path, value in extra.items() if path in table and table[path].kind.has(value)}
     return (near or table.defaults) | kept
 

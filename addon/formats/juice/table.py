@@ -100,7 +100,7 @@ def parse_id(text: str) -> str:
 
 
 def possible_ids(text: str) -> tuple[str, ...]:
-    """What a reference may mean: decimal, or a hexadecimal number that happens to have no letters."""
+    """Return what a reference may mean: decimal, or a hexadecimal number that happens to have no letters."""
     found = [parse_id(text)]
     match = _HEXADECIMAL.match(text)
     if match is not None:

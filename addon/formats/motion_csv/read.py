@@ -260,7 +260,7 @@ def _read(words: list[str], text: str, columns: list[Column], lines: list[Line],
 
 
 def _number(word: str, line: Line, column: Column, comma: bool, path: str) -> float:
-    """What a cell says in seconds, rad or m; NaN where it is empty."""
+    """Return what a cell says in seconds, rad or m; NaN where it is empty."""
     if not word.strip():
         return math.nan
     word = word.strip(BLANKS)

@@ -41,7 +41,7 @@ def check_keys(motion: Motion) -> None:
 
 
 def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:
-    """What stands in every servo's column. FormatError where there are no servos, or their keys are none."""
+    """Return what stands in every servo's column. FormatError where there are no servos, or their keys are none."""
     check_servos(motion, report)
     return [cells_of(trajectory) for trajectory in motion.trajectories]
 
@@ -61,7 +61,7 @@ def check_servos(motion: Motion, report: Report) -> None:
 
 
 def cells_of(trajectory: Trajectory) -> dict[Place, float]:
-    """What stands in a servo's column."""
+    """Return what stands in a servo's column."""
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
     cells = {(time, True): value for time, value in zip(times.tolist(), values.tolist(), strict=True)}
     for key in np.flatnonzero(trajectory.holds()[:-1]):

@@ -187,11 +187,11 @@ def read(text: str, path: str = "", report: Report | None = None, root: Node | N
 
 
 def between_id(joint: str, part: int) -> str:
-    """What stands for the body behind a piece of a joint, which is no body of the mechanism."""
+    """Return what stands for the body behind a piece of a joint, which is no body of the mechanism."""
     return f"{joint}\0{part}"
 
 
 def mark_of(placed: Placed) -> dict:
-    """What we kept in an element for ourselves."""
+    """Return what we kept in an element for ourselves."""
     mark = placed.row.get(MARK)
     return mark if isinstance(mark, dict) else {}

@@ -55,8 +55,8 @@ def _simple_row(dof: Dof, raw: dict[str, Any], dialect: str, unit: float) -> Row
 
 
 def axis_turn(joint: Joint, raw: dict[str, Any], dialect: str) -> Array:
-    """What to turn a joint's frames by, (4, 4), so that an elementary joint does what its one degree of freedom does
-    along an axis that is none of the frames' own."""
+    """Return what to turn a joint's frames by, (4, 4), so that an elementary joint does what its one degree of freedom
+    does along an axis that is none of the frames' own."""
     turn = identity()
     if dialect != ENDS and not _has_axis(raw) and joint.dofs:
         dof = joint.dofs[0]

@@ -48,7 +48,7 @@ def _take(record: Any, kept: dict[str, Any], names: tuple[str, ...]) -> None:
 
 
 def world_mark(world: World) -> dict[str, Any]:
-    """What is kept of a world."""
+    """Return what is kept of a world."""
     return _differing(world, _WORLD)
 
 
@@ -59,7 +59,7 @@ def take_world(world: World, kept: Any) -> None:
 
 
 def body_mark(body: Body, shapes: list[Shape]) -> dict[str, Any]:
-    """What is kept of a body; ``shapes`` are those that the format cannot hold, all of them, or none."""
+    """Return what is kept of a body; ``shapes`` are those that the format cannot hold, all of them, or none."""
     mark = _differing(body, _BODY)
     if body.inertia is None and body.mass:
         mark["inertia"] = "shapes"
@@ -133,7 +133,7 @@ def _row(value: Any, count: int) -> bool:
 
 
 def joint_mark(joint: Joint, usual: str) -> dict[str, Any]:
-    """What is kept of a joint. ``usual`` is the type that it would be read as."""
+    """Return what is kept of a joint. ``usual`` is the type that it would be read as."""
     mark: dict[str, Any] = {"type": joint.type} if joint.type != usual else {}
     if joint.twin is not None:
         mark["twin"] = joint.twin

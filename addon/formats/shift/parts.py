@@ -15,7 +15,7 @@ Made = TypeVar("Made")
 
 
 def made_in(made: dict[Any, Made], key: Any, make: Callable[[], Made]) -> Made:
-    """What is made for a key, the first time that it is asked for."""
+    """Return what is made for a key, the first time that it is asked for."""
     if key not in made:
         made[key] = make()
     return made[key]

@@ -71,7 +71,7 @@ class Placed:
 
     @property
     def label(self) -> str:
-        """What it is, for messages."""
+        """Return what it is, for messages."""
         return f"{self.table.what} '{self.name}'"
 
 
@@ -88,7 +88,7 @@ class Reader:
         return bisect_left(self._breaks, node.before) + 1
 
     def error(self, node: Node, message: str, remedy: str = "") -> FormatError:
-        """What is wrong with a node."""
+        """Return what is wrong with a node."""
         return FormatError(message, path=self.path, line=self.line(node), where=node.where, remedy=remedy)
 
     def warn(self, code: str, message: str, node: Node) -> None:

@@ -69,7 +69,7 @@ def _refuse_repeated(mechanism: Mechanism) -> None:
 
 
 def contents(path: str, lowered: Lowered, dialect: str) -> dict[str, Any]:
-    """What stands in an assembly, or at the top: its bodies, joints, restraints and assemblies."""
+    """Return what stands in an assembly, or at the top: its bodies, joints, restraints and assemblies."""
     held = lowered.held.get(path, _NOTHING)
     lists = {
         "bodies": [body(part, lowered, dialect) for part in held.bodies],

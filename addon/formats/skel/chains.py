@@ -51,12 +51,12 @@ def joined(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple
 
 
 def piece_key(joint: str, number: int) -> str:
-    """What the joint of a chain is called in a plan; its last one has the id of the joint itself."""
+    """Return what the joint of a chain is called in a plan; its last one has the id of the joint itself."""
     return f"{joint}\n{number}"
 
 
 def link_key(joint: str, number: int) -> str:
-    """What the body between two joints of a chain is called in a plan."""
+    """Return what the body between two joints of a chain is called in a plan."""
     return f"{joint}\n{number} body"
 
 

@@ -63,7 +63,7 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
 
 
 def loose_key(body: str) -> str:
-    """What the joint of a body that hangs on nothing is called in a plan."""
+    """Return what the joint of a body that hangs on nothing is called in a plan."""
     return f"{body}\nloose"
 
 

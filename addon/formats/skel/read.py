@@ -95,7 +95,7 @@ class Reader:
         return Placed(table, element, row)
 
     def value(self, item: Field, text: str, element: etree._Element) -> object:
-        """What a text says; the field's default, reported, where it says nothing."""
+        """Return what a text says; the field's default, reported, where it says nothing."""
         kind = item.kind
         if kind is TEXT:
             return text

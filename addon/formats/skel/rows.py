@@ -93,7 +93,7 @@ def coordinates(dofs: list[Dof]) -> list[dict[str, Any]]:
 
 
 def kept_numbers(dofs: list[Dof]) -> Row:
-    """What SKEL has no place for, a number per coordinate block; nothing where all are zero."""
+    """Return what SKEL has no place for, a number per coordinate block; nothing where all are zero."""
     values = {name: tuple(float(getattr(dof, attribute)) for dof in dofs) for name, attribute in KEPT_NUMBERS.items()}
     return {f"{KEPT}/@{name}": each if any(each) else None for name, each in values.items()}
 

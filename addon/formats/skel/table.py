@@ -75,7 +75,7 @@ class Table(ByPath[Field]):
 
     @cached_property
     def needed(self) -> dict[str, tuple[Field, ...]]:
-        """What DART wants to be there, by the group that it is in, empty for the object itself."""
+        """Return what DART wants to be there, by the group that it is in, empty for the object itself."""
         found: dict[str, tuple[Field, ...]] = {}
         for field in self.fields:
             if field.needed:

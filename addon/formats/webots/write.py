@@ -35,7 +35,7 @@ class Track:
     held: np.ndarray
 
     def at(self, times: np.ndarray) -> Array:
-        """What stands in poses at these times, NaN for ``*``."""
+        """Return what stands in poses at these times, NaN for ``*``."""
         if not len(self.times):
             return np.full(len(times), np.nan)
         before = np.searchsorted(self.times, times, side="right") - 1

@@ -352,7 +352,7 @@ class _Writer:
 
 
 def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.Note:
-    """What a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis."""
+    """Return what a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis."""
     out = notes.difference(dof, read, _DOF_LEAVES)
     if chosen and not geometry.same(dof.axis, read.axis, 1e-9):
         out["axis"] = [float(x) for x in dof.axis]

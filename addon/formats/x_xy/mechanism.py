@@ -117,7 +117,7 @@ class _Builder:
         return marked
 
     def _made(self, chain: list[int]) -> tuple[Array, Array, list[Dof]] | None:
-        """What the joint of a chain of links is made of; None where they make no one joint."""
+        """Return what the joint of a chain of links is made of; None where they make no one joint."""
         last = self.model.links[chain[-1]]
         made = merged(self.model.links, chain, self.stretch)
         if made is None and JOINT_FRAME in last.note:

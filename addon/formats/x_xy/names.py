@@ -23,7 +23,7 @@ def safe_name(name: str) -> str:
 
 
 def read_name(name: str) -> str:
-    """What ``safe_name`` was given; other names as they are."""
+    """Return what ``safe_name`` was given; other names as they are."""
     return name.removeprefix(_MARK) if is_numeric(name.lstrip(_MARK)) else name
 
 

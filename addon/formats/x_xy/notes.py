@@ -311,7 +311,7 @@ def _has_no_default(item: dataclasses.Field) -> bool:
 
 
 def in_words(item: str) -> str:
-    """What reports call a field of a record."""
+    """Return what reports call a field of a record."""
     return _IN_WORDS.get(item, item)
 
 

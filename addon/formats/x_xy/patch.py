@@ -74,7 +74,7 @@ def _otherwise(
 
 
 def _structure(model: ModelRow, keys: list[Key]) -> dict[Key, Key | None]:
-    """What each link hangs on."""
+    """Return what each link hangs on."""
     links = zip(keys, model.links, strict=True)
     return {key: None if row.parent is None else keys[row.parent] for key, row in links}
 

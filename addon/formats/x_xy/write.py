@@ -131,7 +131,7 @@ def tidied(values: Sequence[float] | Array, size: float = 1.0) -> tuple[float, .
 
 
 def explicit(name: str, row: LinkRow | None) -> str:
-    """What an attribute is where it says nothing, spelt out."""
+    """Return what an attribute is where it says nothing, spelt out."""
     if name in _NEUTRAL:
         return _NEUTRAL[name]
     kind = joint_kind(row.joint) if row is not None else None

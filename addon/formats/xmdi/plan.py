@@ -49,8 +49,8 @@ class MotionPlan:
 
 
 def planned(motion: Motion, report: Report) -> MotionPlan:
-    """What to write for a motion. FormatError for numbers that are not finite, and for names and attributes that XML
-    cannot hold."""
+    """Return what to write for a motion. FormatError for numbers that are not finite, and for names and attributes that
+    XML cannot hold."""
     where = f"motion {motion.name!r}"
     attributes = {key: value for key, value in motion.attributes.items() if key != "name"}
     for key, value in (*attributes.items(), ("name", motion.name)):

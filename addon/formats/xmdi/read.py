@@ -80,7 +80,7 @@ class MotionText:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What its element says besides."""
+        """Return what its element says besides."""
         return {key: value for key, value in xml.attributes_of(self.element).items() if key != "name"}
 
 
