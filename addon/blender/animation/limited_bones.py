@@ -29,6 +29,7 @@ from ...model.records import Array
 from ...model.rotation_limits import clamp, folded, is_limited_exactly
 from ..access import record_of
 from ..bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_joints
+from ..joint_properties import KnuckleDof
 from ..model_parts import rigs_of
 from ..ticks import SceneModels, models_at_frames
 from .live_loops import is_resting
@@ -74,8 +75,8 @@ class BoneStops:
         follows: (n,), the bones that follow loops.
         plain: what the bones' limits are set to where that does.
         held: (n, 3), what they are set to otherwise, else nan.
-        others: those of the n that are not turned by Euler angles, each with the one axis that its joint turns it
-            about, None where it does so about several: Blender's limit sees their angles in the order XYZ.
+        others: those of the n that are not turned by Euler angles, each with the order of rotations in which its
+            limit is to see it, and the one axis that its joint turns it about, None where these are several.
     """
 
     prop: str
@@ -88,7 +89,7 @@ class BoneStops:
     follows: NDArray[np.bool_]
     plain: list[Ranges]
     held: NDArray[np.float32]
-    others: dict[int, int | None]
+    others: dict[int, tuple[str, int | None]]
 
     @classmethod
     def of(cls, rig: bpy.types.Object, prop: str, found: Sequence[_Found]) -> BoneStops:
@@ -99,15 +100,16 @@ class BoneStops:
             for stop in each.stops:
                 ends[:, number, stop.index] = np.array(ends_of(stop), dtype=np.float32)
         lower, upper, begins = ends
-        orders = [poses[each.row].rotation_mode for each in found]
-        middle = np.array([_AXES.index(order[1]) if order in _ORDERS else 1 for order in orders], dtype=np.intp)
+        modes = [poses[each.row].rotation_mode for each in found]
+        orders = [mode if mode in _ORDERS else each.order for mode, each in zip(modes, found, strict=True)]
+        middle = np.array([_AXES.index(order[1]) for order in orders], dtype=np.intp)
         several = np.array([each.is_several for each in found], dtype=bool)
         sure = np.where(several, _SURE_OF_SEVERAL, _SURE)[:, None]
         sure[~np.isnan(begins).all(axis=1)] = -np.inf
         others = {
-            number: None if each.is_several else each.stops[0].index
-            for number, (each, order) in enumerate(zip(found, orders, strict=True))
-            if prop == "rotation_euler" and order not in _ORDERS
+            number: (each.order, None if each.is_several else each.stops[0].index)
+            for number, (each, mode) in enumerate(zip(found, modes, strict=True))
+            if prop == "rotation_euler" and mode not in _ORDERS
         }
         sure[list(others)] = -np.inf
         rows = np.array([each.row for each in found], dtype=np.intp)
@@ -126,8 +128,8 @@ class BoneStops:
         values = channel_values(evaluated, self.prop)[self.rows]
         if self.follows.any():  # what follows loops was posed just now, and is not evaluated yet
             values = np.where(self.follows[:, None], channel_values(rig, self.prop)[self.rows], values)
-        for number, axis in self.others.items():
-            values[number] = _angles_of(evaluated.pose.bones[int(self.rows[number])], axis)
+        for number, (order, axis) in self.others.items():
+            values[number] = _angles_of(evaluated.pose.bones[int(self.rows[number])], order, axis)
         if bool((np.abs(values) <= self.sure).all()) and bool(np.isnan(self.held).all()):
             return
         told = values.astype(np.float64)
@@ -164,18 +166,22 @@ class BoneStops:
             self._put(rig, number, np.full(3, np.nan, dtype=np.float32))
 
     def _put(self, rig: bpy.types.Object, number: int, wanted: NDArray[np.float32]) -> None:
-        limit = limit_of(rig.pose.bones[int(self.rows[number])], self.prop)
+        limit: Any = limit_of(rig.pose.bones[int(self.rows[number])], self.prop)
         self.held[number] = wanted
         is_plain = bool(np.isnan(wanted).any())
         ranges = self.plain[number] if is_plain else tuple((value, value) for value in wanted.tolist())
         if limit is not None and ranges_of(limit) != ranges:
             put_ranges(limit, ranges)
+        order = self.others.get(number, ("AUTO", None))[0]
+        if limit is not None and limit.type == "LIMIT_ROTATION" and limit.euler_order != order:
+            limit.euler_order = order  # AUTO takes XYZ for quaternions
 
 
-def _angles_of(pose: bpy.types.PoseBone, axis: int | None) -> list[float]:
-    """The angles (rad) about X, Y and Z, in this order, of a bone that is turned by a quaternion, or by an axis and an
-    angle. Those of the one ``axis`` of a hinge count whole turns: as the bone's Euler angles do, which Blender leaves
-    where they were when the mode is changed, while these mean the same, else as the quaternion or the angle does."""
+def _angles_of(pose: bpy.types.PoseBone, order: Any, axis: int | None) -> list[float]:
+    """Return the Euler angles (rad) of a bone that is turned by a quaternion, or by an axis and an angle.
+
+    Those of the one ``axis`` of a hinge count whole turns: as the bone's Euler angles do, which Blender leaves where
+    they were when the mode is changed, while these mean the same, else as the quaternion or the angle does."""
     if pose.rotation_mode == "QUATERNION":
         turn = pose.rotation_quaternion.normalized()
         angle = 0.0 if axis is None else 2.0 * math.atan2(turn[1 + axis], turn.w)
@@ -183,7 +189,7 @@ def _angles_of(pose: bpy.types.PoseBone, axis: int | None) -> list[float]:
         around, *about = pose.rotation_axis_angle
         turn = Quaternion(about, around)
         angle = 0.0 if axis is None else around * about[axis]
-    out = [*turn.to_euler("XYZ")]
+    out = [*turn.to_euler(order)]
     if axis is not None:
         before = pose.rotation_euler[axis]
         counted = before if abs(math.remainder(before - out[axis], 2.0 * math.pi)) < _SAME_ANGLE else angle
@@ -194,12 +200,13 @@ def _angles_of(pose: bpy.types.PoseBone, axis: int | None) -> list[float]:
 @dataclass
 class _Found:
     """A bone with stops: its place among all bones, its stops in one property, whether its joint poses several numbers
-    of that, and whether it follows a loop."""
+    of that, whether it follows a loop, and the order of rotations in which its joint turns it."""
 
     row: int
     stops: list[Stop]
     is_several: bool
     follows: bool
+    order: str
 
 
 def _found(rig: bpy.types.Object) -> dict[str, list[_Found]]:
@@ -217,8 +224,14 @@ def _found(rig: bpy.types.Object) -> dict[str, list[_Found]]:
                 alike = [stop for stop in here if stop.prop == prop]
                 if bone in place and (prop != "location" or any(stop.begins is not None for stop in alike)):
                     posed = sum(dof.step == step and dof.channel == prop for dof in dofs)
-                    found.append(_Found(place[bone], alike, posed > 1, joint.follows))
+                    found.append(_Found(place[bone], alike, posed > 1, joint.follows, _order_of(dofs, step)))
     return out
+
+
+def _order_of(dofs: Sequence[KnuckleDof], step: int) -> str:
+    """Return the order of rotations of a bone of a joint, as ``Degrees.rotation_mode`` has it: the innermost first."""
+    turning = [dof.channel_index for dof in dofs if dof.step == step and dof.channel == "rotation_euler"]
+    return "".join(_AXES[column] for column in reversed([*turning, *(c for c in (2, 1, 0) if c not in turning)]))
 
 
 _ORDERS = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"}

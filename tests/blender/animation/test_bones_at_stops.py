@@ -5,6 +5,7 @@ servos are compared with a plain clamp."""
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -695,3 +696,41 @@ def test_a_bone_that_is_deleted_as_a_key_is_added_holds_no_other(hinges: Any, ca
         if frame == 4:
             assert hinges.pose.bones["J9"].rotation_euler.z == pytest.approx(-9.0)
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE"])
+def test_bones_of_several_angles_stand_at_their_stops_in_any_mode(blank: Any, mode: str) -> None:
+    """Within 90°: where they stood as the mode was changed, and within the stops of their joint wherever they go."""
+    import bpy
+    from mathutils import Euler, Quaternion
+
+    axes = list(itertools.permutations((X, Y, Z)))
+    joints = [*SEVERAL[:3], *([Dof("rotation", a, lower=-0.6, upper=0.9) for a in each] for each in axes)]
+    rig, rng = made(joints), np.random.default_rng(3)
+    poses = {pose: pose.rotation_mode for pose in rig.pose.bones if pose.name.startswith("J")}
+
+    def seen(pose: Any) -> Any:
+        evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        each = evaluated.pose.bones[pose.name]
+        return evaluated.convert_space(pose_bone=each, matrix=each.matrix, from_space="POSE", to_space="LOCAL")
+
+    for _ in range(20):
+        for pose, order in poses.items():
+            pose.rotation_mode, pose.rotation_euler = order, rng.uniform(-1.4, 1.4, 3) * [1, 0.5, 1]
+        bpy.context.view_layer.update()
+        before = {pose: np.array(seen(pose)) for pose in poses}
+        for pose in poses:
+            pose.rotation_mode = mode
+        bpy.context.view_layer.update()
+        assert max(np.abs(np.array(seen(pose)) - there).max() for pose, there in before.items()) < 1e-3
+        for pose, order in poses.items():
+            turn = Euler((rng.uniform(-1.4, 1.4, 3) * [1, 0.5, 1]).tolist(), order).to_quaternion()
+            pose.rotation_quaternion = Quaternion(turn)
+            axis, angle = turn.to_axis_angle()
+            pose.rotation_axis_angle = (angle, *axis)
+        bpy.context.view_layer.update()
+        for (pose, order), dofs in zip(poses.items(), joints, strict=True):
+            turns = dict(zip("XYZ", seen(pose).to_euler(order), strict=True))
+            for axis, dof in zip(reversed(order), dofs, strict=False):
+                low, high = (math.copysign(9.0, s) if e is None else e for s, e in ((-1, dof.lower), (1, dof.upper)))
+                assert low - 1e-3 <= turns[axis] <= high + 1e-3, (pose.name, order, turns)
