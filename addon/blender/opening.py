@@ -20,8 +20,8 @@ def look(*_args: Any) -> None:
         return
     _state["looked"] = True
     ours = __package__ or ""
-    every: list[Any] = list(bpy.app.handlers.load_post)
-    for act in every:
+    every: list[Any] = bpy.app.handlers.load_post
+    for act in every:  # some add what is to be called last
         if act is not told and act.__module__.startswith(ours):
             act(bpy.data.filepath)
 

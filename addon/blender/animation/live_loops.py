@@ -16,6 +16,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from bpy.app.handlers import persistent
 
 from ...model.followers import Linkage, linkages
 from ...model.kinematics import CLOSES_LOOP
@@ -25,10 +26,10 @@ from ...model.records import Body, Mechanism
 from ..access import record_of
 from ..channels import Channel, servo_channels
 from ..joint_sides import read_joint
-from ..model_parts import parts
+from ..model_parts import is_foreign, parts
 from ..posing import read_pose
 from ..records import start_of
-from ..ticks import SceneModels, pose_state_of
+from ..ticks import SceneModels, models_at_frames, pose_state_of
 from .loop_frames import KnownFrame, KnownFrames, PoseNumbers
 from .posed_loops import LiveLoop, RigidLoop
 
@@ -206,6 +207,8 @@ def _at_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> tuple[KnownFrame
     steady = frame != last and frame - last == step
     _ways[rig.session_uid] = frame, frame - last
     known = _known_frames(rig)
+    if is_foreign(rig):
+        return known, None  # ``foreach_set`` passes over what other files have: they are followed after the frame
     at = known.get(scene, frame)
     if at is None:
         _whole(rig)
@@ -220,7 +223,7 @@ def _at_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> tuple[KnownFrame
 def _told_by_curves(rig: bpy.types.Object, known: KnownFrames, frames: Sequence[float]) -> list[KnownFrame]:
     """Return what a rig's loops will be at frames; nothing where curves do not tell."""
     loops, base = live_loops(rig), known.numbers.read(rig)
-    told = [loop.states_at(frames) if isinstance(loop, LiveLoop) else [None] * len(frames) for loop in loops]
+    told = [loop.states_at(frames) for loop in loops]
     if base is None or any(states is None for states in told):
         return []
     numbers = np.tile(base, (len(frames), 1))
@@ -249,8 +252,37 @@ def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
             loop.after_change(evaluated)
 
 
+@persistent
+def after_load(*_args: Any) -> None:
+    """Have loops of a file that was opened looked at, once all others who are told of it did what they do: drivers may
+    call what an add-on gives them only then, and those that fail once stay off."""
+    calls = bpy.app.handlers.load_post
+    if _evaluate_opened not in calls:
+        calls.append(_evaluate_opened)  # Blender calls this one too
+
+
+@persistent
+def _evaluate_opened(*_args: Any) -> None:
+    """Have Blender tell of the first evaluation of the frame that a file opens with.
+
+    Note:
+        Blender evaluates animation after ``load_post``, and calls no ``depsgraph_update_post`` for graphs that it makes
+        then (4.2 to 5.2): keys that a loop is held short of would be shown. It does call it for graphs that are there
+        and tagged, and evaluates again what that sets. ``frame_set`` in place of the update does not do: the first
+        evaluation of a graph is not written to the file's objects, so that nothing is tagged where loops are held."""
+    bpy.app.handlers.load_post.remove(_evaluate_opened)
+    for window in (window for manager in bpy.data.window_managers for window in manager.windows):
+        scene = window.scene
+        rigs = [rig for rig in _with_loops(models_at_frames(scene)) if rig.animation_data is not None]
+        if rigs:
+            window.view_layer.update()
+            scene.frame_current = scene.frame_current  # evaluates animation; calls no handlers of frames
+        for rig in rigs:
+            rig.update_tag()
+
+
 def _with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
-    for rig in models.of() if not _resting["depth"] else ():
+    for rig in models.every if not _resting["depth"] else ():
         if live_loops(rig) and rig.mode != "EDIT":
             yield rig
 

@@ -234,10 +234,18 @@ class RigidLoop:
         """Return whether joints were put back just now."""
         return self._refused is not None
 
+    def states_at(self, frames: Sequence[float]) -> list[None] | None:
+        """It has no states; None where its joints are to be put back."""
+        return None if self._moved(self.rig) else [None] * len(frames)
+
+    def _moved(self, rig: bpy.types.Object) -> dict[str, Array]:
+        """Return where a rig, which may be an evaluated one, has joints that are elsewhere than they should be."""
+        now = {joint: read_pose(rig, channels) for joint, channels in self.channels.items()}
+        return {joint: value for joint, value in now.items() if not _near(value, self._start[joint])}
+
     def after_change(self, evaluated: bpy.types.Object) -> None:
         """Put joints back that an evaluated rig has elsewhere."""
-        now = {joint: read_pose(evaluated, channels) for joint, channels in self.channels.items()}
-        moved = {joint: value for joint, value in now.items() if not _near(value, self._start[joint])}
+        moved = self._moved(evaluated)
         if not moved or is_same(moved, self._refused):
             self._refused = self._refused if moved else None
             return

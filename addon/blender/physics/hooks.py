@@ -61,6 +61,7 @@ _HANDLERS: Handlers = (
     ("save_pre", limited_bones.before_save),
     ("load_post", limited_bones.after_load),
     ("load_post", after_load),
+    ("load_post", live_loops.after_load),
     ("load_factory_startup_post", after_load),
     ("load_post", undoing.after_load),
     ("undo_pre", undoing.before_step),
