@@ -37,6 +37,12 @@ def columns(path: Path) -> dict[str, np.ndarray]:
     return {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(head)}
 
 
+def curves_of(rig: Any) -> list[Any]:
+    from addon.blender.compat import action_curves
+
+    return list(action_curves(rig, rig.animation_data.action, create=False) or ())
+
+
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("walk") / "walk.csv"
@@ -119,6 +125,41 @@ def test_the_path_comes_back_and_stays_as_it_was_read(walk: Path, tmp_path: Path
         vector = np.array([found[f"root:Chassis/{axis} [rad]"][row] for axis in ("rx", "ry", "rz")])
         angle = math.acos(np.clip((np.trace(moved[:3, :3]) - 1.0) / 2.0, -1.0, 1.0))
         assert angle == pytest.approx(np.linalg.norm(vector), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["Rump", "chassis", "CHASSIS"])
+def test_animate_takes_a_root_of_another_name_as_the_import_does(
+    walk: Path, tmp_path: Path, name: str, blank: Any
+) -> None:
+    """The one root that is left on both sides, or one that is spelled otherwise."""
+    import bpy
+
+    renamed, out = tmp_path / "renamed.csv", tmp_path / "fitted.csv"
+    renamed.write_text(walk.read_text(encoding="utf-8").replace("root:Chassis/", f"root:{name}/"), encoding="utf-8")
+    told = knuckle("animate", HEXAPOD, "--motion", renamed, "--out", out)
+    assert f"Root motion of {name!r} was taken for that of 'Chassis'" in told
+    found, before = columns(out), columns(walk)
+    assert list(found) == list(before)
+    assert all(np.array_equal(found[column], before[column]) for column in found)
+    told = knuckle("import", HEXAPOD, "--motion", renamed, "--blend", tmp_path / "walk.blend")
+    assert f"Root motion of {name!r} was taken for that of 'Chassis'" in told
+    knuckle("animate", HEXAPOD, "--motion", renamed, "--step", 100, "--out", tmp_path / "coarse.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "coarse.blend"))
+    rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    assert "Chassis" in {each.data_path.split('"')[1] for each in curves_of(rig)}
+
+
+def test_animate_tells_of_a_root_that_the_model_does_not_have(walk: Path, tmp_path: Path) -> None:
+    """Two roots of one file, of which none is called as the model's."""
+    head, *rows = walk.read_text(encoding="utf-8").splitlines()
+    roots = [column for column in head.split(",") if column.startswith("root:")]
+    two = [head.replace("root:Chassis/", "root:One/"), *(column.replace("Chassis", "Two") for column in roots)]
+    lines = [",".join(two), *(",".join([row, *["0"] * len(roots)]) for row in rows)]
+    (tmp_path / "two.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = knuckle("animate", HEXAPOD, "--motion", tmp_path / "two.csv", "--out", tmp_path / "fitted.csv")
+    for name in ("One", "Two"):
+        assert f"Root motion of {name!r} moves nothing: no root has this name" in told
+    assert {"root:One/x [m]", "root:Two/x [m]"} <= set(columns(tmp_path / "fitted.csv")), "it is kept"
 
 
 def test_a_free_root_of_a_file_goes_out_as_its_joint(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from .kinematics import spanning_tree
 from .records import Mechanism, Motion, Trajectory
 from .report import FormatError, Report
-from .root_motion import is_turn
+from .root_motion import is_turn, root_body, root_names, roots_meant
 from .servo_match import Match, match_servos
 from .servos import Servo, servos_of
 from .stops import beyond, put_within
@@ -36,13 +37,18 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
     """The motion as a mechanism can follow it, its servos under the mechanism's names.
 
     Servos that the mechanism lacks are kept as they are, but for those that the mapping leaves out or whose names
-    another now has. The report tells of each servo that was not matched, or loosely, and how many keys lie beyond its
-    stops. FormatError where no servo is matched and, with ``stops`` at "refuse", where a key is beyond a stop."""
+    another now has. Root motion goes to the mechanism's roots as where it is imported. The report tells of each servo
+    and root that was not matched, or loosely, and how many keys lie beyond a servo's stops. FormatError where no servo
+    is matched and, with ``stops`` at "refuse", where a key is beyond a stop."""
     known = servos_of(mechanism)
     match = match_servos([each.name for each in motion.trajectories if not each.root], list(known), fitting.mapping)
     _tell_match(match, motion, mechanism, report)
+    roots = _roots(motion, mechanism, fitting, report)
     tracks: list[Trajectory] = []
     for each in motion.trajectories:
+        if each.root and each.name in roots:
+            tracks.append(_in_our_units(replace(each, name=roots[each.name]), None, fitting))
+            continue
         servo = known.get(match.pairs.get(each.name, ""))
         if servo is None and (fitting.mapping.get(each.name) == "" or each.name in match.pairs.values()):
             continue
@@ -55,6 +61,18 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
     if fitting.stops == "refuse":
         _refuse_beyond(tracks, known, motion)
     return replace(motion, trajectories=tracks)
+
+
+def _roots(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Report) -> dict[str, str]:
+    """The names of the mechanism's trajectories of root motion by the motion's."""
+    theirs = [each.name for each in motion.trajectories if each.root]
+    if not theirs:
+        return {}
+    known = root_names((body.id, body.name) for body in spanning_tree(mechanism).roots)
+    out = roots_meant(motion, known.values(), fitting.mapping, report)
+    for body in dict.fromkeys(root_body(name) for name in theirs if name not in out and name not in fitting.mapping):
+        report.warn("root-unmatched", f"Root motion of {body!r} moves nothing: no root has this name", where=body)
+    return out
 
 
 def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Report) -> None:

@@ -59,6 +59,31 @@ def match_roots(motion: Motion, known: Iterable[str]) -> dict[str, str]:
     return pairs | dict(zip(alone, left, strict=True)) if len(alone) == len(left) == 1 else pairs
 
 
+def roots_meant(
+    motion: Motion, known: Iterable[Sequence[str]], mapping: Mapping[str, str], report: Report
+) -> dict[str, str]:
+    """Map a motion's trajectories of root motion to a mechanism's.
+
+    Args:
+        motion: Its trajectories of root motion are looked at.
+        known: The names of the six trajectories of each of the mechanism's roots, as ``root_names`` makes them.
+        mapping: What is said of single trajectories; of roots that it says anything of nothing is guessed.
+        report: Gets an entry for each root that was taken for one of another name.
+
+    Returns:
+        The mechanism's trajectories by the motion's.
+    """
+    names = {root_body(own[0]): own for own in known}
+    out: dict[str, str] = {}
+    for body, ours in match_roots(motion, names).items():
+        theirs = [each.name for each in motion.trajectories if each.root and root_body(each.name) == body]
+        if mapping.keys().isdisjoint(theirs):
+            out |= zip(theirs, names[ours], strict=True)
+            if body != ours:
+                report.info("root-matched", f"Root motion of {body!r} was taken for that of {ours!r}", where=body)
+    return out
+
+
 def is_turn(name: str) -> bool:
     """Whether a trajectory of a root's path, by its name, is a rotation and not a translation."""
     return COORDINATES[name.rpartition("/")[2]] == "rad"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...model.records import Motion, Trajectory
 from ...model.report import FormatError, Report
-from ...model.root_motion import match_roots, root_body
+from ...model.root_motion import root_body, roots_meant
 from ...model.servo_match import Match, match_servos
 from ..access import action_record
 from ..channels import Channel, root_channels, servo_channels, servo_names
@@ -175,7 +175,8 @@ def placed_channels(
         of_roots = root_channels(rig)
         known += [channel.name for own in of_roots.values() for channel in own]
         channels |= of_roots
-        mapping = {**_roots_meant(motion, of_roots, mapping, report), **mapping}
+        known_roots = [[channel.name for channel in own] for own in of_roots.values()]
+        mapping = {**roots_meant(motion, known_roots, mapping, report), **mapping}
     channel_of = {channel.name: channel for own in reversed(channels.values()) for channel in own}
     names = [trajectory.name for trajectory in motion.trajectories]
     match = match_servos(names, known, mapping)
@@ -198,21 +199,6 @@ def placed_channels(
             remedy="Choose the mechanism that it was made for, or say under Servo Names which servos they are.",
         )
     return placed
-
-
-def _roots_meant(
-    motion: Motion, channels: Mapping[str, list[Channel]], mapping: Mapping[str, str], report: Report
-) -> dict[str, str]:
-    """Map a motion's trajectories of root motion to the mechanism's, but for roots of which ``mapping`` says more."""
-    names = {root_body(own[0].name): [channel.name for channel in own] for own in channels.values()}
-    out: dict[str, str] = {}
-    for body, ours in match_roots(motion, names).items():
-        theirs = [each.name for each in motion.trajectories if each.root and root_body(each.name) == body]
-        if mapping.keys().isdisjoint(theirs):
-            out |= zip(theirs, names[ours], strict=True)
-            if body != ours:
-                report.info("root-matched", f"Root motion of {body!r} was taken for that of {ours!r}", where=body)
-    return out
 
 
 def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
